@@ -378,10 +378,27 @@ async function start() {
         complain(error);
         return;
     }
+    setInterval(lookAgain, LOOK_AGAIN_MS);
     note(pickers.target ? null : "no_models");
     showCounts();
     restore(true);
     if ($("source").value && !strand) translate();
+}
+
+// Models come and go while the page is open: its lists follow.
+const LOOK_AGAIN_MS = 15000;
+let known = "";
+
+async function lookAgain() {
+    if (document.hidden || document.activeElement === $("from") || document.activeElement === $("to")) return;
+    try {
+        const languages = await server.languages();
+        if (JSON.stringify(languages) === known) return;
+        known = JSON.stringify(languages);
+        pickers.languages = languages;
+    } catch {
+        return; // the next request says it
+    }
 }
 
 words.apply();

@@ -43,9 +43,11 @@ enum dg_err installed_offer(const struct dg_model_folders *places, struct dg_eng
         if (is_translator(&info))
             return DG_OK;
     }
-    return dg_error_set(error, DG_ERR_NOT_FOUND,
-                        "no model is installed; name one with --model DIR, or put it into %s",
-                        *places->own ? places->own : "a place that dragoman(1) names");
+    return dg_error_set(
+        error, DG_ERR_NOT_FOUND,
+        "no model is installed; 'dragoman get de-en' fetches one, --model DIR names "
+        "another, and they are looked for in %s",
+        *places->own ? places->own : "a place that dragoman(1) names");
 }
 
 /* "en-fr (en to fr), fr-en (fr to en)" */

@@ -130,7 +130,7 @@ class Translate(IntegrationTest):
             self.assertEqual(status, 200, answer)
             self.assertEqual((answer["translations"][0]["text"], answer["translations"][0]["source"]), (french, "fr"))
         status, answer = self.ask(server, {"text": english, "source": "auto", "target": "fr"})
-        self.assertEqual((status, answer["error"]["message"]), (404, "no model translates from en to fr"))
+        self.assertEqual((status, answer["error"]["message"]), (404, "no model translates from en to fr; not installed: dragoman get en-fr"))
         # The APIs of others say it as they can.
         other = lambda path, body: json.loads(server.request("POST", path, body=json.dumps(body))[2])
         answer = other("/translate", {"q": german, "source": "auto", "target": "en"})

@@ -192,6 +192,17 @@ class Plain(Get):
         self.assertIn("needs two models, by way of English: fr-en and en-de", done.stderr)
         self.assertEqual(self.installed(), ["en-de", "fr-en"])
 
+    def test_a_name_with_a_script_says_its_languages(self):
+        self.publish("zh-Hans", "en")
+        self.get("zh-en")
+        self.assertEqual(self.installed(), ["zh-Hans-en"])
+        for source in "zh", "zh-CN", "zh-Hans":
+            subprocess.run([TOOL, "translate", "--from", source, "--to", "en", "--quiet", "abc"], check=True,
+                           capture_output=True, env=self.environment())
+        done = subprocess.run([TOOL, "translate", "--from", "de", "--to", "en", "--quiet", "abc"], check=False,
+                              capture_output=True, env=self.environment(), encoding="utf-8")
+        self.assertIn("not installed: dragoman get de-en", done.stderr)
+
     def test_all_with_a_language(self):
         self.publish("fr", "en")
         self.publish("en", "fr")

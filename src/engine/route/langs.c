@@ -25,8 +25,25 @@ struct making {
 /* ---- Names --------------------------------------------------------------------------------------
  */
 
-/* The language named by the last (0) or the one before the last part (1) of "opus-mt-fr-en"; empty
- * when the name has no such part. */
+/* "Hans", "Latn": a script, which belongs to the part before it. */
+static bool is_script(const char *part, size_t len)
+{
+    if (len != 4 || !isupper((unsigned char)part[0]))
+        return false;
+    return islower((unsigned char)part[1]) && islower((unsigned char)part[2]) &&
+           islower((unsigned char)part[3]);
+}
+
+/* "fr", or "zh-Hans" with its script. */
+static bool is_language_part(const char *part, size_t len)
+{
+    const char *dash = memchr(part, '-', len);
+    const size_t n = dash ? (size_t)(dash - part) : len;
+    return n >= 2 && n <= 3 && isalpha((unsigned char)part[0]);
+}
+
+/* The language named by the last (0) or the one before the last part (1) of "opus-mt-fr-en" or
+ * "zh-Hans-en"; empty when the name has no such part. */
 static struct dg_span language_of_name(const char *name, int from_end)
 {
     const char *end = name + strlen(name);
@@ -34,11 +51,12 @@ static struct dg_span language_of_name(const char *name, int from_end)
         const char *start = end;
         while (start > name && start[-1] != '-')
             start--;
+        if (start > name && is_script(start, (size_t)(end - start)))
+            for (start--; start > name && start[-1] != '-';)
+                start--;
         size_t len = (size_t)(end - start);
         if (from_end-- == 0)
-            return len >= 2 && len <= 3 && isalpha((unsigned char)start[0])
-                       ? dg_span_make(start, len)
-                       : (struct dg_span){0};
+            return is_language_part(start, len) ? dg_span_make(start, len) : (struct dg_span){0};
         if (start == name)
             return (struct dg_span){0};
         end = start - 1;

@@ -477,6 +477,11 @@ static enum dg_err refuse(const struct want *want, struct dg_error *error)
                 model->langs->n_targets, model->langs->targets[0].code,
                 model->langs->targets[1].code);
     }
+    if (want->has_source && want->has_target)
+        return dg_error_set(error, DG_ERR_NOT_FOUND,
+                            "no model translates from %s to %s; not installed: dragoman get %s-%s",
+                            want->source.text, want->target.text, want->source.text,
+                            want->target.text);
     return dg_error_set(error, DG_ERR_NOT_FOUND, "no model translates from %s to %s",
                         want->has_source ? want->source.text : "any language",
                         want->has_target ? want->target.text : "any language");

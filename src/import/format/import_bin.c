@@ -14,13 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATH_CAP = 4096, LEX_MAX = 256 << 20, BEGIN_BYTES = 16 };
+enum { PATH_CAP = 4096, LEX_MAX = 256 << 20, BEGIN_BYTES = 16, LOADS_KEPT = 16 };
 
 static const char config_name[] = "special:model.yml";
 
 struct bin {
     struct dg_map_file map;
     struct dg_marian_bin file;
+    size_t n_loads;
 };
 
 /* ---- Detection ------------------------------------------------------------------------------- */
@@ -74,8 +75,10 @@ static bool detect(const char *path, bool is_dir)
 static enum dg_err load(void *ctx, size_t blob, const uint8_t **bytes, size_t *len,
                         struct dg_error *error)
 {
-    const struct bin *bin = ctx;
+    struct bin *bin = ctx;
     (void)error;
+    if (++bin->n_loads % LOADS_KEPT == 0) /* pages of the mapping count as ours until then */
+        dg_map_file_forget(&bin->map);
     *bytes = bin->file.items[blob].bytes;
     *len = bin->file.items[blob].len;
     return DG_OK;

@@ -276,7 +276,8 @@ START_TEST(what_cannot_be_is_refused_with_a_reason)
     how.target = "de";
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
                      DG_ERR_NOT_FOUND);
-    ck_assert_str_eq(error.text, "no model translates from fr to de");
+    ck_assert_str_eq(error.text,
+                     "no model translates from fr to de; not installed: dragoman get fr-de");
     how.target = "en";
     how.search.beam = 99;
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
@@ -423,7 +424,8 @@ START_TEST(one_pair_does_not_make_every_text_its_source)
     how.text = dg_span_cstr(english);
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
                      DG_ERR_NOT_FOUND);
-    ck_assert_str_eq(error.text, "no model translates from en to fr");
+    ck_assert_str_eq(error.text,
+                     "no model translates from en to fr; not installed: dragoman get en-fr");
     how.source = "fr-CA"; /* the same language, said */
     check_spoken(english, how, "fr-CA", true, false);
     how.source = how.target = NULL;

@@ -341,7 +341,8 @@ START_TEST(opus_is_told_the_target_in_the_source)
     check_pair("opus-mt-en-roa", "en", "es-MX", ">>spa<<", NULL, NULL);
     check_pair("opus-mt-en-roa", "en-GB", "pt-BR", ">>pt_br<<", NULL, NULL);
     struct dg_engine_request request = request_of("la.", "fr", "es");
-    check_refused(&request, DG_ERR_NOT_FOUND, "no model translates from fr to es");
+    check_refused(&request, DG_ERR_NOT_FOUND,
+                  "no model translates from fr to es; not installed: dragoman get fr-es");
     tear_down();
 }
 END_TEST
@@ -515,7 +516,8 @@ START_TEST(a_configuration_chooses_and_renames)
     ck_assert_str_eq(outcome.target, "de-CH");
     deinit(&outcome);
     struct dg_engine_request request = request_of("la.", "de", "en");
-    check_refused(&request, DG_ERR_NOT_FOUND, "no model translates from de to en");
+    check_refused(&request, DG_ERR_NOT_FOUND,
+                  "no model translates from de to en; not installed: dragoman get de-en");
     request = request_of("la.", "fr", NULL);
     request.model = "many";
     check_refused(
