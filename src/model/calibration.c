@@ -5,6 +5,7 @@
  * concave, so the only danger is a step that is too long; such a step is halved. */
 #include "model/calibration.h"
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/json/json_file.h"
 #include "base/json/json_out.h"
 #include "base/memory/buf.h"
@@ -13,29 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    FILE_MAX = 1 << 16,
-    PATH_CAP = 4096,
-    N = 3,
-    STEPS = 100,
-    HALVINGS = 40,
-    ROWS_MIN = 10,
-    NAMES_MAX = 100
-};
+enum { FILE_MAX = 1 << 16, N = 3, STEPS = 100, HALVINGS = 40, ROWS_MIN = 10, NAMES_MAX = 100 };
 
 static const double WEIGHT_MAX = 1e6;
 
 /* Regularisation, as a number of rows: where the numbers separate good from bad perfectly, the
  * likelihood alone would grow without bound. */
 static const double PULL = 1e-6;
-
-static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_error *error)
-{
-    const int n = snprintf(path, PATH_CAP, "%s/quality.json", dir);
-    return n > 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
-}
 
 /* ---- The list of names ----------------------------------------------------------------------- */
 
@@ -114,9 +99,9 @@ enum dg_err dg_calibration_open(struct dg_calibration *calibration, const char *
 {
     static const struct dg_json_limits limits = {
         .max_bytes = FILE_MAX, .max_depth = 2, .max_values = NAMES_MAX};
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_json *json = NULL;
-    enum dg_err err = path_in(dir, path, error);
+    enum dg_err err = dg_folder_path(dir, "quality.json", path, error);
     if (!err)
         err = dg_json_file_read(path, &limits, error, &json);
     if (err)
@@ -141,10 +126,10 @@ static enum dg_err put_judges(struct dg_json_out *out, const char *list)
 enum dg_err dg_calibration_save(const struct dg_calibration *calibration, const char *dir,
                                 struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_buf text;
     struct dg_json_out out;
-    enum dg_err err = path_in(dir, path, error);
+    enum dg_err err = dg_folder_path(dir, "quality.json", path, error);
     if (err)
         return err;
     dg_buf_init(&text, FILE_MAX);

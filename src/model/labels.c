@@ -4,6 +4,7 @@
 /* A few lines of text. */
 #include "model/labels.h"
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/file/map_file.h"
 #include "base/memory/buf.h"
 #include "base/memory/utf8.h"
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FILE_MAX = DG_LABELS_MAX * (DG_LABELS_LEN_MAX + 1), PATH_CAP = 4096 };
+enum { FILE_MAX = DG_LABELS_MAX * (DG_LABELS_LEN_MAX + 1) };
 
 void dg_labels_init(struct dg_labels *labels)
 {
@@ -72,19 +73,11 @@ bool dg_labels_begins(char kind, struct dg_span type, struct dg_span open)
            (!open.len || kind == 'B' || kind == 'S' || kind == 'U' || !dg_span_eq(open, type));
 }
 
-static enum dg_err path_in(const char *dir, char path[PATH_CAP], struct dg_error *error)
-{
-    const int n = snprintf(path, PATH_CAP, "%s/" DG_LABELS_FILE, dir);
-    return n > 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
-}
-
 enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_map_file file;
-    enum dg_err err = path_in(dir, path, error);
+    enum dg_err err = dg_folder_path(dir, DG_LABELS_FILE, path, error);
     if (!err)
         err = dg_map_file_read(&file, path, FILE_MAX, error);
     if (err)
@@ -112,10 +105,10 @@ enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_
 
 enum dg_err dg_labels_save(const struct dg_labels *labels, const char *dir, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_buf text;
     dg_buf_init(&text, FILE_MAX);
-    enum dg_err err = path_in(dir, path, error);
+    enum dg_err err = dg_folder_path(dir, DG_LABELS_FILE, path, error);
     for (size_t i = 0; i < labels->n && !err; i++) {
         err = dg_buf_append_span(&text, labels->list[i]);
         if (!err)

@@ -21,28 +21,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_CAP = 4096, CONFIG_MAX = 4 << 20 };
-
-static enum dg_err join(const char *dir, const char *name, struct dg_error *error,
-                        char path[PATH_CAP])
-{
-    int len = snprintf(path, PATH_CAP, "%s/%s", dir, name);
-    return len > 0 && len < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
-}
+enum { CONFIG_MAX = 4 << 20 };
 
 static bool has_file(const char *dir, const char *name)
 {
-    char path[PATH_CAP];
-    return join(dir, name, NULL, path) == DG_OK && access(path, F_OK) == 0;
+    char path[DG_PATH_CAP];
+    return dg_folder_path(dir, name, path, NULL) == DG_OK && access(path, F_OK) == 0;
 }
 
 static enum dg_err open_spm(const char *dir, const char *name, struct dg_error *error,
                             struct dg_spm **spm)
 {
-    char path[PATH_CAP];
-    enum dg_err err = join(dir, name, error, path);
+    char path[DG_PATH_CAP];
+    enum dg_err err = dg_folder_path(dir, name, path, error);
     return err ? err : dg_spm_open(path, error, spm);
 }
 
@@ -52,8 +43,8 @@ static enum dg_err open_vocab(const char *dir, const char *name, const struct dg
                               const struct dg_spm *second, struct dg_error *error,
                               struct dg_marian_vocab *vocab)
 {
-    char path[PATH_CAP];
-    enum dg_err err = join(dir, name, error, path);
+    char path[DG_PATH_CAP];
+    enum dg_err err = dg_folder_path(dir, name, path, error);
     return err ? err
                : dg_marian_vocab_init(vocab, path, first, second != first ? second : NULL, error);
 }
@@ -168,12 +159,12 @@ static enum dg_err read_habits(struct dg_tokenizer *t, const char *dir, struct d
     static const char name[] = "tokenizer_config.json";
     const struct dg_json_limits limits = {
         .max_bytes = CONFIG_MAX, .max_depth = 32, .max_values = 100 * 1000};
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_json *json = NULL;
     bool adds = true;
     if (!has_file(dir, name))
         return DG_OK;
-    enum dg_err err = join(dir, name, error, path);
+    enum dg_err err = dg_folder_path(dir, name, path, error);
     if (!err)
         err = dg_json_file_read(path, &limits, error, &json);
     if (err)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 DIR *dg_folder_open(const char *path)
@@ -20,4 +21,13 @@ DIR *dg_folder_open(const char *path)
         errno = number;
     }
     return dir;
+}
+
+enum dg_err dg_folder_path(const char *dir, const char *name, char path[DG_PATH_CAP],
+                           struct dg_error *error)
+{
+    const int n = snprintf(path, DG_PATH_CAP, "%s/%s", dir, name);
+    return n > 0 && n < DG_PATH_CAP
+               ? DG_OK
+               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
 }

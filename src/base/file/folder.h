@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Opens a folder whose entries are to be listed.
+/* Opens a folder whose entries are to be listed, and says where a file in it is.
  *
  *     DIR *dir = dg_folder_open(path);                  NULL with errno set, like opendir()
  *     while ((entry = readdir(dir))) ...
@@ -11,8 +11,16 @@
 #ifndef DG_BASE_FILE_FOLDER_H
 #define DG_BASE_FILE_FOLDER_H
 
+#include "base/memory/error.h"
+
 #include <dirent.h>
 
 DIR *dg_folder_open(const char *path);
+
+enum { DG_PATH_CAP = 4096 };
+
+/* The path of `name` in `dir`. DG_ERR_LIMIT: it is too long. */
+enum dg_err dg_folder_path(const char *dir, const char *name, char path[DG_PATH_CAP],
+                           struct dg_error *error) DG_MUST_CHECK;
 
 #endif

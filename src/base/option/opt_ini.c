@@ -5,6 +5,7 @@
  * characters, UTF-8), so that the parsing below it deals with text only. */
 #include "base/option/opt_ini.h"
 
+#include "base/memory/chars.h"
 #include "base/memory/utf8.h"
 
 static bool is_blank(char c)
@@ -16,14 +17,6 @@ static struct dg_span trim_start(struct dg_span text)
 {
     while (text.len > 0 && is_blank(text.ptr[0]))
         text = dg_span_sub(text, 1, text.len);
-    return text;
-}
-
-static struct dg_span trim(struct dg_span text)
-{
-    text = trim_start(text);
-    while (text.len > 0 && is_blank(text.ptr[text.len - 1]))
-        text.len--;
     return text;
 }
 
@@ -108,7 +101,7 @@ static enum dg_err parse_section(struct dg_opt_ini *ini, struct dg_span line,
 {
     const char *close = memchr(line.ptr, ']', line.len);
     size_t inside = close ? (size_t)(close - line.ptr) : line.len;
-    struct dg_span text = trim(dg_span_sub(line, 1, inside - 1));
+    struct dg_span text = dg_chars_trim(dg_span_sub(line, 1, inside - 1), " \t");
     size_t kind_len = 0;
     while (kind_len < text.len && !is_blank(text.ptr[kind_len]))
         kind_len++;
@@ -159,8 +152,8 @@ static struct dg_span plain_value(struct dg_span text)
 {
     for (size_t i = 0; i < text.len; i++)
         if (text.ptr[i] == '#' && i > 0 && is_blank(text.ptr[i - 1]))
-            return trim(dg_span_sub(text, 0, i));
-    return trim(text);
+            return dg_chars_trim(dg_span_sub(text, 0, i), " \t");
+    return dg_chars_trim(text, " \t");
 }
 
 static enum dg_err parse_pair(struct dg_opt_ini *ini, struct dg_span line,
@@ -168,7 +161,7 @@ static enum dg_err parse_pair(struct dg_opt_ini *ini, struct dg_span line,
 {
     const char *equals = memchr(line.ptr, '=', line.len);
     size_t at = equals ? (size_t)(equals - line.ptr) : line.len;
-    struct dg_span name = trim(dg_span_sub(line, 0, at));
+    struct dg_span name = dg_chars_trim(dg_span_sub(line, 0, at), " \t");
     struct dg_span raw = dg_span_sub(line, at + 1, line.len);
     if (!equals || !dg_opt_ini_is_name(name))
         return dg_error_set(error, DG_ERR_FORMAT,
@@ -192,7 +185,7 @@ enum dg_err dg_opt_ini_next(struct dg_opt_ini *ini, struct dg_opt_ini_item *item
         enum dg_err err = next_line(ini, &line, error);
         if (err)
             return err;
-        line = trim(line);
+        line = dg_chars_trim(line, " \t");
         if (line.len == 0 || line.ptr[0] == '#' || line.ptr[0] == ';')
             continue;
         return line.ptr[0] == '[' ? parse_section(ini, line, item, error)

@@ -6,6 +6,7 @@
  * settles after one round, which is what makes a dump identical when it is dumped again. */
 #include "base/option/opt_value.h"
 
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "base/option/addr.h"
@@ -293,15 +294,6 @@ static void release_list(struct dg_opt_list *list)
     *list = (struct dg_opt_list){NULL, 0};
 }
 
-static struct dg_span trim(struct dg_span text)
-{
-    while (text.len > 0 && (text.ptr[0] == ' ' || text.ptr[0] == '\t'))
-        text = dg_span_sub(text, 1, text.len);
-    while (text.len > 0 && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t'))
-        text.len--;
-    return text;
-}
-
 static bool is_item(const struct dg_opt_row *row, struct dg_span item)
 {
     struct dg_addr addr;
@@ -314,12 +306,12 @@ static bool is_item(const struct dg_opt_row *row, struct dg_span item)
 static enum dg_err add_items(const struct dg_opt_row *row, struct dg_span text,
                              struct dg_opt_list *list, size_t cap)
 {
-    if (trim(text).len == 0)
+    if (dg_chars_trim(text, " \t").len == 0)
         return DG_OK; /* an empty value is an empty list */
     for (size_t at = 0; at <= text.len;) {
         const char *comma = memchr(text.ptr + at, ',', text.len - at);
         size_t end = comma ? (size_t)(comma - text.ptr) : text.len;
-        struct dg_span item = trim(dg_span_sub(text, at, end - at));
+        struct dg_span item = dg_chars_trim(dg_span_sub(text, at, end - at), " \t");
         if (!is_item(row, item))
             return DG_ERR_INVALID;
         if (list->n == cap)

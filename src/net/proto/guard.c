@@ -9,6 +9,7 @@
  *   chunks:  SIZE --CR--> SIZE_CR --LF--> DATA ... DATA_CR --LF--> SIZE
  *            after size 0 comes the trailer, a head without a request line */
 #include "net/proto/guard.h"
+#include "base/memory/chars.h"
 
 enum { LINE_START, REQUEST_LINE, NAME, VALUE, LINE_CR, LAST_CR, HEAD_DONE };
 
@@ -130,17 +131,9 @@ enum { SIZE, EXTENSION, SIZE_CR, DATA, DATA_END, DATA_CR, TRAILER };
 /* A byte of data costs at most 8 bytes of framing, plus this much for extensions and trailers. */
 enum { FRAMING_FREE = 16 * 1024, FRAMING_PER_BYTE = 8, SIZE_DIGITS_MAX = 15 };
 
-static int hex_value(unsigned char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static const char *in_size(struct dg_guard_chunks *guard, unsigned char c)
 {
-    int digit = hex_value(c);
+    int digit = dg_chars_hex(c);
     if (digit >= 0) {
         if (++guard->digits > SIZE_DIGITS_MAX)
             return "a chunk size has more than 15 digits";

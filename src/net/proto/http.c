@@ -12,6 +12,7 @@
  * process() runs as long as a step makes progress. Answers given from inside an event only set
  * flags that process() reads, so nothing recurses however many requests are pipelined. */
 #include "net/proto/http.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "net/proto/http_int.h"
 #include "net/proto/http_reply.h"
@@ -52,15 +53,6 @@ void dg_http_set_date(struct dg_http_shared *shared, uint64_t unix_s)
 }
 
 /* ---- Headers --------------------------------------------------------------------------------- */
-
-static struct dg_span trim(struct dg_span text)
-{
-    while (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t'))
-        text = dg_span_sub(text, 1, text.len);
-    while (text.len && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t'))
-        text.len--;
-    return text;
-}
 
 static bool same_word(struct dg_span text, const char *word)
 {
@@ -107,7 +99,7 @@ bool dg_http_list_has(struct dg_span value, const char *token)
         struct dg_span item = dg_span_sub(value, 0, len);
         const char *semicolon = memchr(item.ptr, ';', item.len);
         size_t word_len = semicolon ? (size_t)(semicolon - item.ptr) : item.len;
-        if (same_word(trim(dg_span_sub(item, 0, word_len)), token))
+        if (same_word(dg_chars_trim(dg_span_sub(item, 0, word_len), " \t"), token))
             return !is_refused(dg_span_sub(item, word_len, item.len));
         value = dg_span_sub(value, len + 1, value.len);
     }
@@ -522,7 +514,7 @@ static bool parse_head(struct dg_http *http, const char *bytes, size_t len)
         return false;
     }
     for (unsigned i = 0; i < http->req.n_headers; i++)
-        http->headers[i].value = trim(http->headers[i].value);
+        http->headers[i].value = dg_chars_trim(http->headers[i].value, " \t");
     struct dg_error error = DG_ERROR_NONE;
     const char *reason = "";
     int status = check_head(http, &reason, &error);

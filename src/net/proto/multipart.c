@@ -10,6 +10,7 @@
  * backslash before a quote. Both are undone; a backslash before anything else stays, because
  * Windows paths hold them. */
 #include "net/proto/multipart.h"
+#include "base/memory/chars.h"
 #include "base/memory/utf8.h"
 
 #include <string.h>
@@ -22,15 +23,6 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static struct dg_span trim(struct dg_span text)
-{
-    while (text.len && is_blank(text.ptr[0]))
-        text = dg_span_sub(text, 1, text.len);
-    while (text.len && is_blank(text.ptr[text.len - 1]))
-        text.len--;
-    return text;
-}
-
 static bool is_word(struct dg_span text, const char *word)
 {
     return text.len == strlen(word) &&
@@ -41,7 +33,7 @@ static bool is_word(struct dg_span text, const char *word)
 static struct dg_span head_of(struct dg_span value)
 {
     const char *end = value.len ? memchr(value.ptr, ';', value.len) : NULL;
-    return trim(end ? dg_span_make(value.ptr, (size_t)(end - value.ptr)) : value);
+    return dg_chars_trim(end ? dg_span_make(value.ptr, (size_t)(end - value.ptr)) : value, " \t");
 }
 
 /* The length of a quoted string with its quotes; 0 when it does not end. */
@@ -66,7 +58,7 @@ static enum dg_err parameter(struct dg_span header, const char *name, struct dg_
     if (semicolon)
         rest = dg_span_make(semicolon, header.len - (size_t)(semicolon - header.ptr));
     while (rest.len) {
-        rest = trim(dg_span_sub(rest, 1, rest.len)); /* behind the ';' */
+        rest = dg_chars_trim(dg_span_sub(rest, 1, rest.len), " \t"); /* behind the ';' */
         if (rest.len == 0)
             break;
         size_t key = 0;
@@ -74,8 +66,8 @@ static enum dg_err parameter(struct dg_span header, const char *name, struct dg_
             key++;
         if (key == 0 || key == rest.len || rest.ptr[key] != '=')
             return DG_ERR_FORMAT;
-        struct dg_span word = trim(dg_span_sub(rest, 0, key));
-        rest = trim(dg_span_sub(rest, key + 1, rest.len));
+        struct dg_span word = dg_chars_trim(dg_span_sub(rest, 0, key), " \t");
+        rest = dg_chars_trim(dg_span_sub(rest, key + 1, rest.len), " \t");
         size_t len = 0;
         if (rest.len && rest.ptr[0] == '"') {
             len = quoted_len(rest);
@@ -85,8 +77,8 @@ static enum dg_err parameter(struct dg_span header, const char *name, struct dg_
             while (len < rest.len && rest.ptr[len] != ';')
                 len++;
         }
-        struct dg_span raw = trim(dg_span_sub(rest, 0, len));
-        rest = trim(dg_span_sub(rest, len, rest.len));
+        struct dg_span raw = dg_chars_trim(dg_span_sub(rest, 0, len), " \t");
+        rest = dg_chars_trim(dg_span_sub(rest, len, rest.len), " \t");
         if (rest.len && rest.ptr[0] != ';')
             return DG_ERR_FORMAT;
         if (!is_word(word, name))
@@ -99,20 +91,12 @@ static enum dg_err parameter(struct dg_span header, const char *name, struct dg_
     return found ? DG_OK : DG_ERR_NOT_FOUND;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The byte of "%XX" at `at`; -1 when none stands there. */
 static int escaped(struct dg_span text, size_t at)
 {
     if (text.ptr[at] != '%' || text.len - at < 3)
         return -1;
-    int high = hex_value(text.ptr[at + 1]), low = hex_value(text.ptr[at + 2]);
+    int high = dg_chars_hex(text.ptr[at + 1]), low = dg_chars_hex(text.ptr[at + 2]);
     return high < 0 || low < 0 ? -1 : high << 4 | low;
 }
 
@@ -248,7 +232,7 @@ static enum dg_err read_line(struct dg_span line, struct dg_arena *arena, struct
     if (!colon || colon == line.ptr || is_blank(line.ptr[0]) || has_control(line))
         return dg_error_set(error, DG_ERR_FORMAT, "a part of the form has a bad header line");
     struct dg_span name = dg_span_make(line.ptr, (size_t)(colon - line.ptr));
-    struct dg_span value = trim(dg_span_sub(line, name.len + 1, line.len));
+    struct dg_span value = dg_chars_trim(dg_span_sub(line, name.len + 1, line.len), " \t");
     if (is_word(name, "content-disposition")) {
         enum dg_err err = part->name.ptr ? DG_ERR_FORMAT : read_disposition(value, arena, part);
         return err ? dg_error_set(error, err, "a part of the form has a bad Content-Disposition")

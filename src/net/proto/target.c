@@ -5,15 +5,8 @@
  * makes text longer, so one allocation of the raw length is enough. Escapes must be whole and the
  * result UTF-8: a path that two programs can read in two ways is refused. */
 #include "net/proto/target.h"
+#include "base/memory/chars.h"
 #include "base/memory/utf8.h"
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static enum dg_err decode(struct dg_arena *arena, struct dg_span raw, bool plus_is_space,
                           struct dg_span *out, struct dg_error *error)
@@ -27,8 +20,8 @@ static enum dg_err decode(struct dg_arena *arena, struct dg_span raw, bool plus_
         if (c == '+' && plus_is_space) {
             c = ' ';
         } else if (c == '%') {
-            int high = raw.len - i > 2 ? hex_value(raw.ptr[i + 1]) : -1;
-            int low = raw.len - i > 2 ? hex_value(raw.ptr[i + 2]) : -1;
+            int high = raw.len - i > 2 ? dg_chars_hex(raw.ptr[i + 1]) : -1;
+            int low = raw.len - i > 2 ? dg_chars_hex(raw.ptr[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return dg_error_set(error, DG_ERR_FORMAT,
                                     "'%%' at byte %zu is not followed by two hexadecimal digits",

@@ -10,6 +10,7 @@
  *
  * Both sides must share one list of ids: a single SentencePiece file, or one vocab.json. */
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/file/map_file.h"
 #include "base/file/text_in.h"
 #include "base/json/json_out.h"
@@ -31,13 +32,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    FILES_MAX = 64,
-    PATH_CAP = 4096,
-    SPM_MAX = 64 << 20,
-    CONFIG_MAX = 1 << 20,
-    ITEMS_MAX = 8192
-};
+enum { FILES_MAX = 64, SPM_MAX = 64 << 20, CONFIG_MAX = 1 << 20, ITEMS_MAX = 8192 };
 
 struct trim {
     int help;
@@ -73,19 +68,10 @@ struct work {
     size_t V, n_kept;
 };
 
-static enum dg_err path_in(const char *dir, const char *name, char path[PATH_CAP],
-                           struct dg_error *error)
-{
-    const int n = snprintf(path, PATH_CAP, "%s/%s", dir, name);
-    return n > 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
-}
-
 static bool has(const char *dir, const char *name)
 {
-    char path[PATH_CAP];
-    return path_in(dir, name, path, NULL) == DG_OK && access(path, F_OK) == 0;
+    char path[DG_PATH_CAP];
+    return dg_folder_path(dir, name, path, NULL) == DG_OK && access(path, F_OK) == 0;
 }
 
 /* ---- Marking
@@ -192,12 +178,12 @@ static enum dg_err mark_pieces(struct work *work, const struct dg_spm *spm, bool
 static enum dg_err write_spm(const struct work *work, const char *name, const bool *keep,
                              struct dg_error *error)
 {
-    char from[PATH_CAP], to[PATH_CAP];
+    char from[DG_PATH_CAP], to[DG_PATH_CAP];
     struct dg_map_file file;
     struct dg_buf out;
-    enum dg_err err = path_in(work->dir, name, from, error);
+    enum dg_err err = dg_folder_path(work->dir, name, from, error);
     if (!err)
-        err = path_in(work->out, name, to, error);
+        err = dg_folder_path(work->out, name, to, error);
     if (!err)
         err = dg_map_file_open(&file, from, SPM_MAX, error);
     if (err)
@@ -214,10 +200,10 @@ static enum dg_err write_spm(const struct work *work, const char *name, const bo
 /* {"piece": id, ...} by the new ids. */
 static enum dg_err write_json(const struct work *work, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_buf text;
     struct dg_json_out out;
-    enum dg_err err = path_in(work->out, "vocab.json", path, error);
+    enum dg_err err = dg_folder_path(work->out, "vocab.json", path, error);
     dg_buf_init(&text, SPM_MAX);
     dg_json_out_init(&out, &text);
     dg_json_out_open(&out, '{');
@@ -252,7 +238,7 @@ static int32_t renamed(const struct work *work, int32_t id)
 
 static enum dg_err write_config(const struct work *work, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_buf text;
     struct dg_blueprint bp = work->bp;
     int32_t *const ids[] = {&bp.pad_id,   &bp.eos_id,        &bp.bos_id,       &bp.unk_id,
@@ -263,7 +249,7 @@ static enum dg_err write_config(const struct work *work, struct dg_error *error)
         bp.suppress[i] = renamed(work, bp.suppress[i]);
     bp.encoder.V = bp.decoder.V = work->n_kept;
     dg_buf_init(&text, CONFIG_MAX);
-    enum dg_err err = path_in(work->out, "config.json", path, error);
+    enum dg_err err = dg_folder_path(work->out, "config.json", path, error);
     if (!err)
         err = dg_config_print(&bp, &text);
     if (!err)
@@ -327,13 +313,13 @@ static enum dg_err give_rows(void *ctx, size_t i, size_t first, size_t n, float 
 
 static enum dg_err write_weights(const struct work *work, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_weights weights = *dg_model_weights(work->model); /* the visit hands out slots,
                                                                    nothing is written */
     struct tensors *t = dg_try_calloc(1, sizeof *t);
     int32_t *old_id = dg_try_calloc(work->n_kept, sizeof *old_id);
     enum dg_err err =
-        t && old_id ? path_in(work->out, "model.safetensors", path, error) : DG_ERR_NOMEM;
+        t && old_id ? dg_folder_path(work->out, "model.safetensors", path, error) : DG_ERR_NOMEM;
     if (!err) {
         t->work = work;
         t->old_id = old_id;
@@ -355,13 +341,13 @@ static enum dg_err copy_others(const struct work *work, struct dg_error *error)
     static const char *const names[] = {"tokenizer_config.json", "card.md"};
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < sizeof names / sizeof *names && !err; i++) {
-        char from[PATH_CAP], to[PATH_CAP];
+        char from[DG_PATH_CAP], to[DG_PATH_CAP];
         struct dg_map_file file;
         if (!has(work->dir, names[i]))
             continue;
-        err = path_in(work->dir, names[i], from, error);
+        err = dg_folder_path(work->dir, names[i], from, error);
         if (!err)
-            err = path_in(work->out, names[i], to, error);
+            err = dg_folder_path(work->out, names[i], to, error);
         if (!err)
             err = dg_map_file_open(&file, from, SPM_MAX, error);
         if (err)

@@ -9,6 +9,7 @@
  * on; a second one ends the program at once, which costs only what the last checkpoint does not
  * have. */
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/log/progress.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
@@ -36,7 +37,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_CAP = 4096, RECIPE_MAX = 1 << 16, FILES_MAX = 64, LEN_CHARS = 500 };
+enum { RECIPE_MAX = 1 << 16, FILES_MAX = 64, LEN_CHARS = 500 };
 
 /* The pairs and the vocabulary, for dg_setup_make. */
 struct data_options {
@@ -878,22 +879,13 @@ static enum dg_err find_encoder(struct train *flags, struct dg_error *error)
 /* ---- The recipe
  * ------------------------------------------------------------------------------------- */
 
-static enum dg_err path_in(const char *dir, const char *name, char path[PATH_CAP],
-                           struct dg_error *error)
-{
-    const int n = snprintf(path, PATH_CAP, "%s/%s", dir, name);
-    return n > 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
-}
-
 static enum dg_err save_recipe(const struct dg_opt_set *set, const char *dir,
                                struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_buf text;
     dg_buf_init(&text, RECIPE_MAX);
-    enum dg_err err = path_in(dir, "training/recipe.conf", path, error);
+    enum dg_err err = dg_folder_path(dir, "training/recipe.conf", path, error);
     if (!err)
         err = dg_opt_dump(set, &text);
     if (!err)
@@ -928,9 +920,9 @@ static void on_change(void *ctx, const struct dg_opt_change *change)
 static enum dg_err load_recipe(struct dg_opt_set **set, struct dg_buf *history, const char *dir,
                                int argc, char **argv, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_opt_set *was = NULL, *now = NULL;
-    enum dg_err err = path_in(dir, "training/recipe.conf", path, error);
+    enum dg_err err = dg_folder_path(dir, "training/recipe.conf", path, error);
     if (!err && access(path, F_OK) != 0)
         err = dg_error_set(
             error, DG_ERR_NOT_FOUND,
@@ -1121,8 +1113,8 @@ static const struct dg_trainer_events events = {
 /* One trainer at a time in a directory; the lock goes with the process. */
 static enum dg_err lock(const char *dir, struct dg_error *error)
 {
-    char path[PATH_CAP];
-    enum dg_err err = path_in(dir, "training/lock", path, error);
+    char path[DG_PATH_CAP];
+    enum dg_err err = dg_folder_path(dir, "training/lock", path, error);
     if (err)
         return err;
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
@@ -1138,8 +1130,8 @@ static enum dg_err lock(const char *dir, struct dg_error *error)
 
 static bool has_checkpoint(const char *dir)
 {
-    char path[PATH_CAP];
-    return path_in(dir, "training/checkpoint.safetensors", path, NULL) == DG_OK &&
+    char path[DG_PATH_CAP];
+    return dg_folder_path(dir, "training/checkpoint.safetensors", path, NULL) == DG_OK &&
            access(path, F_OK) == 0;
 }
 
@@ -1147,8 +1139,8 @@ static bool has_checkpoint(const char *dir)
 static enum dg_err put_history(const char *dir, uint64_t step, struct dg_span text,
                                struct dg_error *error)
 {
-    char path[PATH_CAP];
-    enum dg_err err = path_in(dir, "training/history.txt", path, error);
+    char path[DG_PATH_CAP];
+    enum dg_err err = dg_folder_path(dir, "training/history.txt", path, error);
     if (err || text.len == 0)
         return err;
     FILE *out = fopen(path, "ae");
@@ -1256,13 +1248,13 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_error *error)
     const char *files[FILES_MAX];
     struct dg_setup_opts opts;
     uint32_t repeat[FILES_MAX];
-    char recipe[PATH_CAP], folder[PATH_CAP];
+    char recipe[DG_PATH_CAP], folder[DG_PATH_CAP];
     enum dg_err err = find_encoder(&with, error);
     opts = setup_opts(flags);
     if (!err)
-        err = path_in(flags->out, "training/recipe.conf", recipe, error);
+        err = dg_folder_path(flags->out, "training/recipe.conf", recipe, error);
     if (!err)
-        err = path_in(flags->out, "training", folder, error);
+        err = dg_folder_path(flags->out, "training", folder, error);
     if (!err && access(recipe, F_OK) == 0)
         return dg_error_set(error, DG_ERR_EXISTS,
                             "%s holds a run already; to go on: dragoman train --resume %s",

@@ -6,6 +6,7 @@
 #include "train/data/labelled_data.h"
 #include "base/file/text_in.h"
 #include "base/json/json.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "train/data/random.h"
@@ -45,20 +46,6 @@ void dg_labelled_data_deinit(struct dg_labelled_data *labelled_data)
 
 /* ---- One labelled text
  * ------------------------------------------------------------------------------------- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\r' || c == '\n' || c == '\f' || c == '\v' || c == '\t';
-}
-
-static struct dg_span trim(struct dg_span text)
-{
-    while (text.len && is_blank(text.ptr[0]))
-        text = dg_span_sub(text, 1, text.len);
-    while (text.len && is_blank(text.ptr[text.len - 1]))
-        text.len--;
-    return text;
-}
 
 static bool is_long(const struct dg_labelled_data *labelled_data, struct dg_span text)
 {
@@ -153,7 +140,7 @@ static enum dg_err take(struct dg_labelled_data *labelled_data,
 static enum dg_err keep(struct dg_labelled_data *labelled_data, struct dg_span text,
                         struct dg_span *kept)
 {
-    *kept = dg_arena_copy(&labelled_data->arena, trim(text));
+    *kept = dg_arena_copy(&labelled_data->arena, dg_chars_trim(text, " \r\n\f\v\t"));
     return kept->ptr ? DG_OK : DG_ERR_NOMEM;
 }
 
@@ -277,7 +264,7 @@ static size_t split(struct dg_span line, struct dg_span columns[COLUMNS_MAX])
 static bool number_of(struct dg_span text, double *number)
 {
     char room[64], *end;
-    text = trim(text);
+    text = dg_chars_trim(text, " \r\n\f\v\t");
     if (text.len == 0 || text.len >= sizeof room)
         return false;
     memcpy(room, text.ptr, text.len);
@@ -327,7 +314,7 @@ static enum dg_err split_labels(struct reading *r, struct dg_span column,
         n_most += column.ptr[i] == LABEL_BAR;
     struct dg_span *list = dg_arena_calloc(&r->labelled_data->arena, n_most, sizeof *list);
     enum dg_err err = list ? DG_OK : DG_ERR_NOMEM;
-    for (size_t at = 0; trim(column).len && !err && at <= column.len; n++) {
+    for (size_t at = 0; dg_chars_trim(column, " \r\n\f\v\t").len && !err && at <= column.len; n++) {
         const char *bar =
             at < column.len ? memchr(column.ptr + at, LABEL_BAR, column.len - at) : NULL;
         const size_t end = bar ? (size_t)(bar - column.ptr) : column.len;
@@ -370,15 +357,16 @@ static enum dg_err read_number(struct reading *r, const struct dg_span *columns,
 static enum dg_err read_word(struct reading *r, const struct dg_span *columns, size_t n)
 {
     struct sentence *sentence = r->sentence;
-    if (n == 1 && trim(columns[0]).len == 0)
+    if (n == 1 && dg_chars_trim(columns[0], " \r\n\f\v\t").len == 0)
         return take_sentence(r->labelled_data, sentence);
-    if (n < 2 || trim(columns[0]).len == 0 || trim(columns[n - 1]).len == 0)
+    if (n < 2 || dg_chars_trim(columns[0], " \r\n\f\v\t").len == 0 ||
+        dg_chars_trim(columns[n - 1], " \r\n\f\v\t").len == 0)
         return refuse(r, "word<TAB>label, or an empty line behind a sentence");
     if (sentence->n == WORDS_MAX)
         return refuse(r, "an empty line behind a sentence of at most 10000 words");
     /* A line is borrowed from the file, which is open until all are read. */
-    sentence->words[sentence->n] = trim(columns[0]);
-    sentence->tags[sentence->n++] = trim(columns[n - 1]);
+    sentence->words[sentence->n] = dg_chars_trim(columns[0], " \r\n\f\v\t");
+    sentence->tags[sentence->n++] = dg_chars_trim(columns[n - 1], " \r\n\f\v\t");
     return DG_OK;
 }
 
@@ -387,7 +375,7 @@ static enum dg_err read_answer(struct reading *r, const struct dg_span *columns,
     struct dg_labelled_text labelled_text = {.has_pair = true};
     double start = -1.0;
     if (n < 3 ||
-        (n > 3 && trim(columns[3]).len &&
+        (n > 3 && dg_chars_trim(columns[3], " \r\n\f\v\t").len &&
          (!number_of(columns[3], &start) || start < 0.0 || start > 1e9 || start != floor(start))))
         return refuse(r, "question<TAB>context<TAB>answer, and behind it nothing or <TAB>where it "
                          "begins, in bytes");
@@ -397,7 +385,7 @@ static enum dg_err read_answer(struct reading *r, const struct dg_span *columns,
                   ? DG_OK
                   : DG_ERR_NOMEM;
     if (!err)
-        find_answer(&labelled_text, trim(columns[2]), (int64_t)start);
+        find_answer(&labelled_text, dg_chars_trim(columns[2], " \r\n\f\v\t"), (int64_t)start);
     return err ? err : take(r->labelled_data, &labelled_text);
 }
 
@@ -405,7 +393,7 @@ static enum dg_err read_columns(struct reading *r, struct dg_span line)
 {
     struct dg_span columns[COLUMNS_MAX];
     const enum dg_labelled_text_kind kind = r->labelled_data->opts.kind;
-    if (trim(line).len == 0 && kind != DG_LESSON_TAGS)
+    if (dg_chars_trim(line, " \r\n\f\v\t").len == 0 && kind != DG_LESSON_TAGS)
         return DG_OK;
     if (kind == DG_LESSON_WORDS)
         return read_texts(r, line);
@@ -453,10 +441,11 @@ static enum dg_err get_words(struct reading *r, const struct dg_json *json)
         err = dg_json_string(dg_json_at(words, i), DG_SPAN("words[]"), r->error, &word);
         if (!err)
             err = dg_json_string(dg_json_at(labels, i), DG_SPAN("labels[]"), r->error, &label);
-        if (!err && (trim(word).len == 0 || trim(label).len == 0))
+        if (!err && (dg_chars_trim(word, " \r\n\f\v\t").len == 0 ||
+                     dg_chars_trim(label, " \r\n\f\v\t").len == 0))
             err = dg_error_set(r->error, DG_ERR_INVALID, "word or label %zu is empty", i);
-        sentence->words[i] = trim(word);
-        sentence->tags[i] = trim(label);
+        sentence->words[i] = dg_chars_trim(word, " \r\n\f\v\t");
+        sentence->tags[i] = dg_chars_trim(label, " \r\n\f\v\t");
     }
     sentence->n = err ? 0 : dg_json_len(words);
     return err ? err : take_sentence(r->labelled_data, sentence);
@@ -508,7 +497,7 @@ static enum dg_err get_answer(struct reading *r, const struct dg_json *json)
     if (!err)
         err = dg_json_get_int(json, "start", DG_JSON_OPTIONAL, 0, 1000000000, r->error, &start);
     if (!err)
-        find_answer(&labelled_text, trim(answer), start);
+        find_answer(&labelled_text, dg_chars_trim(answer, " \r\n\f\v\t"), start);
     return err ? err : take(r->labelled_data, &labelled_text);
 }
 
@@ -543,7 +532,7 @@ static enum dg_err read_json(struct reading *r, struct dg_span line)
     const struct dg_json_limits limits = {
         .max_bytes = LINE_BYTES_MAX, .max_depth = 8, .max_values = LINE_VALUES_MAX};
     struct dg_json *json = NULL;
-    if (trim(line).len == 0)
+    if (dg_chars_trim(line, " \r\n\f\v\t").len == 0)
         return DG_OK;
     enum dg_err err = dg_json_parse(line, &limits, r->error, &json);
     if (!err)

@@ -4,6 +4,7 @@
 /* Pairs are spans into the files' text, so that a corpus costs 32 bytes a pair beside its mapping.
  * A line seen before is found by its bytes, cut ends included. */
 #include "train/data/pairs.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "train/data/pairs_json.h"
@@ -30,20 +31,6 @@ void dg_pairs_deinit(struct dg_pairs *pairs)
 
 /* ---- Cleaning
  * ------------------------------------------------------------------------------------- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\r' || c == '\f' || c == '\v';
-}
-
-static struct dg_span trim(struct dg_span text)
-{
-    while (text.len && is_blank(text.ptr[0]))
-        text = dg_span_sub(text, 1, text.len);
-    while (text.len && is_blank(text.ptr[text.len - 1]))
-        text.len--;
-    return text;
-}
 
 /* A letter of any script: past ASCII everything but the punctuation of Latin-1 and the general one.
  */
@@ -76,8 +63,10 @@ static enum dg_drop judge_pair(const struct dg_pairs *pairs, struct dg_span line
     const char *end = right.len ? memchr(right.ptr, '\t', right.len) : NULL;
     if (end)
         right.len = (size_t)(end - right.ptr);
-    *pair = pairs->opts.swap ? (struct dg_pair){trim(right), trim(left), pairs->repeat}
-                             : (struct dg_pair){trim(left), trim(right), pairs->repeat};
+    *pair = pairs->opts.swap ? (struct dg_pair){dg_chars_trim(right, " \r\f\v"),
+                                                dg_chars_trim(left, " \r\f\v"), pairs->repeat}
+                             : (struct dg_pair){dg_chars_trim(left, " \r\f\v"),
+                                                dg_chars_trim(right, " \r\f\v"), pairs->repeat};
     if (pair->source.len == 0 || pair->target.len == 0)
         return DG_DROP_EMPTY_SIDE;
     if (!dg_utf8_valid(pair->source, NULL) || !dg_utf8_valid(pair->target, NULL))
@@ -102,7 +91,7 @@ static enum dg_drop judge(const struct dg_pairs *pairs, struct dg_span line, str
 {
     if (!pairs->opts.lines)
         return judge_pair(pairs, line, pair);
-    const struct dg_span text = trim(line);
+    const struct dg_span text = dg_chars_trim(line, " \r\f\v");
     *pair = (struct dg_pair){
         .source = dg_span_make(text.ptr, 0), .target = text, .repeat = pairs->repeat};
     if (text.len == 0)

@@ -5,6 +5,7 @@
  * those like a held-out pair; consecutive lines with the same source are a group. */
 #include "train/data/risk_candidates.h"
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/memory/mem.h"
 #include "tokenize/spm/spm_encode.h"
 #include "tokenize/target_ids.h"
@@ -15,18 +16,9 @@
 #include <string.h>
 
 static const char magic[8] = "dgrivals";
-enum { HEADER_BYTES = 8 + 8 + 8, PATH_CAP = 4096 };
+enum { HEADER_BYTES = 8 + 8 + 8 };
 #define FILE_MAX  ((size_t)1 << 40)
 #define SCORE_MAX 100.0f
-
-static enum dg_err path_of(const char *dir, const char *name, char path[PATH_CAP],
-                           struct dg_error *error)
-{
-    const int n = snprintf(path, PATH_CAP, "%s/training/%s", dir, name);
-    return n > 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
-}
 
 /* ---- Writing
  * ---------------------------------------------------------------------------------------- */
@@ -193,15 +185,15 @@ static enum dg_err save_costs(struct writer *w, const char *path)
 
 static enum dg_err save(struct writer *w, const char *dir)
 {
-    char answers[PATH_CAP], costs[PATH_CAP];
+    char answers[DG_PATH_CAP], costs[DG_PATH_CAP];
     if (w->stats->n_sources == 0)
         return dg_error_set(
             w->error, DG_ERR_INVALID,
             "no source is left with answers that differ in their scores: nothing competes");
     w->stats->cost /= (double)w->stats->n_answers;
-    enum dg_err err = path_of(dir, "rivals.bin", answers, w->error);
+    enum dg_err err = dg_folder_path(dir, "training/rivals.bin", answers, w->error);
     if (!err)
-        err = path_of(dir, "rivals-costs.bin", costs, w->error);
+        err = dg_folder_path(dir, "training/rivals-costs.bin", costs, w->error);
     if (!err)
         err = dg_corpus_out_save(&w->answers, answers, w->error);
     return err ? err : save_costs(w, costs);
@@ -302,10 +294,10 @@ enum dg_err dg_risk_candidates_open(struct dg_risk_candidates *candidates, const
                                     const struct dg_blueprint *bp, struct dg_error *error)
 {
     struct dg_risk_candidates opened = {.n = 0};
-    char answers[PATH_CAP], costs[PATH_CAP];
-    enum dg_err err = path_of(dir, "rivals.bin", answers, error);
+    char answers[DG_PATH_CAP], costs[DG_PATH_CAP];
+    enum dg_err err = dg_folder_path(dir, "training/rivals.bin", answers, error);
     if (!err)
-        err = path_of(dir, "rivals-costs.bin", costs, error);
+        err = dg_folder_path(dir, "training/rivals-costs.bin", costs, error);
     if (!err)
         err = dg_corpus_open(&opened.answers, answers, bp, error);
     if (!err)

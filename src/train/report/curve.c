@@ -5,6 +5,7 @@
  * long log every n-th point of the training loss is drawn, the mean of those it stands for. */
 #include "train/report/curve.h"
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/file/text_in.h"
 #include "base/memory/mem.h"
 
@@ -14,14 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PATH_CAP = 4096,
-    SVG_MAX = 4 << 20,
-    CSV_MAX = 1 << 30,
-    DRAWN_MAX = 400,
-    FIELDS = 12,
-    POINTS_MAX = 1 << 24
-};
+enum { SVG_MAX = 4 << 20, CSV_MAX = 1 << 30, DRAWN_MAX = 400, FIELDS = 12, POINTS_MAX = 1 << 24 };
 
 /* ---- Reading
  * --------------------------------------------------------------------------------------- */
@@ -273,15 +267,6 @@ enum dg_err dg_curve_svg(const struct dg_curve *curve, struct dg_buf *out)
 /* ---- Files
  * ----------------------------------------------------------------------------------------- */
 
-static enum dg_err path_in(const char *dir, const char *name, char path[PATH_CAP],
-                           struct dg_error *error)
-{
-    const int n = snprintf(path, PATH_CAP, "%s/training/%s", dir, name);
-    return n > 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
-}
-
 static enum dg_err put_csv(const char *log_path, struct dg_buf *out, struct dg_error *error)
 {
     struct dg_text_in in;
@@ -305,16 +290,16 @@ static enum dg_err put_csv(const char *log_path, struct dg_buf *out, struct dg_e
 
 enum dg_err dg_curve_write(const char *dir, struct dg_error *error)
 {
-    char log[PATH_CAP], csv[PATH_CAP], svg[PATH_CAP];
+    char log[DG_PATH_CAP], csv[DG_PATH_CAP], svg[DG_PATH_CAP];
     struct dg_curve curve = {0};
     struct dg_buf table, drawing;
     dg_buf_init(&table, CSV_MAX);
     dg_buf_init(&drawing, SVG_MAX);
-    enum dg_err err = path_in(dir, "log.tsv", log, error);
+    enum dg_err err = dg_folder_path(dir, "training/log.tsv", log, error);
     if (!err)
-        err = path_in(dir, "curve.csv", csv, error);
+        err = dg_folder_path(dir, "training/curve.csv", csv, error);
     if (!err)
-        err = path_in(dir, "curve.svg", svg, error);
+        err = dg_folder_path(dir, "training/curve.svg", svg, error);
     if (!err)
         err = dg_curve_read(&curve, log, error);
     if (!err)

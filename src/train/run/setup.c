@@ -4,6 +4,7 @@
 /* Files are copied and written whole or not at all; the caller writes the recipe last, so that a
  * directory with a recipe is a complete one. */
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/memory/mem.h"
 #include "model/config.h"
 #include "model/labels.h"
@@ -20,13 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-    PATH_CAP = DG_SETUP_PATH_CAP,
-    CONFIG_MAX = 1 << 16,
-    SPM_MAX = 64 << 20,
-    VOCAB_LINES_MAX = 2000000,
-    LIST_MAX = 1 << 20
-};
+enum { CONFIG_MAX = 1 << 16, SPM_MAX = 64 << 20, VOCAB_LINES_MAX = 2000000, LIST_MAX = 1 << 20 };
 
 struct make {
     const char *dir;
@@ -52,15 +47,6 @@ void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...)
     vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
     say(ctx, line);
-}
-
-enum dg_err dg_setup_path(const char *dir, const char *name, char path[DG_SETUP_PATH_CAP],
-                          struct dg_error *error)
-{
-    const int n = snprintf(path, PATH_CAP, "%s/%s", dir, name);
-    return n > 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
 }
 
 void dg_setup_blueprint(struct dg_blueprint *bp)
@@ -224,11 +210,11 @@ static const struct dg_pair *held(const struct make *make, size_t *n)
 
 static enum dg_err write_dev(const struct make *make, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_file_out *out;
     size_t n;
     const struct dg_pair *pairs = held(make, &n);
-    enum dg_err err = dg_setup_path(make->dir, "training/dev.tsv", path, error);
+    enum dg_err err = dg_folder_path(make->dir, "training/dev.tsv", path, error);
     if (!err)
         err = dg_file_out_open(&out, path, 0644, error);
     if (err)
@@ -347,11 +333,11 @@ static enum dg_err learn_vocab(struct make *make, bool source, bool target, stru
 static enum dg_err save_vocab(struct make *make, const char *name, bool source, bool target,
                               struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_buf model;
     struct dg_spm *spm = NULL;
     dg_buf_init(&model, SPM_MAX);
-    enum dg_err err = dg_setup_path(make->dir, name, path, error);
+    enum dg_err err = dg_folder_path(make->dir, name, path, error);
     if (!err)
         err = learn_vocab(make, source, target, &model, error);
     if (!err)
@@ -379,10 +365,10 @@ enum dg_err dg_setup_copy_file(const char *from, const char *to, struct dg_error
 
 static enum dg_err make_vocab(struct make *make, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     const bool is_shared =
         make->opts->bp.tie_source_target || make->opts->bp.seq.is_classifier || is_lm(make);
-    enum dg_err err = dg_setup_path(make->dir, "source.spm", path, error);
+    enum dg_err err = dg_folder_path(make->dir, "source.spm", path, error);
     if (!err && dg_setup_is_given(make->opts->vocab))
         return dg_setup_copy_file(make->opts->vocab, path, error);
     if (!err)
@@ -398,10 +384,10 @@ enum dg_err dg_setup_copy(const char *from_dir, const char *to_dir, const char *
 {
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < n && !err; i++) {
-        char from[PATH_CAP], to[PATH_CAP];
-        err = dg_setup_path(from_dir, names[i], from, error);
+        char from[DG_PATH_CAP], to[DG_PATH_CAP];
+        err = dg_folder_path(from_dir, names[i], from, error);
         if (!err)
-            err = dg_setup_path(to_dir, names[i], to, error);
+            err = dg_folder_path(to_dir, names[i], to, error);
         if (!err && access(from, F_OK) == 0)
             err = dg_setup_copy_file(from, to, error);
     }
@@ -544,10 +530,10 @@ static enum dg_err take_blueprint(struct make *make, struct dg_error *error)
 enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
                                  struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_buf text;
     dg_buf_init(&text, CONFIG_MAX);
-    enum dg_err err = dg_setup_path(dir, "config.json", path, error);
+    enum dg_err err = dg_folder_path(dir, "config.json", path, error);
     if (!err)
         err = dg_config_print(bp, &text);
     if (!err)
@@ -580,9 +566,9 @@ static enum dg_err write_set(const char *path, const struct dg_tokenizer *tokeni
 static enum dg_err write_ids(const struct make *make, const char *name, const struct dg_pair *pairs,
                              size_t n, size_t len_max, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_corpus_stats stats;
-    enum dg_err err = dg_setup_path(make->dir, name, path, error);
+    enum dg_err err = dg_folder_path(make->dir, name, path, error);
     if (!err)
         err = write_set(path, make->tokenizer, &make->bp,
                         make->bp.seq.is_classifier ? &make->labels : NULL, make->opts->is_packed,
@@ -630,8 +616,8 @@ static enum dg_err write_links(const struct make *make, struct dg_aligner *align
                                const struct dg_corpus *corpus, const char *name,
                                struct dg_error *error)
 {
-    char path[PATH_CAP];
-    const enum dg_err err = dg_setup_path(make->dir, name, path, error);
+    char path[DG_PATH_CAP];
+    const enum dg_err err = dg_folder_path(make->dir, name, path, error);
     return err ? err : dg_corpus_write_links(path, corpus, link_pair, aligner, error);
 }
 
@@ -639,16 +625,16 @@ static enum dg_err write_links(const struct make *make, struct dg_aligner *align
  */
 static enum dg_err align(const struct make *make, struct dg_error *error)
 {
-    char pairs_path[PATH_CAP], dev_path[PATH_CAP];
+    char pairs_path[DG_PATH_CAP], dev_path[DG_PATH_CAP];
     struct dg_corpus train = {.n = 0}, dev = {.n = 0};
     struct dg_aligner *aligner = NULL;
     const struct dg_aligner_opts opts = DG_ALIGNER_OPTS_DEFAULT;
     struct dg_corpus_stats stats;
     size_t n_dev;
     const struct dg_pair *dev_pairs = held(make, &n_dev);
-    enum dg_err err = dg_setup_path(make->dir, "training/pairs.bin", pairs_path, error);
+    enum dg_err err = dg_folder_path(make->dir, "training/pairs.bin", pairs_path, error);
     if (!err)
-        err = dg_setup_path(make->dir, "training/dev.bin", dev_path, error);
+        err = dg_folder_path(make->dir, "training/dev.bin", dev_path, error);
     if (!err)
         err = dg_corpus_open(&train, pairs_path, &make->bp, error);
     if (!err)
@@ -676,8 +662,8 @@ static enum dg_err align(const struct make *make, struct dg_error *error)
 
 static enum dg_err write_list(const struct make *make, struct dg_error *error)
 {
-    char path[PATH_CAP];
-    const enum dg_err err = dg_setup_path(make->dir, "training/data.txt", path, error);
+    char path[DG_PATH_CAP];
+    const enum dg_err err = dg_folder_path(make->dir, "training/data.txt", path, error);
     return err || make->list.len == 0
                ? err
                : dg_file_out_save(path, 0644, make->list.ptr, make->list.len, error);
@@ -701,8 +687,8 @@ static enum dg_err write_train(struct make *make, struct dg_error *error)
 
 enum dg_err dg_setup_make_dirs(const char *dir, struct dg_error *error)
 {
-    char path[PATH_CAP];
-    enum dg_err err = dg_setup_path(dir, "training", path, error);
+    char path[DG_PATH_CAP];
+    enum dg_err err = dg_folder_path(dir, "training", path, error);
     if (err)
         return err;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
@@ -830,10 +816,10 @@ void dg_setup_close_set(struct dg_setup_set *set)
 
 static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {
-    char text[PATH_CAP], ids[PATH_CAP];
-    enum dg_err err = dg_setup_path(dir, "training/dev.tsv", text, error);
+    char text[DG_PATH_CAP], ids[DG_PATH_CAP];
+    enum dg_err err = dg_folder_path(dir, "training/dev.tsv", text, error);
     if (!err)
-        err = dg_setup_path(dir, "training/dev.bin", ids, error);
+        err = dg_folder_path(dir, "training/dev.bin", ids, error);
     if (!err)
         err = open_set(setup, text, ids, &setup->dev_pairs, &setup->dev, &setup->n_dev_cut, error);
     setup->dev_texts = setup->dev_pairs.list;
@@ -843,15 +829,15 @@ static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_e
 static enum dg_err open_links(struct dg_corpus *corpus, const char *dir, const char *name,
                               struct dg_error *error)
 {
-    char path[PATH_CAP];
-    const enum dg_err err = dg_setup_path(dir, name, path, error);
+    char path[DG_PATH_CAP];
+    const enum dg_err err = dg_folder_path(dir, name, path, error);
     return err || access(path, F_OK) != 0 ? err : dg_corpus_open_links(corpus, path, error);
 }
 
 static enum dg_err open_rivals(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {
-    char path[PATH_CAP];
-    const enum dg_err err = dg_setup_path(dir, "training/rivals.bin", path, error);
+    char path[DG_PATH_CAP];
+    const enum dg_err err = dg_folder_path(dir, "training/rivals.bin", path, error);
     return err || access(path, F_OK) != 0
                ? err
                : dg_risk_candidates_open(&setup->candidates, dir, &setup->bp, error);
@@ -876,11 +862,11 @@ static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct d
 /* The other files of a network that translates, or of a recurrent classifier. */
 static enum dg_err open_pairs(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     setup->dev_pairs.opts.lines = learns_lines(&setup->bp);
     enum dg_err err = open_labels(setup, dir, error);
     if (!err)
-        err = dg_setup_path(dir, "training/pairs.bin", path, error);
+        err = dg_folder_path(dir, "training/pairs.bin", path, error);
     if (!err)
         err = dg_corpus_open(&setup->train, path, &setup->bp, error);
     if (!err)

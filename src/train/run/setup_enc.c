@@ -5,6 +5,7 @@
  * tokenizer_config.json, or the tokenizer of --init, and labels.txt if there are labels. Held-out
  * texts are kept only as examples. */
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/memory/mem.h"
 #include "model/config.h"
 #include "train/data/examples.h"
@@ -15,7 +16,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { VOCAB_MAX = 64 << 20, LIST_MAX = 1 << 20, PATH_CAP = DG_SETUP_PATH_CAP };
+enum { VOCAB_MAX = 64 << 20, LIST_MAX = 1 << 20 };
 
 struct make {
     const char *dir;
@@ -115,15 +116,15 @@ static enum dg_err learn_vocab(struct make *make, const struct dg_wordpiece_trai
 static enum dg_err save(const char *dir, const char *name, const struct dg_buf *text,
                         struct dg_error *error)
 {
-    char path[PATH_CAP];
-    const enum dg_err err = dg_setup_path(dir, name, path, error);
+    char path[DG_PATH_CAP];
+    const enum dg_err err = dg_folder_path(dir, name, path, error);
     return err ? err : dg_file_out_save(path, 0644, text->ptr ? text->ptr : "", text->len, error);
 }
 
 static enum dg_err make_vocab(struct make *make, struct dg_error *error)
 {
     struct dg_wordpiece_train_opts opts = DG_WORDPIECE_TRAIN_OPTS_DEFAULT;
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_buf vocab, config;
     opts.size = make->opts->spm.size;
     opts.coverage = make->opts->spm.coverage;
@@ -134,7 +135,7 @@ static enum dg_err make_vocab(struct make *make, struct dg_error *error)
     if (!err)
         err = save(make->dir, "tokenizer_config.json", &config, error);
     if (!err && dg_setup_is_given(make->opts->vocab)) {
-        err = dg_setup_path(make->dir, "vocab.txt", path, error);
+        err = dg_folder_path(make->dir, "vocab.txt", path, error);
         if (!err)
             err = dg_setup_copy_file(make->opts->vocab, path, error);
     } else if (!err) {
@@ -214,8 +215,8 @@ static enum dg_err take_labels_of(struct make *make, const struct dg_labels *bef
 /* The same where its head tells the same kind of them. */
 static enum dg_err keep_labels(struct make *make, enum dg_head head, struct dg_error *error)
 {
-    char path[PATH_CAP];
-    enum dg_err err = dg_setup_path(make->opts->init, "labels.txt", path, error);
+    char path[DG_PATH_CAP];
+    enum dg_err err = dg_folder_path(make->opts->init, "labels.txt", path, error);
     if (err || make->bp.enc.head != head || access(path, F_OK) != 0)
         return err;
     struct dg_labels *before = dg_try_malloc(sizeof *before);
@@ -315,8 +316,8 @@ static enum dg_err write_examples(const struct make *make, const char *name,
     const struct dg_examples_making making = {dg_tokenizer_subword(make->tokenizer), &make->bp,
                                               &make->labels, make->opts->len_max};
     struct dg_examples_stats stats;
-    char path[PATH_CAP];
-    enum dg_err err = dg_setup_path(make->dir, name, path, error);
+    char path[DG_PATH_CAP];
+    enum dg_err err = dg_folder_path(make->dir, name, path, error);
     if (!err)
         err = dg_examples_write(path, &making, labelled_data, n, &stats, error);
     if (err)
@@ -397,17 +398,17 @@ static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct d
 
 enum dg_err dg_setup_open_enc(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     const struct dg_subword *subword = dg_tokenizer_subword(setup->tokenizer);
     enum dg_err err = subword ? open_labels(setup, dir, error)
                               : dg_error_set(error, DG_ERR_UNSUPPORTED,
                                              "%s: expected a tokenizer.json or a vocab.txt", dir);
     if (!err)
-        err = dg_setup_path(dir, "training/pairs.bin", path, error);
+        err = dg_folder_path(dir, "training/pairs.bin", path, error);
     if (!err)
         err = dg_corpus_open(&setup->train, path, &setup->bp, error);
     if (!err)
-        err = dg_setup_path(dir, "training/dev.bin", path, error);
+        err = dg_folder_path(dir, "training/dev.bin", path, error);
     if (!err)
         err = dg_corpus_open(&setup->dev, path, &setup->bp, error);
     setup->len_max = setup->bp.source_len_max;

@@ -6,12 +6,11 @@
 #define DG_TRAIN_RUN_SETUP_INT_H
 
 #include "base/memory/buf.h"
+#include "base/file/folder.h"
 #include "train/data/drops.h"
 #include "train/run/setup.h"
 
 #include <stdint.h>
-
-enum { DG_SETUP_PATH_CAP = 4096 };
 
 /* Reports a line; `say` may be NULL. */
 void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...) DG_PRINTF(3, 4);
@@ -28,10 +27,6 @@ static inline bool dg_setup_is_given(const char *text)
 {
     return text && *text;
 }
-
-/* DIR/NAME. */
-enum dg_err dg_setup_path(const char *dir, const char *name, char path[DG_SETUP_PATH_CAP],
-                          struct dg_error *error) DG_MUST_CHECK;
 
 /* Makes the directory and its training/. */
 enum dg_err dg_setup_make_dirs(const char *dir, struct dg_error *error) DG_MUST_CHECK;

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME_CAP = 48, PATH_CAP = 4096 };
+enum { NAME_CAP = 48 };
 
 static void name_of(uint64_t step, char name[NAME_CAP])
 {
@@ -50,15 +50,12 @@ static size_t list_last(DIR *dir, uint64_t step, size_t k, uint64_t last[DG_SNAP
     return n;
 }
 
-static enum dg_err path_of(const char *dir, uint64_t step, char path[PATH_CAP],
+static enum dg_err path_of(const char *dir, uint64_t step, char path[DG_PATH_CAP],
                            struct dg_error *error)
 {
     char name[NAME_CAP];
     name_of(step, name);
-    const int n = snprintf(path, PATH_CAP, "%s/%s", dir, name);
-    return n > 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
+    return dg_folder_path(dir, name, path, error);
 }
 
 /* A checkpoint of nothing but weights, which lie at params->w. */
@@ -72,7 +69,7 @@ static struct dg_checkpoint bare(struct dg_params *params, uint64_t counts[2])
 static enum dg_err add(const struct dg_params *params, const char *dir, uint64_t step, float share,
                        float *one, float *mean, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     uint64_t counts[2];
     struct dg_params there = *params;
     there.w = one;
@@ -88,7 +85,7 @@ static enum dg_err add(const struct dg_params *params, const char *dir, uint64_t
 enum dg_err dg_snapshots_take(const struct dg_params *params, const char *dir, uint64_t step,
                               size_t k, float *mean, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     uint64_t counts[2] = {step, 0}, last[DG_SNAPSHOTS_MAX];
     struct dg_params same = *params;
     const struct dg_checkpoint point = bare(&same, counts);

@@ -7,6 +7,7 @@
  * written. */
 #include "train/run/trainer.h"
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/file/text_in.h"
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"
@@ -24,7 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_CAP = 4096, LOG_MAX = 1 << 30, SKIPPED_MAX = 20, RIVALS_STREAM = 0x7269 };
+enum { LOG_MAX = 1 << 30, SKIPPED_MAX = 20, RIVALS_STREAM = 0x7269 };
 
 /* What a checkpoint keeps of a run beside the optimiser. A double is kept as its bits. The last
  * number is there only when losses are counted by sentence or by the task of an encoder alone:
@@ -88,13 +89,10 @@ const char *dg_trainer_end_text(enum dg_trainer_end end)
     return "it was stopped";
 }
 
-static enum dg_err path_of(const struct dg_trainer *t, const char *name, char path[PATH_CAP],
+static enum dg_err path_of(const struct dg_trainer *t, const char *name, char path[DG_PATH_CAP],
                            struct dg_error *error)
 {
-    const int n = snprintf(path, PATH_CAP, "%s/%s", t->opts.dir, name);
-    return n > 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", t->opts.dir);
+    return dg_folder_path(t->opts.dir, name, path, error);
 }
 
 /* ---- Life
@@ -293,7 +291,7 @@ static struct kept keep(const struct dg_trainer *t)
 /* Of the snapshots up to now the last `k` stay; those that come later will be taken again. */
 static void prune(const struct dg_trainer *t, size_t k)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     if (t->opts.optimiser.average_last && path_of(t, "training", path, NULL) == DG_OK)
         dg_snapshots_prune(path, t->now.step, k);
 }
@@ -301,7 +299,7 @@ static void prune(const struct dg_trainer *t, size_t k)
 static enum dg_err save(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
                         struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct kept kept = keep(t);
     const struct dg_checkpoint point = {&t->params, dg_optimiser_state(t->optimiser),
                                         (uint64_t *)&kept, n_kept(t)};
@@ -359,7 +357,7 @@ static void sweep(const struct dg_trainer *t)
                                         "training/recipe.conf",
                                         "model.safetensors",
                                         "card.md"};
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (path_of(t, names[i], path, NULL) == DG_OK)
             dg_checkpoint_sweep(path);
@@ -367,7 +365,7 @@ static void sweep(const struct dg_trainer *t)
 
 enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_error *error)
 {
-    char path[PATH_CAP], log[PATH_CAP], samples[PATH_CAP];
+    char path[DG_PATH_CAP], log[DG_PATH_CAP], samples[DG_PATH_CAP];
     struct kept kept;
     struct dg_optimiser_state state = dg_optimiser_state(t->optimiser);
     const struct dg_checkpoint point = {&t->params, state, (uint64_t *)&kept, n_kept(t)};
@@ -420,7 +418,7 @@ static enum dg_err open_log(struct dg_trainer *t, struct dg_error *error)
 {
     static const char head[] = "step\tepoch\tseconds\tloss\tobjective\tnorm\trate\ttokens_per_"
                                "second\tdev_loss\tbleu\tchrf\ttask\n";
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     enum dg_err err = path_of(t, "training/log.tsv", path, error);
     if (err)
         return err;
@@ -475,7 +473,7 @@ static enum dg_err put_line(struct dg_trainer *t, const struct dg_validate_repor
 static enum dg_err put_samples(const struct dg_trainer *t, const struct dg_validate_report *report,
                                struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     struct dg_buf text;
     enum dg_err err = path_of(t, "training/samples.tsv", path, error);
     if (err || report->n_samples == 0)
@@ -734,7 +732,7 @@ static void swap_average(struct dg_trainer *t)
 /* Where the average is that of snapshots: with the weights of now among them. */
 static enum dg_err take_snapshot(struct dg_trainer *t, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     const size_t k = t->opts.optimiser.average_last;
     enum dg_err err = k ? path_of(t, "training", path, error) : DG_OK;
     if (!err && k)
@@ -759,7 +757,7 @@ static bool is_better(const struct dg_trainer *t, const struct dg_validate_repor
 
 static enum dg_err publish(struct dg_trainer *t, struct dg_error *error)
 {
-    char path[PATH_CAP];
+    char path[DG_PATH_CAP];
     enum dg_err err = path_of(t, "model.safetensors", path, error);
     return err ? err
                : dg_params_save(&t->params, dg_optimiser_best(t->optimiser), DG_DTYPE_F16, path,

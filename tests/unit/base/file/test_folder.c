@@ -36,4 +36,19 @@ START_TEST(names_come_and_the_folder_is_not_inherited)
 }
 END_TEST
 
-DG_UNIT(names_come_and_the_folder_is_not_inherited)
+START_TEST(a_path_is_whole_or_refused)
+{
+    static char long_dir[DG_PATH_CAP];
+    char path[DG_PATH_CAP];
+    struct dg_error error = DG_ERROR_NONE;
+    ck_assert_int_eq(dg_folder_path("a/b", "c", path, &error), DG_OK);
+    ck_assert_str_eq(path, "a/b/c");
+    memset(long_dir, 'd', DG_PATH_CAP - 3);
+    ck_assert_int_eq(dg_folder_path(long_dir, "c", path, &error), DG_OK);
+    ck_assert_uint_eq(strlen(path), DG_PATH_CAP - 1);
+    ck_assert_int_eq(dg_folder_path(long_dir, "cc", path, &error), DG_ERR_LIMIT);
+    ck_assert_ptr_nonnull(strstr(error.text, "is too long"));
+}
+END_TEST
+
+DG_UNIT(names_come_and_the_folder_is_not_inherited, a_path_is_whole_or_refused)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+#include "base/memory/chars.h"
+#include "unit.h"
+
+static bool trims(struct dg_span text, const char *blanks, struct dg_span expected)
+{
+    return dg_span_eq(dg_chars_trim(text, blanks), expected);
+}
+
+START_TEST(only_the_named_blanks_at_the_ends_go)
+{
+    ck_assert(trims(DG_SPAN(" \ta b\t "), " \t", DG_SPAN("a b")));
+    ck_assert(trims(DG_SPAN("\ra\r"), " \t", DG_SPAN("\ra\r")));
+    ck_assert(trims(DG_SPAN("\ra\r"), " \r", DG_SPAN("a")));
+    ck_assert(trims(DG_SPAN("a\0"), " \t", DG_SPAN("a\0")));
+    ck_assert_uint_eq(dg_chars_trim(DG_SPAN(" \t "), " \t").len, 0);
+    ck_assert_uint_eq(dg_chars_trim(DG_SPAN(""), " \t").len, 0);
+}
+END_TEST
+
+START_TEST(hexadecimal_digits_have_a_value_and_nothing_else_has)
+{
+    static const char digits[] = "0123456789abcdef", capitals[] = "0123456789ABCDEF";
+    int n = 0;
+    for (int i = 0; i < 16; i++) {
+        ck_assert_int_eq(dg_chars_hex(digits[i]), i);
+        ck_assert_int_eq(dg_chars_hex(capitals[i]), i);
+    }
+    for (int c = 0; c < 256; c++)
+        n += dg_chars_hex((char)c) >= 0;
+    ck_assert_int_eq(n, 22);
+}
+END_TEST
+
+DG_UNIT(only_the_named_blanks_at_the_ends_go, hexadecimal_digits_have_a_value_and_nothing_else_has)
