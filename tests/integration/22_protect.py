@@ -45,6 +45,31 @@ class Thousand(unittest.TestCase):
         self.assertGreaterEqual(shares[2], 95)
 
 
+class Unknown(unittest.TestCase):
+    """What the vocabulary cannot say is copied, and the unknown word (U+2047) never shows."""
+    LINES = (("J'ai rencontré Antonín Dvořák à Łódź hier.", ("Dvořák", "Łódź")),
+             ("Le président 习近平 est arrivé.", ("习近平",)),
+             ("Le mot « ő » est court.", ("ő",)),
+             ("Nous avons parlé avec Оле́на Шевче́нко et Ştefan Dăncilă.", ("Оле́на Шевче́нко", "Ştefan Dăncilă")))
+
+    def test_unknown_characters_come_through(self):
+        for model in "fr-en", "en-fr":
+            for beam in "1", "4":
+                text = "".join(line + "\n" for line, _ in self.LINES)
+                done = subprocess.run([TOOL, "translate", "--model", os.path.join(SOURCES, "models", model), "--beam", beam],
+                                      input=text.encode(), capture_output=True, timeout=600, check=True)
+                answers = done.stdout.decode().splitlines()
+                self.assertNotIn("\u2047", done.stdout.decode())
+                for (_, names), answer in zip(self.LINES, answers, strict=True):
+                    for name in names:
+                        self.assertEqual(answer.count(name), 1, answer)
+
+    def test_nothing_unknown_shows_where_nothing_is_protected(self):
+        done = subprocess.run([TOOL, "translate", "--model", MODEL, "--prefix", "I met"], input="J'ai vu Dvořák à Łódź.\n".encode(),
+                              capture_output=True, timeout=600, check=True)
+        self.assertNotIn("\u2047", done.stdout.decode())
+
+
 class Fields(IntegrationTest):
     def translate(self, server, **fields):
         status, _, body = server.request("POST", "/v1/translate", body=json.dumps({"target": "en", **fields}).encode())

@@ -15,6 +15,7 @@
 #include "engine/request/request.h"
 #include "markup/tag_placement.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { KEY_MAX = 1 << 24 /* bytes of a cache key: mostly ids of options */ };
@@ -214,36 +215,127 @@ static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_to
     return err;
 }
 
+static bool has_unknown(const struct dg_sentence *sentence, const struct dg_token *tokens, size_t n)
+{
+    const int32_t unk = dg_tokenizer_source(model_of(sentence)->tokenizer).unk;
+    for (size_t i = 0; i < n && unk >= 0; i++)
+        if (tokens[i].id == unk)
+            return true;
+    return false;
+}
+
+/* A word of a text from `at` on, without the ASCII punctuation around it; *next is behind it. */
+static struct dg_span next_word(struct dg_span text, size_t at, size_t *next)
+{
+    while (at < text.len && (unsigned char)text.ptr[at] <= ' ')
+        at++;
+    size_t end = at;
+    while (end < text.len && (unsigned char)text.ptr[end] > ' ')
+        end++;
+    *next = end;
+    while (at < end && ispunct((unsigned char)text.ptr[at]))
+        at++;
+    while (end > at && ispunct((unsigned char)text.ptr[end - 1]))
+        end--;
+    return dg_span_sub(text, at, end - at);
+}
+
+/* The words that the model cannot read, as it lacks some of their characters: names, mostly, and
+ * other scripts. They are carried through. Words that stand side by side are one phrase. */
+static enum dg_err list_unknown(const struct dg_sentence *sentence, struct dg_request_tools *tools,
+                                struct dg_span text, struct dg_phrase_set *unknown)
+{
+    size_t n = 0, cap = 0, next = 0;
+    struct dg_span *words = NULL;
+    enum dg_err err = DG_OK;
+    for (size_t at = 0; !err && at < text.len; at = next) {
+        const struct dg_span word = next_word(text, at, &next);
+        const struct dg_token *tokens;
+        struct dg_token *owned = NULL;
+        size_t n_tokens = 0;
+        if (word.len == 0)
+            continue;
+        err = encode(sentence, tools, word, NULL, &tokens, &n_tokens, &owned);
+        const bool is_unknown = !err && has_unknown(sentence, tokens, n_tokens);
+        dg_free(owned);
+        if (!is_unknown)
+            continue;
+        struct dg_span *last = n ? &words[n - 1] : NULL;
+        if (last && last->ptr + last->len + 1 == word.ptr && word.ptr[-1] == ' ') {
+            last->len += 1 + word.len;
+            continue;
+        }
+        if (n == cap) {
+            cap = cap ? 2 * cap : 8;
+            struct dg_span *grown = dg_try_realloc(words, cap * sizeof *words);
+            err = grown ? DG_OK : DG_ERR_NOMEM;
+            words = grown ? grown : words;
+        }
+        if (!err)
+            words[n++] = word;
+    }
+    if (!err)
+        err = dg_phrase_set_init(unknown, words, n);
+    dg_free(words);
+    return err;
+}
+
+/* Prepares a text and encodes it; where the model lacks characters, once more with the words that
+ * have them carried. */
+static enum dg_err prepare_and_encode(struct dg_sentence *sentence, struct dg_request_tools *tools,
+                                      struct dg_span text, struct dg_prepare_opts *opts,
+                                      struct dg_phrase_set *unknown, struct dg_error *error,
+                                      struct dg_prepared *prepared, const struct dg_token **tokens,
+                                      size_t *n, struct dg_token **owned)
+{
+    for (bool is_again = false;; is_again = true) {
+        enum dg_err err = dg_prepare(prepared, text, opts);
+        if (!err)
+            err = encode(sentence, tools, prepared->text, error, tokens, n, owned);
+        if (err || is_again || !opts->placeholders || opts->words->n == 0 ||
+            !has_unknown(sentence, *tokens, *n))
+            return err;
+        err = list_unknown(sentence, tools, text, unknown);
+        dg_free(*owned);
+        *owned = NULL;
+        dg_prepared_deinit(prepared);
+        dg_placeholders_deinit(opts->placeholders);
+        if (err)
+            return err;
+    }
+}
+
 static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tools *tools,
                             struct dg_error *error)
 {
+    enum { OF_REQUEST, FROZEN, UNKNOWN, N_EXTRA };
     const struct dg_request *request = sentence->request;
     const struct dg_segment *part = &request->parts[sentence->part];
-    struct dg_phrase_set extra[2] = {request->protect, {.n = 0}};
+    struct dg_phrase_set extra[N_EXTRA] = {request->protect};
     enum dg_err err = DG_OK;
     if (request->doc && request->doc_parts[sentence->part].has_markup)
-        err = list_frozen(request, sentence, &extra[1]);
-    const struct dg_prepare_opts prepare = {.language = request->pairs[0].source->tag.language,
-                                            .joined = part->joined,
-                                            .keep_case = request->asked.keep_case ||
-                                                         request->hops[0]->template,
-                                            .placeholders = sentence->placeholders,
-                                            .words = &request->hops[0]->carry_words,
-                                            .extra = extra,
-                                            .n_extra = extra[1].n ? 2 : extra[0].n > 0,
-                                            .list = &tools->protected};
-    struct dg_prepared prepared;
+        err = list_frozen(request, sentence, &extra[FROZEN]);
+    struct dg_prepare_opts prepare = {.language = request->pairs[0].source->tag.language,
+                                      .joined = part->joined,
+                                      .keep_case =
+                                          request->asked.keep_case || request->hops[0]->template,
+                                      .placeholders = sentence->placeholders,
+                                      .words = &request->hops[0]->carry_words,
+                                      .extra = extra,
+                                      .n_extra = N_EXTRA,
+                                      .list = &tools->protected};
+    struct dg_prepared prepared = {.in_place = false};
     const struct dg_token *tokens;
     struct dg_token *owned = NULL;
     size_t n = 0;
     if (err)
         return err;
-    err = dg_prepare(&prepared, dg_span_sub(request->asked.text, part->at, part->len), &prepare);
-    dg_phrase_set_deinit(&extra[1]);
+    err = prepare_and_encode(sentence, tools, dg_span_sub(request->asked.text, part->at, part->len),
+                             &prepare, &extra[UNKNOWN], error, &prepared, &tokens, &n, &owned);
+    dg_phrase_set_deinit(&extra[FROZEN]);
+    dg_phrase_set_deinit(&extra[UNKNOWN]);
     if (!err && sentence->placeholders && !sentence->placeholders->text)
         free_carry(sentence);
-    if (!err)
-        err = encode(sentence, tools, prepared.text, error, &tokens, &n, &owned);
     if (!err)
         err = keep_tokens(sentence, &prepared, tokens, n, error);
     if (!err)
@@ -773,6 +865,7 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
     } else if (sentence->n_tickets == 0) { /* of several pieces the first one's */
         dg_forced_tokens_apply(&request->forced, sentence->is_first, &search);
     }
+    search.suppress_unk = true; /* no reader can do anything with the unknown word */
     search.want_alignment |= needs_alignment(sentence);
     dg_pair_lead(pair_of(sentence), &search);
     if (model_of(sentence)->template)

@@ -270,6 +270,10 @@ enum dg_err dg_placeholders_find(struct dg_placeholders *placeholders, struct dg
         return err;
     while (r < sizeof ranges / sizeof *ranges && has_private_use(text, ranges[r]))
         r++;
+    size_t n_phrases = 0;
+    for (size_t i = 0; i < n_extra; i++)
+        n_phrases += extra[i].n;
+    n_extra = n_phrases ? n_extra : 0;
     if ((list->n == 0 && n_extra == 0) || r == sizeof ranges / sizeof *ranges)
         return DG_OK;
     placeholders->mark = ranges[r];
