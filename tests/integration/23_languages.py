@@ -57,7 +57,7 @@ class Languages(IntegrationTest):
                 answer = self.translate(source, target)
                 texts[source, target] = answer["translations"][0]["text"]
                 self.assertEqual((answer["model"], answer["translations"][0]["source"]), ("m2m", source))
-                said = self.tool("translate", "-q", "-m", path, "--source", source, "--target", target, "--max-len", "12")
+                said = self.tool("translate", "-q", "-b", "1", "-m", path, "--source", source, "--target", target, "--max-len", "12")
                 self.assertEqual(said.stdout, texts[source, target])
         self.assertGreater(len(set(texts.values())), 2)  # it does hear which pair it is
         again = self.translate("fra_Latn", "zh-CN")
@@ -165,7 +165,7 @@ class Languages(IntegrationTest):
                 json.dump(value, file)
         self.tool("import", hf, ours)
         for i, (source, target) in enumerate((("en", "fr"), ("fr", "ko"), ("ko", "en"))):
-            said = self.tool("translate", "-q", "--json", "-m", ours, "--source", source, "--target", target, "--max-len", "9",
+            said = self.tool("translate", "-q", "-b", "1", "--json", "-m", ours, "--source", source, "--target", target, "--max-len", "9",
                              text="abcde fgh\n")
             sentence = json.loads(said.stdout)["sentences"][0]
             self.assertEqual(sentence["source_ids"], [21 + i, 3, 4, 5, 6, 7, 8, 3, 9, 10, 11, 2])
@@ -214,7 +214,7 @@ class Languages(IntegrationTest):
 
         words = ("--formal", "__it__", "--informal", "target:__es__")
         for word, text in zip(("default", "formal", "informal", "prefer_informal"), (*texts[:3], texts[2])):
-            asked = ("translate", "-q", "--source", "fr", "--target", "de", "--max-len", "12", "--formality", word)
+            asked = ("translate", "-q", "-b", "1", "--source", "fr", "--target", "de", "--max-len", "12", "--formality", word)
             self.assertEqual(self.tool(*asked, "-m", path, *words, text=short).stdout, text)
             self.assertEqual(self.tool(*asked, "--server", f"http://127.0.0.1:{self.server.port()}", "--beam", "1", text=short).stdout, text)
 
