@@ -105,6 +105,8 @@ export class Dragoman {
     }>;
     score(text: string | string[], translation: string | string[], options?: Record<string, unknown> & Abortable): Promise<unknown>;
     languages(options?: Abortable): Promise<{ code: string; name: string; targets: string[] }[]>;
+    about(options?: Abortable): Promise<{ languages: { code: string; name: string; targets: string[] }[]; formality: string[]; limits: { characters?: number; body_bytes: number } }>;
+    glossaries(options?: Abortable): Promise<{ id: string; name: string; source: string; target: string; count: number; shared: boolean; own: boolean }[]>;
     limits(options?: Abortable): Promise<{ characters?: number; body_bytes: number }>;
     models(options?: Abortable): Promise<{ name: string; source: string; target: string; [member: string]: unknown }[]>;
 }

@@ -93,6 +93,16 @@ export class Dragoman {
         return (await this.#json("v1/languages", null, signal)).languages;
     }
 
+    /** All that the server says about itself: {languages, formality (targets with a choice of manners), limits}. */
+    about({ signal } = {}) {
+        return this.#json("v1/languages", null, signal);
+    }
+
+    /** Those that the server keeps for this key, and those shared with everybody, without their terms. */
+    async glossaries({ signal } = {}) {
+        return (await this.#json("v1/glossaries", null, signal)).glossaries;
+    }
+
     /** What one request may hold: {characters (of a text; absent: no limit), body_bytes}. */
     async limits({ signal } = {}) {
         return (await this.#json("v1/languages", null, signal)).limits;

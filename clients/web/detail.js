@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// The panel about one sentence: how sure the model was, other wordings, and the attention picture.
+// The panel about one sentence: how sure the model was, other wordings, and what its words come from.
 
+import { drawLinks } from "./links.js";
 import { indexOfBytes, rangeOf } from "./offsets.js";
 
 export class Detail {
@@ -36,6 +37,7 @@ export class Detail {
         }
         this.#listWords(sentence, from);
         this.#element("heat").replaceChildren();
+        this.#element("links").replaceChildren();
         await Promise.all([this.#findAlternatives(sentence, from), this.#redraw()]);
     }
 
@@ -108,6 +110,7 @@ export class Detail {
         this.#offer("layer", score.layers, "last_layer", layer);
         this.#offer("head", score.heads, "all_heads", head);
         this.#element("heat-choice").hidden = false;
+        drawLinks(this.#element("links"), sentence, score, this.#words.say("attention"));
         drawHeat(this.#element("heat"), sentence, score);
     }
 

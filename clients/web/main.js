@@ -7,6 +7,7 @@
 //     detail.js   the panel of one sentence   files.js    whole files
 //     history.js  earlier translations        dragoman.js the server (clients/js)
 //     pickers.js  the two languages           tab.js      drafts, links and the clipboard
+//     manner.js   glossary and formality      links.js    where words come from, as a picture
 //     code.js     the same from a program     speech.js   the translation read aloud
 
 import { Dragoman } from "./dragoman.js";
@@ -14,6 +15,7 @@ import { Code } from "./code.js";
 import { Detail } from "./detail.js";
 import { Files } from "./files.js";
 import { History } from "./history.js";
+import { Manner } from "./manner.js";
 import { indexOfBytes } from "./offsets.js";
 import { Pickers } from "./pickers.js";
 import { Speech } from "./speech.js";
@@ -33,6 +35,7 @@ const words = new Words();
 const server = new Dragoman(document.baseURI, { key: sessionStorage.getItem(KEY_PLACE) ?? "" });
 const target = new Target($("target"));
 const pickers = new Pickers({ from: $("from"), to: $("to"), swap: $("swap") }, words);
+const manner = new Manner({ glossary: $("glossary"), formality: $("formality") }, words);
 let limits = { body_bytes: MESSAGE_BYTES_MAX }; // until the server has told them
 let notice = null; // [name, values] of words that stay until the reader writes on
 let isKeyDeclined = false;
@@ -141,9 +144,15 @@ function stop() {
     target.rest();
 }
 
+/** What a request asks for, besides the text. */
+function wishes() {
+    return { ...pickers.options, ...manner.options };
+}
+
 function translate() {
     const text = $("source").value;
-    const options = pickers.options;
+    manner.offer(pickers.source, pickers.target);
+    const options = wishes();
     clearTimeout(typingTimer);
     clearTimeout(historyTimer);
     clearTimeout(lookUpTimer);
@@ -188,7 +197,9 @@ function finished(event) {
     told = told.filter(each => each.start + each.length <= bytes);
     target.finish(text, event.text, told);
     if (pickers.isAuto) pickers.showDetected(event.source);
+    manner.offer(pickers.source, pickers.target);
     if (pickers.isAuto && event.source === pickers.target && turn(event.source)) return;
+    if (strandOptions !== JSON.stringify(wishes())) return translate(); // a glossary of another language
     sentences = told.length;
     showCounts();
     $("said").textContent = told.length ? words.say("took", { ms: Math.max(Math.round(event.timing.total_ms), 1) }) : "";
@@ -240,7 +251,7 @@ async function scoreOf(sentence, layer, head) {
 /** Other wordings with how sure the model is of each, the surest first; those before `from` are kept. */
 async function alternativesOf(sentence, from) {
     const prefix = sentence.text.slice(0, from).trimEnd();
-    const options = { ...pair(), alternatives: 4, beam: 5, lines: "whole", ...(prefix && { prefix }) };
+    const options = { ...pair(), ...manner.options, alternatives: 4, beam: 5, lines: "whole", ...(prefix && { prefix }) };
     const item = (await server.translate(sentence.source, options)).translations[0];
     const texts = [...new Set([item.text, ...(item.alternatives ?? [])])];
     const { scores } = await server.score(texts.map(() => sentence.source), texts, { ...pair(), tokens: true });
@@ -329,7 +340,7 @@ function restore(isNew) {
 function addFiles(list) {
     if (!list.length) return;
     $("files").hidden = false;
-    for (const file of list) files.add(file, pickers.options, limits);
+    for (const file of list) files.add(file, wishes(), limits);
     $("files").scrollIntoView({ block: "nearest" });
 }
 
@@ -357,13 +368,14 @@ function keyEntered() {
 
 const detail = new Detail(words, { alternatives: alternativesOf, score: scoreOf });
 const history = new History($("history-list"), $("history-clear"), words);
-const code = new Code(() => ({ body: { text: $("source").value, ...pickers.options }, hasKey: Boolean(server.key) }));
+const code = new Code(() => ({ body: { text: $("source").value, ...wishes() }, hasKey: Boolean(server.key) }));
 const speech = new Speech($("listen"), () => ({ text: target.text, language: pickers.target }));
 const files = new Files($("file-list"), words, translateTexts);
 
 function speak(language) {
     words.choose(language);
     pickers.list();
+    manner.offer(pickers.source, pickers.target);
     nameClear();
     showCounts();
     sayNotice();
@@ -373,7 +385,10 @@ function speak(language) {
 async function start() {
     connect();
     try {
-        [pickers.languages, limits] = await Promise.all([server.languages(), server.limits()]);
+        const [known, glossaries] = await Promise.all([server.about(), server.glossaries().catch(() => [])]);
+        pickers.languages = known.languages;
+        limits = known.limits;
+        manner.learn(glossaries, known.formality);
     } catch (error) {
         complain(error);
         return;
@@ -408,6 +423,7 @@ $("source").addEventListener("input", typed);
 $("source").addEventListener("scroll", () => ($("marks").scrollTop = $("source").scrollTop));
 $("from").addEventListener("change", () => { note(null); pickers.showDetected(""); translate(); });
 $("to").addEventListener("change", () => { note(null); pickers.listTargets(); translate(); });
+for (const id of ["glossary", "formality"]) $(id).addEventListener("change", () => { note(null); translate(); });
 $("swap").addEventListener("click", () => { pickers.swap(); write(target.text); });
 $("clear").addEventListener("click", clear);
 $("copy").addEventListener("click", () => copy(target.text, "copied"));

@@ -250,6 +250,7 @@ class Translate(IntegrationTest):
         server = self.start(MODELS)
         models = json.loads(server.request("GET", "/v1/models")[2])["models"]
         self.assertEqual([(m["name"], m["source"], m["target"]) for m in models], [("fr-en", "fr", "en")])
+        self.assertEqual(json.loads(server.request("GET", "/v1/languages")[2])["formality"], [])
         languages = json.loads(server.request("GET", "/v1/languages")[2])["languages"]
         self.assertEqual(languages, [{"code": "fr", "name": "French", "targets": ["en"]}])
         self.assertEqual(server.request("GET", "/readyz")[0], 200)

@@ -205,6 +205,7 @@ class Languages(IntegrationTest):
         self.assertEqual((len(set(texts)), texts[3:]), (3, texts[:3]))  # the cache keeps them apart
         self.assertEqual(self.translate("fr", "de", text=short, formality="prefer_formal")["translations"][0]["text"], texts[1])
         self.assertIn("formality", self.translate("fr", "de", formality="rude", status=400)["error"]["message"])
+        self.assertEqual(self.ask("/v1/languages")["formality"], ["de", "en", "fr"])
         listed = self.ask("/v2/languages?type=target")
         self.assertEqual([one["supports_formality"] for one in listed], [True] * 4)  # English twice
         deepl = {"text": [short], "source_lang": "FR", "target_lang": "DE"}

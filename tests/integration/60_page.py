@@ -61,7 +61,7 @@ class Served(IntegrationTest):
         self.assertNotIn(b"https://", body)
         total = len(gzip.compress(body))
         for name in ("style.css", "icon.svg", "main.js", "words.js", "offsets.js", "target.js", "detail.js", "files.js",
-                     "history.js", "pickers.js", "tab.js", "code.js", "speech.js", "dragoman.js"):
+                     "history.js", "links.js", "manner.js", "pickers.js", "tab.js", "code.js", "speech.js", "dragoman.js"):
             status, headers, part = server.request("GET", f"/page/{name}")
             self.assertEqual(status, 200, name)
             self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
@@ -160,6 +160,12 @@ class Used(IntegrationTest):
         page.run("document.querySelectorAll('.sentence')[1].click()")
         page.wait_for("return document.querySelectorAll('#heat td').length > 20", "the picture")
         page.wait_for("return document.querySelector('#alternatives button')", "other wordings")
+        # As a picture: whole words, lines between them, and both as a sentence for who cannot see it.
+        self.assertEqual(page.run("return Array.from(document.querySelectorAll('#links text[text-anchor]'), t => t.textContent).join(' ')"),
+                         page.run("return document.querySelectorAll('.sentence')[1].textContent"))
+        self.assertGreater(page.run("return document.querySelectorAll('#links path').length"), 3)
+        self.assertIn("why ← pourquoi", page.run("return document.querySelector('#links svg').getAttribute('aria-label')"))
+        page.run("document.querySelector('#detail details').open = true")
         cells = "Array.from(document.querySelectorAll('#heat tbody td'), cell => cell.title).join()"
         mean = page.run(f"return {cells}")
         page.run("const l = document.querySelector('#head'); l.value = '2'; l.dispatchEvent(new Event('change'))")
@@ -367,6 +373,47 @@ class Used(IntegrationTest):
         self.assertRegex(page.run("return document.querySelector('#alternatives small').textContent"), r"^\d+ %$")
         self.assertEqual(page.run("return document.querySelector('#words [aria-pressed=true]').textContent"), words[3])
         self.check_quiet(page)
+
+    def test_a_glossary_is_offered_where_it_fits_and_used(self):
+        page = self.page("--glossaries=all", is_open=False)
+        server = self.servers[-1]
+        for name, source, target, terms in (("Railway", "fr", "en", [{"source": "gare", "target": "depot"}]),
+                                            ("Retour", "en", "fr", [{"source": "station", "target": "halte"}])):
+            body = json.dumps({"name": name, "source": source, "target": target, "terms": terms}).encode()
+            self.assertEqual(server.request("POST", "/v1/glossaries", body)[0], 201)
+        page.open(f"http://127.0.0.1:{server.port()}/")
+        page.wait_for(LANGUAGES_LISTED, "the languages")
+        self.assertTrue(page.run("return document.querySelector('#glossary').parentElement.hidden"))  # no source yet
+        self.translate(page, "Où est la gare ?", 1)
+        page.wait_for("return document.querySelector('#glossary').options.length === 2", "the glossary of this direction")
+        self.assertIn("station", page.run("return document.querySelector('#target').textContent"))
+        page.run("const g = document.querySelector('#glossary'); g.selectedIndex = 1; g.dispatchEvent(new Event('change'))")
+        page.wait_for("return document.querySelector('#target').textContent.includes('depot')", "the term of the glossary")
+        page.click("#code-button")
+        self.assertIn('"glossary":', page.run("return document.querySelector('#code').textContent"))
+        page.run("document.querySelector('#code-dialog').close()")
+        # No model of this server has a choice of manners, so the page does not ask for one.
+        self.assertTrue(page.run("return document.querySelector('#formality').parentElement.hidden"))
+        self.check_quiet(page)
+
+    def test_formality_is_offered_where_a_model_has_it(self):
+        page = self.page()
+        shown = page.run("""return import(new URL('page/manner.js', document.baseURI)).then(({ Manner }) => {
+            const field = () => { const label = document.createElement('label'); return label.appendChild(document.createElement('select')); };
+            const fields = { glossary: field(), formality: field() };
+            const manner = new Manner(fields, { say: name => name });
+            const seen = [];
+            manner.learn([], ['de']);
+            manner.offer('fr', 'de');
+            seen.push(fields.formality.parentElement.hidden, manner.options);
+            fields.formality.value = 'prefer_formal';
+            manner.offer('fr', 'de');
+            seen.push(manner.options);
+            manner.offer('fr', 'en');
+            seen.push(fields.formality.parentElement.hidden, manner.options);
+            return seen;
+        })""")
+        self.assertEqual(shown, [False, {}, {"formality": "prefer_formal"}, True, {}])
 
     def test_a_single_word_is_looked_up(self):
         page = self.page()

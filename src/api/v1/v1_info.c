@@ -179,6 +179,19 @@ static void put_languages(struct dg_call *call, struct dg_json_out *out)
             put_language(out, langs, &langs->items[i]);
 }
 
+/* The targets whose translations can be formal or informal. */
+static void put_formality(struct dg_call *call, struct dg_json_out *out)
+{
+    struct dg_api *api = call->api;
+    const struct dg_languages *langs =
+        api->engine ? dg_languages_now(&api->languages, api->engine) : NULL;
+    dg_json_out_put_open(out, "formality", '[');
+    for (size_t i = 0; langs && i < langs->n; i++)
+        if (langs->items[i].has_formal && langs->items[i].has_informal)
+            dg_json_out_cstr(out, langs->items[i].tag.text);
+    dg_json_out_close(out, ']');
+}
+
 /* How long a text may be (only where there is a limit), and the body of a request. */
 static void put_limits(const struct dg_call *call, struct dg_json_out *out)
 {
@@ -199,6 +212,7 @@ void dg_api_v1_languages(struct dg_call *call)
     dg_json_out_put_open(&out, "languages", '[');
     put_languages(call, &out);
     dg_json_out_close(&out, ']');
+    put_formality(call, &out);
     put_limits(call, &out);
     dg_json_out_close(&out, '}');
     dg_call_json_out(call, 200, &out);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: ISC
+// Copyright (c) 2026 The dragoman authors
+
+// Where the words of a translation come from, as a picture: the translation's words on the left, the
+// text's on the right, and a line between two of them, the thicker the more the one looked at the other.
+
+import { indexOfBytes, rangeOf } from "./offsets.js";
+
+const ROW = 28; // pixels from one word to the next
+const SIDE = 190; // of a column of words
+const GAP = 120; // between the columns, where the lines are
+const LEAST = 0.15; // weight of a line that is drawn
+
+/** Tokens as words: {text, tokens: numbers}. What no space separates is one word. */
+function wordsOf(text, tokens) {
+    const index = indexOfBytes(text);
+    const words = [];
+    let end = -1;
+    tokens.forEach((token, i) => {
+        const range = rangeOf(index, token);
+        if (range[0] === range[1]) return; // the end of the sentence
+        const part = text.slice(...range);
+        const last = words.at(-1);
+        if (last && range[0] === end && !/^\s/.test(part)) {
+            last.text += part;
+            last.tokens.push(i);
+        } else {
+            words.push({ text: part, tokens: [i] });
+        }
+        end = range[1];
+    });
+    for (const word of words) word.text = word.text.trim();
+    return words.filter(word => word.text);
+}
+
+/** The lines: [{from, to, weight}], numbers of the translation's and of the text's words. */
+function linesOf(rows, columns, attention) {
+    return rows.flatMap((row, from) => columns.map((column, to) => {
+        const weight = row.tokens.reduce((sum, t) => sum + column.tokens.reduce((of, s) => of + attention[t][s], 0), 0);
+        return { from, to, weight: weight / row.tokens.length };
+    })).filter(line => line.weight >= LEAST);
+}
+
+function shape(name, attributes, text = "") {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.textContent = text;
+    return element;
+}
+
+/** Draws it into `place`; `label`: what a screen reader calls the picture, before the pairs of words. */
+export function drawLinks(place, sentence, score, label) {
+    const rows = wordsOf(sentence.text, score.tokens);
+    const columns = wordsOf(sentence.source, score.source_tokens);
+    const lines = linesOf(rows, columns, score.attention);
+    const width = 2 * SIDE + GAP;
+    const height = ROW * Math.max(rows.length, columns.length, 1);
+    const middle = i => ROW * (i + 0.5);
+    const told = lines.map(({ from, to }) => `${rows[from].text} ← ${columns[to].text}`).join(", ");
+    const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${label}: ${told}` });
+    for (const { from, to, weight } of lines) {
+        const [x, y, u, v] = [SIDE + 6, middle(from), SIDE + GAP - 6, middle(to)];
+        picture.append(shape("path", { d: `M${x} ${y}C${x + GAP / 2} ${y} ${u - GAP / 2} ${v} ${u} ${v}`,
+                                       "stroke-width": (1 + 5 * weight).toFixed(1) }));
+    }
+    rows.forEach((word, i) => picture.append(shape("text", { x: SIDE, y: middle(i), "text-anchor": "end" }, word.text)));
+    columns.forEach((word, i) => picture.append(shape("text", { x: SIDE + GAP, y: middle(i) }, word.text)));
+    place.replaceChildren(picture);
+}
