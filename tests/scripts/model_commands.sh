@@ -34,6 +34,17 @@ expect 1 "$dragoman" import "$here/tests/data/import/zip/config.json" nothing
 expect 2 "$dragoman" import random
 expect 0 "$dragoman" import "$here/tests/data/import/stored" marian
 says "Marian .npz" err
+
+# The name that OPUS-MT gives its only file, and what a training leaves beside a model.
+cp -r "$here/tests/data/import/stored" opus && chmod -R u+w opus
+mv opus/model.npz opus/opus.model1.npz.best-perplexity.npz
+sed 's/model\.npz/opus.model1.npz.best-perplexity.npz/' opus/model.npz.decoder.yml >opus/decoder.yml
+expect 0 "$dragoman" import opus opus-out
+cmp marian/model.safetensors opus-out/model.safetensors || fail "a model by another name became another"
+cp opus/opus.model1.npz.best-perplexity.npz opus/model.npz
+cp opus/model.npz opus/model.npz.optimizer.npz
+cp opus/model.npz opus/model.npz.best-bleu.npz
+expect 0 "$dragoman" import opus opus-both
 says "source.spm" err
 if [ -d "$here/models/fr-en" ]; then
     expect 0 "$dragoman" import "$here/models/fr-en" again

@@ -41,24 +41,26 @@ static enum kind kind_of(const char *path)
     return dg_marian_bin_is(begin, len) ? MODEL : OTHER;
 }
 
-/* The only file of a kind in a directory; how many there are. */
+/* The only file of a kind in a directory, or else the only one that training kept as a good one;
+ * how many there are. */
 static size_t find(const char *dir, enum kind kind, char *found)
 {
     DIR *handle = dg_folder_open(dir);
-    size_t n = 0;
+    size_t n[DG_MARIAN_OTHER + 1] = {0};
     for (struct dirent *entry; handle && (entry = readdir(handle));) {
+        const enum dg_marian_file is = dg_marian_file_of(entry->d_name);
         char path[2 * PATH_CAP];
-        if (!dg_span_ends(dg_span_cstr(entry->d_name), DG_SPAN(".bin")) ||
-            dg_marian_is_spare(entry->d_name) ||
+        if (!dg_span_ends(dg_span_cstr(entry->d_name), DG_SPAN(".bin")) || is == DG_MARIAN_OTHER ||
             (size_t)snprintf(path, sizeof path, "%s/%s", dir, entry->d_name) >= PATH_CAP ||
             kind_of(path) != kind)
             continue;
-        n++;
-        memcpy(found, path, strlen(path) + 1);
+        n[is]++;
+        if (is == DG_MARIAN_MODEL || n[DG_MARIAN_MODEL] == 0)
+            memcpy(found, path, strlen(path) + 1);
     }
     if (handle)
         closedir(handle);
-    return n;
+    return n[DG_MARIAN_MODEL] ? n[DG_MARIAN_MODEL] : n[DG_MARIAN_COPY];
 }
 
 static bool detect(const char *path, bool is_dir)

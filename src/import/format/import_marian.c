@@ -25,25 +25,25 @@ struct marian {
 
 /* ---- Detection ------------------------------------------------------------------------------- */
 
-/* The only .npz in a directory that is a model's, or the path itself; false when there is not
- * exactly one. */
+/* The only .npz in a directory that is a model, or else the only one that training kept as a good
+ * one (OPUS-MT publishes those); or the path itself. False when there is not exactly one. */
 static bool find_npz(const char *path, bool is_dir, char *npz)
 {
     if (!is_dir)
         return (size_t)snprintf(npz, PATH_CAP, "%s", path) < PATH_CAP;
     DIR *dir = dg_folder_open(path);
-    size_t n = 0;
+    size_t n[DG_MARIAN_OTHER + 1] = {0};
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        const enum dg_marian_file kind = dg_marian_file_of(entry->d_name);
         if (!dg_span_ends(dg_span_cstr(entry->d_name), DG_SPAN(".npz")) ||
-            dg_marian_is_spare(entry->d_name))
+            kind == DG_MARIAN_OTHER || (n[kind]++, kind == DG_MARIAN_COPY && n[DG_MARIAN_MODEL]))
             continue;
-        n++;
         if ((size_t)snprintf(npz, PATH_CAP, "%s/%s", path, entry->d_name) >= PATH_CAP)
-            n = 2;
+            n[kind] = 2;
     }
     if (dir)
         closedir(dir);
-    return n == 1;
+    return (n[DG_MARIAN_MODEL] ? n[DG_MARIAN_MODEL] : n[DG_MARIAN_COPY]) == 1;
 }
 
 /* By its name, or by the array that only Marian writes. */

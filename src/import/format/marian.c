@@ -416,9 +416,11 @@ enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool 
     return err;
 }
 
-bool dg_marian_is_spare(const char *name)
+enum dg_marian_file dg_marian_file_of(const char *name)
 {
-    return strstr(name, ".optimizer.") || strstr(name, ".best-") || strstr(name, ".orig.");
+    if (strstr(name, ".optimizer."))
+        return DG_MARIAN_OTHER;
+    return strstr(name, ".best-") || strstr(name, ".orig.") ? DG_MARIAN_COPY : DG_MARIAN_MODEL;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */

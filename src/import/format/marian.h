@@ -25,9 +25,13 @@ enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dt
                           unsigned rank, const size_t *shape, size_t blob, size_t offset,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* True for files that Marian's trainer leaves beside a model: model.npz.optimizer.npz, and
- * model.npz.best-bleu.npz and the like. Such a model is imported when its own path is given. */
-bool dg_marian_is_spare(const char *name);
+/* What a file of weights in Marian's folder is, by its name. */
+enum dg_marian_file {
+    DG_MARIAN_MODEL,
+    DG_MARIAN_COPY, /* of a good moment of the training, or before something was changed */
+    DG_MARIAN_OTHER /* the state of an optimiser */
+};
+enum dg_marian_file dg_marian_file_of(const char *name);
 
 /* Finds the vocabularies of the model file `path` (through its decoder.yml, or beside it), adds
  * them to the files of the import as source.spm, target.spm, vocab.json (target_vocab.json when

@@ -292,10 +292,10 @@ END_TEST
 
 START_TEST(what_a_training_leaves_beside_a_model_is_known)
 {
-    ck_assert(dg_marian_is_spare("model.npz.optimizer.npz"));
-    ck_assert(dg_marian_is_spare("model.npz.best-bleu-detok.npz"));
-    ck_assert(!dg_marian_is_spare("model.npz"));
-    ck_assert(!dg_marian_is_spare("model.intgemm8.bin"));
+    ck_assert_int_eq(dg_marian_file_of("model.npz.optimizer.npz"), DG_MARIAN_OTHER);
+    ck_assert_int_eq(dg_marian_file_of("model.npz.best-bleu-detok.npz"), DG_MARIAN_COPY);
+    ck_assert_int_eq(dg_marian_file_of("model.npz"), DG_MARIAN_MODEL);
+    ck_assert_int_eq(dg_marian_file_of("model.intgemm8.bin"), DG_MARIAN_MODEL);
 }
 END_TEST
 
