@@ -291,11 +291,11 @@ static void repair(struct dg_search *search)
 
 /* ---- Settle ---------------------------------------------------------------------------------- */
 
-/* Turns live hypotheses into answers that were cut short: where the beam narrows each competes with
- * those that ended; otherwise they come behind them, best first. */
-static void keep_live(struct dg_search *search, enum dg_finish finish)
+/* Turns live hypotheses into answers that were cut short. At the length limit, where the beam
+ * narrows, each competes with those that ended; otherwise they come behind them, best first. */
+static void keep_live(struct dg_search *search, bool at_cap, enum dg_finish finish)
 {
-    if (search->narrows) {
+    if (search->narrows && at_cap) {
         for (int i = 0; i < search->n_live; i++)
             keep(search, &search->live[i], finish);
         return;
@@ -405,7 +405,7 @@ static void settle(struct dg_search *search)
             search->state = DG_SEARCH_DONE; /* no finite score: the answer is empty, FAILED */
     } else if (search->n_live == 0 || at_cap || is_enough(search)) {
         if (at_cap || search->n_kept < search->n_keep)
-            keep_live(search, DG_FINISH_LENGTH);
+            keep_live(search, at_cap, DG_FINISH_LENGTH);
         search->state = DG_SEARCH_DONE;
     }
     if (search->state == DG_SEARCH_RESTART ||
@@ -462,7 +462,7 @@ void dg_search_stop(struct dg_search *search, enum dg_finish finish)
         return;
     search->n_keep = 1;
     if (search->n_kept == 0)
-        keep_live(search, finish);
+        keep_live(search, false, finish);
     if (search->n_kept > 1)
         search->n_kept = 1;
     if (search->n_kept)
