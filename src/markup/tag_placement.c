@@ -66,14 +66,6 @@ static bool is_blank_cp(uint32_t cp)
     return cp <= ' ' || cp == 0xA0 || cp == 0x3000 || cp == 0x202F || cp == 0x2009;
 }
 
-/* Scripts that are written without spaces: each character is a unit. */
-static bool stands_alone(uint32_t cp)
-{
-    return (cp >= 0x2E80 && cp <= 0xA4CF) || (cp >= 0xF900 && cp <= 0xFAFF) ||
-           (cp >= 0x20000 && cp <= 0x3FFFF) || (cp >= 0x0E00 && cp <= 0x0EFF) ||
-           (cp >= 0x1000 && cp <= 0x109F) || (cp >= 0x1780 && cp <= 0x17FF);
-}
-
 static bool is_mark(uint32_t cp)
 {
     return (cp < 0x80 &&
@@ -137,12 +129,12 @@ static void cut_units(struct placement *placement)
         bool is_word = !is_mark(cp) ||
                        (in_word && is_joiner(cp) && dg_utf8_decode(text, at + len, &behind) > 0 &&
                         !is_mark(behind) && !is_blank_cp(behind));
-        if (is_word && in_word && !stands_alone(cp))
+        if (is_word && in_word && !dg_cp_is_unspaced(cp))
             placement->units[placement->n_units - 1].len += len;
         else
             placement->units[placement->n_units++] =
                 (struct unit){.at = at, .len = len, .is_word = is_word};
-        in_word = is_word && !stands_alone(cp);
+        in_word = is_word && !dg_cp_is_unspaced(cp);
     }
 }
 

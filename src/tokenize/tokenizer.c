@@ -388,6 +388,19 @@ struct dg_span dg_tokenizer_token_piece(const struct dg_tokenizer *tokenizer,
                                 : dg_spm_piece(tokenizer->source, (uint32_t)id);
 }
 
+bool dg_tokenizer_token_is_unknown(const struct dg_tokenizer *tokenizer,
+                                   const struct dg_tokenizer_work *work, size_t i)
+{
+    size_t n;
+    const int32_t id = work->tokens[i].id, unk = dg_tokenizer_source(tokenizer).unk;
+    if (id == unk && unk >= 0)
+        return true;
+    if (tokenizer->subword || work->pieces[i] == NO_PIECE)
+        return false;
+    const struct dg_spm_token *spm_tokens = dg_spm_tokens(work->spm, &n);
+    return dg_spm_type(tokenizer->source, spm_tokens[work->pieces[i]].id) == DG_PIECE_BYTE;
+}
+
 /* ---- Decoding -------------------------------------------------------------------------------- */
 
 enum dg_err dg_tokenizer_decode(const struct dg_tokenizer *tokenizer, const int32_t *ids, size_t n,

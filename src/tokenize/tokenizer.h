@@ -133,6 +133,11 @@ enum dg_err dg_tokenizer_encode(const struct dg_tokenizer *tokenizer,
 struct dg_span dg_tokenizer_token_piece(const struct dg_tokenizer *tokenizer,
                                         const struct dg_tokenizer_work *work, size_t i);
 
+/* True when the vocabulary has no piece with the characters of token `i` of the last encoding: it
+ * is the unknown word, or a byte that stands in for a part of a character. */
+bool dg_tokenizer_token_is_unknown(const struct dg_tokenizer *tokenizer,
+                                   const struct dg_tokenizer_work *work, size_t i);
+
 /* ---- Decoding -------------------------------------------------------------------------------- */
 
 /* Appends the text of `n` target ids. Marian: special ids are dropped, spaces at the ends trimmed.

@@ -50,6 +50,7 @@ class Unknown(unittest.TestCase):
     LINES = (("J'ai rencontré Antonín Dvořák à Łódź hier.", ("Dvořák", "Łódź")),
              ("Le président 习近平 est arrivé.", ("习近平",)),
              ("Le mot « ő » est court.", ("ő",)),
+             ("Le chat 世界 et le chien 界世.", ("世界", "界世")),
              ("Nous avons parlé avec Оле́на Шевче́нко et Ştefan Dăncilă.", ("Оле́на Шевче́нко", "Ştefan Dăncilă")))
 
     def test_unknown_characters_come_through(self):

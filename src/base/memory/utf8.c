@@ -173,3 +173,18 @@ struct dg_span dg_utf8_clip(struct dg_span text, size_t max)
         len = max; /* not UTF-8: cutting anywhere is as good */
     return dg_span_sub(text, 0, len);
 }
+
+bool dg_cp_is_unspaced(uint32_t cp)
+{
+    return (cp >= 0x2E80 && cp <= 0xA4CF) || (cp >= 0xF900 && cp <= 0xFAFF) ||
+           (cp >= 0x20000 && cp <= 0x3FFFF) || (cp >= 0x0E00 && cp <= 0x0EFF) ||
+           (cp >= 0x1000 && cp <= 0x109F) || (cp >= 0x1780 && cp <= 0x17FF);
+}
+
+bool dg_cp_is_sign(uint32_t cp)
+{
+    return (cp >= 0xA0 && cp < 0xC0 && cp != 0xAA && cp != 0xB5 && cp != 0xBA) || cp == 0xD7 ||
+           cp == 0xF7 || (cp >= 0x2000 && cp < 0x2C00) || (cp >= 0x3000 && cp < 0x3040) ||
+           (cp >= 0xFE00 && cp < 0xFE70) || (cp >= 0xFF00 && cp < 0xFF10) ||
+           (cp >= 0x1F000 && cp < 0x1FB00);
+}

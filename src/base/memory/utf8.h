@@ -42,4 +42,12 @@ size_t dg_utf8_count(struct dg_span text);
 /* The longest part from the start that is at most `max` bytes and does not split a code point. */
 struct dg_span dg_utf8_clip(struct dg_span text, size_t max);
 
+/* True for characters of scripts that are written without spaces between words: Chinese, Japanese,
+ * Thai, Lao, Burmese, Khmer. */
+bool dg_cp_is_unspaced(uint32_t cp);
+
+/* True for what is no part of a word: quotation marks, dashes, symbols, pictures. ASCII is not
+ * asked for. */
+bool dg_cp_is_sign(uint32_t cp);
+
 #endif

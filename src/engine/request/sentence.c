@@ -7,6 +7,7 @@
  * header shows the states; request.c decides when. */
 #include "engine/request/sentence.h"
 #include "base/memory/mem.h"
+#include "base/memory/utf8.h"
 #include "engine/cache/remote_value.h"
 #include "engine/route/prompt.h"
 #include "engine/route/translation_prompt.h"
@@ -215,23 +216,33 @@ static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_to
     return err;
 }
 
-static bool has_unknown(const struct dg_sentence *sentence, const struct dg_token *tokens, size_t n)
+/* Of the text that was encoded last, which is not a prompt: those know no placeholders. */
+static bool has_unknown(const struct dg_sentence *sentence, const struct dg_request_tools *tools,
+                        size_t n)
 {
-    const int32_t unk = dg_tokenizer_source(model_of(sentence)->tokenizer).unk;
-    for (size_t i = 0; i < n && unk >= 0; i++)
-        if (tokens[i].id == unk)
+    for (size_t i = 0; i < n; i++)
+        if (dg_tokenizer_token_is_unknown(model_of(sentence)->tokenizer, tools->tasks->work, i))
             return true;
     return false;
 }
 
-/* A word of a text from `at` on, without the ASCII punctuation around it; *next is behind it. */
+/* A word of a text from `at` on, without the ASCII punctuation around it; *next is behind it. In a
+ * script that is written without spaces each character is a word; so are signs and pictures. */
 static struct dg_span next_word(struct dg_span text, size_t at, size_t *next)
 {
     while (at < text.len && (unsigned char)text.ptr[at] <= ' ')
         at++;
-    size_t end = at;
-    while (end < text.len && (unsigned char)text.ptr[end] > ' ')
-        end++;
+    size_t end = at, n;
+    uint32_t cp;
+    while (end < text.len && (unsigned char)text.ptr[end] > ' ') {
+        n = dg_utf8_decode(text, end, &cp);
+        const bool is_word = n > 0 && (dg_cp_is_unspaced(cp) || dg_cp_is_sign(cp));
+        if (is_word && end > at)
+            break;
+        end += n ? n : 1;
+        if (is_word)
+            break;
+    }
     *next = end;
     while (at < end && ispunct((unsigned char)text.ptr[at]))
         at++;
@@ -256,13 +267,14 @@ static enum dg_err list_unknown(const struct dg_sentence *sentence, struct dg_re
         if (word.len == 0)
             continue;
         err = encode(sentence, tools, word, NULL, &tokens, &n_tokens, &owned);
-        const bool is_unknown = !err && has_unknown(sentence, tokens, n_tokens);
+        const bool is_unknown = !err && has_unknown(sentence, tools, n_tokens);
         dg_free(owned);
         if (!is_unknown)
             continue;
         struct dg_span *last = n ? &words[n - 1] : NULL;
-        if (last && last->ptr + last->len + 1 == word.ptr && word.ptr[-1] == ' ') {
-            last->len += 1 + word.len;
+        const size_t gap = last ? (size_t)(word.ptr - (last->ptr + last->len)) : SIZE_MAX;
+        if (gap == 0 || (gap == 1 && word.ptr[-1] == ' ')) {
+            last->len += gap + word.len;
             continue;
         }
         if (n == cap) {
@@ -293,7 +305,7 @@ static enum dg_err prepare_and_encode(struct dg_sentence *sentence, struct dg_re
         if (!err)
             err = encode(sentence, tools, prepared->text, error, tokens, n, owned);
         if (err || is_again || !opts->placeholders || opts->words->n == 0 ||
-            !has_unknown(sentence, *tokens, *n))
+            !has_unknown(sentence, tools, *n))
             return err;
         err = list_unknown(sentence, tools, text, unknown);
         dg_free(*owned);
