@@ -166,10 +166,10 @@ class Jobs(IntegrationTest):
     def test_a_job_waits_for_its_model(self):
         model = os.path.join(SOURCES, "models", "fr-en")
         conf = lambda name: f"[model {name}]\npath = {model}\n"
-        n = 3000
+        n = 600
         server = self.start(self.folder, "--cache-size=0", "--max-body=4KiB", conf=conf("one"))
         long = "a" * 5000
-        texts = [long if i % 500 == 3 else f"Le chat dort {i}." for i in range(n)]
+        texts = [long if i % 100 == 3 else f"Le chat dort {i}." for i in range(n)]
         text = self.add(server, "\n".join(texts).encode(), TEXT, "model=one")
         lines = self.add(server, "\n".join(json.dumps({"text": one, "id": str(i)}) for i, one in enumerate(texts)).encode(),
                          LINES, "model=one")
@@ -201,7 +201,7 @@ class Jobs(IntegrationTest):
             self.assertEqual((over["state"], over["done"], over["failed"]), ("done", n, 6))
             self.assertNotIn("waits_for", over)
         expected = [self.result(server, text).split("\n")[i] for i in range(n)]
-        self.assertEqual([i for i in range(n) if not expected[i]], [i for i in range(n) if i % 500 == 3])
+        self.assertEqual([i for i in range(n) if not expected[i]], [i for i in range(n) if i % 100 == 3])
         found = [json.loads(line) for line in self.result(server, lines).splitlines()]
         self.assertEqual([line["line"] for line in found], list(range(1, n + 1)))
         self.assertEqual([line.get("text", "") for line in found], expected)

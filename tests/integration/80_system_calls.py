@@ -55,6 +55,7 @@ class Kept(IntegrationTest):
         self.glossaries = {}  # by id: the contents that may be, ABSENT among them where it may be gone
         self.jobs = {}  # by id: its lines, or ABSENT where it may be gone
         self.failed = set()  # jobs
+        self.short = set()  # jobs of which a line found no memory
         self.characters = [0, 0]  # charged at least, and at most
         self.n = 0
         self.add_key(faulty=False)
@@ -193,10 +194,13 @@ class Kept(IntegrationTest):
             if state["state"] == "failed" and state.get("error") and (self.error == errno.EIO or one in self.failed):
                 self.failed.add(one)  # the disk was broken, and the client is told so
                 continue
-            self.assertEqual((state["state"], state["lines"], state["done"], state["failed"]),
-                             ("done", len(lines), len(lines), 0), state)
-            result = self.look_at("GET", f"/v1/jobs/{one}/result", (200,))[1].decode()
-            self.assertEqual(result.splitlines(), [self.oracle[line] for line in lines])
+            if state["failed"] and self.kind == "malloc":
+                self.short.add(one)  # a line for which there was no memory is told, and its place is empty
+            self.assertEqual((state["state"], state["lines"], state["done"]), ("done", len(lines), len(lines)), state)
+            self.assertTrue(state["failed"] == 0 or one in self.short, state)
+            result = self.look_at("GET", f"/v1/jobs/{one}/result", (200,))[1].decode().split("\n")[:len(lines)]
+            self.assertEqual(result.count(""), state["failed"])
+            self.assertEqual(result, [self.oracle[line] if found else "" for line, found in zip(lines, result, strict=True)])
             self.jobs[one] = (lines, may_be_gone)
 
     def usage(self):
