@@ -4,11 +4,15 @@
 #
 #     models/recipe/larger.sh DIRECTION DATA OLD OUT [DRAGOMAN [OPTION...]]
 #
-# DIRECTION is fr-en or en-fr, DATA has the collections (lines French<TAB>English), OLD is the
-# embedded model of that direction. The first call prepares the pairs in OUT/pairs, for both
-# directions, and the larger network in OUT/DIRECTION.grown, and begins to train OUT/DIRECTION; each
-# further call goes on from the last checkpoint. SIGTERM ends it in good order at any time. OPTIONs
-# go to dragoman train each time, as --threads 1 or --time 2h.
+# DIRECTION is fr-en or en-fr, DATA has the collections (lines French<TAB>English), OLD is the model
+# that was embedded until 25 November 2026 (4 and 1 layers, 5,500 pieces). The first call prepares
+# the pairs in OUT/pairs, for both directions, and the larger network in OUT/DIRECTION.grown, and
+# begins to train OUT/DIRECTION; each further call goes on from the last checkpoint. SIGTERM ends it
+# in good order at any time. OPTIONs go to dragoman train each time, as --threads 1 or --time 2h.
+# The last call has --steps N and --cooldown M, which lead the rate to 0 in the last M of N steps;
+# then
+#
+#     dragoman quantize --type i8 OUT/DIRECTION models/DIRECTION
 #
 # Why this network: two models of 12 MB are allowed, of which each matrix element in 8 bits is a
 # byte. 9,000 pieces cut news, web and knowledge into a tenth fewer tokens than the 5,500 before and
@@ -35,8 +39,8 @@ swap=
 
 pairs=$out/pairs
 dev="$data/tatoeba.fr-en.dev.tsv.gz $data/news-test2008.fr-en.dev.tsv.gz"
-human="tatoeba.fr-en.train=200 laws.fr-en=60/6 php-docs.fr-en=40 python-docs.fr-en=40
-    gnome-docs.fr-en=10 tldr.fr-en=10 literature.fr-en=80 games.fr-en=60 government.fr-en=60
+human="tatoeba.fr-en.train=200 laws.fr-en=60/12 php-docs.fr-en=40/2 python-docs.fr-en=40/2
+    gnome-docs.fr-en=10 tldr.fr-en=10 literature.fr-en=80 games.fr-en=60/2 government.fr-en=60
     web.fr-en=80 health.fr-en=40 europarl.fr-en=100 manuals.fr-en=20 dialogue.fr-en=60
     bible.fr-en=0 news.fr-en=60 words.fr-en=0 names.fr-en=0"
 ours="written-daily.fr-en=60 written-work.fr-en=60 written-web.fr-en=60 written-news.fr-en=120
@@ -94,8 +98,10 @@ prepare() {
 grown=$out/$direction.grown
 [ -e "$grown" ] || /usr/bin/python3 "$here/grow.py" "$out/$direction.old" "$out/vocab.spm" "$grown" 6 2 1536
 
-# (The fr-en that is under way had no grammars in its first 539 steps and no spellings in the next
-# 1,515; each time it went on from the model so far with the pairs of then, warm-up 100.)
+# (The embedded fr-en had no grammars in its first 539 steps, no spellings in the next 1,515, and up
+# to step 6,131 twice as many pairs of laws, both manuals and games, and 12,000 written pairs fewer;
+# each time it went on from the model so far with the pairs of then. en-fr had these pairs from the
+# start.)
 # shellcheck disable=SC2086
 exec "$tool" train --out "$out/$direction" --init "$grown" $swap \
     --dev "$pairs/dev.tsv" --test "$pairs/held/grammar.tsv" --batch-tokens 2560 --products bf16 \

@@ -98,7 +98,7 @@ class Quantize(unittest.TestCase):
         lines = lines_of(run("quantize", self.wide, self.out, "--calibrate", self.pairs(True), "--swap", "--keep-loss", "0",
                              "--score", self.pairs(True), "--beam", "1"))
         groups = [line["group"] for line in lines if "group" in line]
-        self.assertEqual(len(groups), 1 + 4 * 4 + 7)
+        self.assertEqual(len(groups), 1 + 6 * 4 + 2 * 7)
         calibration = next(line for line in lines if line.get("line") == "calibration")
         self.assertLessEqual(float(calibration["loss_after"]), float(calibration["loss_before"]) + 1e-6)
         score = next(line for line in lines if line.get("line") == "score")

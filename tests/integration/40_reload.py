@@ -115,7 +115,7 @@ class Reload(IntegrationTest):
         cut, twin = (os.path.join(self.directory, name) for name in ("cut", "twin"))
         for model in (cut, twin):
             shutil.copytree(MODEL, model)
-            write_lex(os.path.join(model, "lex.bin"), 5500, list(range(0, 600, 3)))
+            write_lex(model, list(range(0, 600, 3)))
         sections = "".join(f"[model {target}]\npath = {path}\nsource = fr\ntarget = {target}\n"
                            for target, path in (("xx", cut), ("yy", twin)))
         server = self.start(conf=sections)

@@ -19,6 +19,7 @@ Standard library only.
 """
 import atexit
 import http.client
+import json
 import os
 import random
 import re
@@ -259,8 +260,11 @@ class Server:
         return ""
 
 
-def write_lex(path, n_words, targets):
-    """A shortlist by which every source word but the end may become any of `targets`; no word is always allowed."""
+def write_lex(model, targets):
+    """Gives a model directory a shortlist by which every source word but the end may become any of `targets`; no word is
+    always allowed."""
+    with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
+        n_words = json.load(file)["vocab_size"]
     offsets = [0] + [k * len(targets) for k in range(n_words)]
     body = struct.pack("<4Q", 0, len(targets), n_words + 1, offsets[-1])
     body += struct.pack(f"<{n_words + 1}Q", *offsets)
@@ -268,7 +272,7 @@ def write_lex(path, n_words, targets):
     checksum = 0
     for word in struct.unpack(f"<{len(body) // 8}Q", body[:len(body) // 8 * 8]):
         checksum ^= (word + 0x9e3779b9 + (checksum << 6) + (checksum >> 2)) & (2**64 - 1)
-    with open(path, "wb") as file:
+    with open(os.path.join(model, "lex.bin"), "wb") as file:
         file.write(struct.pack("<2Q", 0xf11a48d5013417f5, checksum) + body)
 
 

@@ -80,7 +80,7 @@ static size_t read_ids(const struct dg_json *array, int32_t *ids)
     ck_assert(n > 0 && n <= LEN_MAX);
     for (size_t i = 0; i < n; i++) {
         int64_t id;
-        ck_assert_int_eq(dg_json_int(dg_json_at(array, i), DG_SPAN("id"), 0, 8000, NULL, &id),
+        ck_assert_int_eq(dg_json_int(dg_json_at(array, i), DG_SPAN("id"), 0, 100000, NULL, &id),
                          DG_OK);
         ids[i] = (int32_t)id;
     }
