@@ -228,6 +228,19 @@ static enum dg_err unpack(const struct dg_package_file *file, const char *from, 
     return err;
 }
 
+/* An earlier attempt has unpacked the file already. */
+static bool is_unpacked(struct dg_package_file *file, const char *path,
+                        const volatile sig_atomic_t *stop)
+{
+    char hex[DG_DIGEST_SHA256 + 1];
+    if (!*file->sha256 || !*file->raw_sha256 || access(path, F_OK) != 0 ||
+        !has_size(path, file->raw_size) || dg_digest_sha256(path, stop, hex, NULL) ||
+        strcmp(hex, file->raw_sha256) != 0)
+        return false;
+    snprintf(file->got, sizeof file->got, "%s", file->sha256);
+    return true;
+}
+
 enum dg_err dg_package_fetch(struct dg_package *package, size_t i, struct dg_transfer *transfer,
                              const char *folder, const volatile sig_atomic_t *stop,
                              struct dg_error *error)
@@ -238,6 +251,8 @@ enum dg_err dg_package_fetch(struct dg_package *package, size_t i, struct dg_tra
     if (!join(raw, folder, file->name, "") ||
         !join(packed, folder, file->name, is_packed ? ".packed" : ""))
         return dg_error_set(error, DG_ERR_LIMIT, "the path is too long: %s", folder);
+    if (is_packed && is_unpacked(file, raw, stop))
+        return DG_OK;
     enum dg_err err = fetch(file, transfer, packed, stop, error);
     if (!err && is_packed)
         err = unpack(file, packed, raw, stop, error);

@@ -7,8 +7,8 @@
  *
  *     dg_package_init(&package);
  *     err = dg_package_from_model(&package, &catalogue, model, &error);
- *     err = dg_package_fetch(&package, i, transfer, folder, &error);       file i, checked,
- * unpacked dg_package_free(&package);
+ *     err = dg_package_fetch(&package, i, transfer, folder, &stop, &error);   checked, unpacked
+ *     dg_package_free(&package);
  *
  * One thread. */
 #ifndef DG_FETCH_PACKAGE_H

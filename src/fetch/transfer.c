@@ -264,8 +264,10 @@ static void set_up(struct attempt *attempt, const char *url)
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, attempt);
-    if (transfer->opts.ca_file && *transfer->opts.ca_file)
+    if (transfer->opts.ca_file && *transfer->opts.ca_file) {
         curl_easy_setopt(curl, CURLOPT_CAINFO, transfer->opts.ca_file);
+        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* these authorities and no others */
+    }
     transfer->problem[0] = '\0';
 }
 

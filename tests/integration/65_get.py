@@ -260,6 +260,17 @@ class Plain(Get):
         self.assertIn("has no model fr-en", self.run_tool("remove", "fr-en", code=1).stderr)
         self.run_tool("remove", "../../etc", code=2)
 
+    def test_what_is_no_model_stays(self):
+        self.publish("fr", "en")
+        kept = os.path.join(self.models, "fr-en", "letter.txt")
+        os.makedirs(os.path.dirname(kept))
+        with open(kept, "w", encoding="ascii") as file:
+            file.write("dear")
+        self.assertIn("no model's directory", self.run_tool("remove", "fr-en", code=1).stderr)
+        self.assertIn("is there already, and is no model", self.get("fr-en", code=1).stderr)
+        self.run_tool("remove", "hashes", "--yes", code=1)
+        self.assertTrue(os.path.exists(kept))
+
     def test_the_installed_catalogue_is_sound(self):
         done = subprocess.run([TOOL, "models", "--available"], capture_output=True, encoding="utf-8", check=True,
                               env=self.environment())
@@ -321,6 +332,16 @@ class Robust(Get):
         self.assertEqual(ranges, sorted(ranges))
         self.assertGreater(ranges[-1], len(data) // 2)
         self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+
+    def test_a_file_that_was_unpacked_is_not_fetched_again(self):
+        first, *_, last = ("/" + file["place"] for file in self.publish("fr", "en")["files"])
+        HOSTS.faults[last] = [status(404)] * 10
+        self.get("fr-en", code=1)
+        self.assertEqual(len(HOSTS.asked(first)), 1)
+        HOSTS.faults.clear()
+        HOSTS.log.clear()
+        self.get("fr-en")
+        self.assertEqual((len(HOSTS.asked(first)), len(HOSTS.asked(last))), (0, 1))
 
     def test_ctrl_c_and_a_kill_leave_no_model(self):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:

@@ -393,6 +393,9 @@ static enum dg_err try_model(struct install *install, const struct dg_package *p
     step(install, "trying", 0);
     enum dg_err err = run_self(argv, result->translation, sizeof result->translation, error);
     result->translation[strcspn(result->translation, "\n")] = '\0';
+    for (char *at = result->translation; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7F) /* a terminal would obey them */
+            *at = ' ';
     return err ? dg_error_set(error, DG_ERR_MODEL,
                               "the model was fetched, but does not translate: %s",
                               *result->translation ? result->translation : "no answer")
@@ -401,6 +404,15 @@ static enum dg_err try_model(struct install *install, const struct dg_package *p
 
 /* ---- The place ------------------------------------------------------------------------------- */
 
+/* A folder that is no model's stands where a model would. */
+static bool is_other(const char *path)
+{
+    char config[PATH_CAP];
+    struct stat st;
+    return lstat(path, &st) == 0 &&
+           (join(config, path, "config.json", NULL) != DG_OK || access(config, F_OK) != 0);
+}
+
 /* Into its place in one step; what was there before goes. */
 static enum dg_err move_in(const struct install *install, const char *model, const char *name,
                            struct install_result *result, struct dg_error *error)
@@ -408,6 +420,11 @@ static enum dg_err move_in(const struct install *install, const char *model, con
     enum dg_err err = join(result->path, install->dir, name, error);
     if (err)
         return err;
+    if (is_other(result->path))
+        return dg_error_set(error, DG_ERR_DENIED,
+                            "%s is there already, and is no model; move it away, or choose "
+                            "another name with --as",
+                            result->path);
     if (renameat2(AT_FDCWD, model, AT_FDCWD, result->path, RENAME_NOREPLACE) == 0)
         return dg_file_out_sync_dir(install->dir, error);
     if (errno == EEXIST && renameat2(AT_FDCWD, model, AT_FDCWD, result->path, RENAME_EXCHANGE) == 0)
@@ -416,9 +433,13 @@ static enum dg_err move_in(const struct install *install, const char *model, con
         char old[PATH_CAP];
         const int n = snprintf(old, sizeof old, "%s.before", model);
         remove_tree(old);
-        if (n < PATH_CAP && (rename(result->path, old) == 0 || errno == ENOENT) &&
-            rename(model, result->path) == 0)
-            return dg_file_out_sync_dir(install->dir, error);
+        if (n < PATH_CAP && (rename(result->path, old) == 0 || errno == ENOENT)) {
+            if (rename(model, result->path) == 0)
+                return dg_file_out_sync_dir(install->dir, error);
+            const int number = errno;
+            (void)rename(old, result->path);
+            errno = number;
+        }
     }
     return failed(error, "move the model to", result->path);
 }
@@ -488,7 +509,10 @@ enum dg_err install_remove(struct install *install, const char *name, struct dg_
         err = join(gone, work, "removed", error);
     if (err)
         return err;
-    const bool had_work = access(work, F_OK) == 0;
+    struct stat st;
+    const bool had_work = lstat(work, &st) == 0 && S_ISDIR(st.st_mode); /* not "hashes", "lock" */
+    if (is_other(path))
+        return dg_error_set(error, DG_ERR_DENIED, "%s is no model's directory; it stays", path);
     remove_tree(gone);
     if (access(path, F_OK) == 0) {
         err = make_folder(work, error);
