@@ -150,7 +150,19 @@ class MemoryOfBodies(IntegrationTest):
             connection.sendall(head("/v1/translate", int(most)))
             status, _, body = read_answer(connection)
         self.assertEqual(status, 413)
-        self.assertEqual(json.loads(body)["error"]["limit"], (most + 1) // 2)
+        self.assertEqual(json.loads(body)["error"]["limit"], (most - most // 8 + 1) // 2)
+
+    def test_connections_with_half_a_head_shut_nobody_out(self):
+        server = self.begin()
+        most = self.number(server, "buffers_bytes_max")
+        for i in range(int(most // 8000)):
+            connection = self.from_address(server, i % 200)
+            connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nX-Long: " + b"x" * 15000)
+            if i % 50 == 49 and self.number(server, "buffers_bytes") > most:
+                break
+        wait_for(lambda: self.number(server, "buffers_bytes") > most, "the memory to be taken")
+        status, _, answer = server.request("POST", "/v1/translate", body=json.dumps({"text": "Le chat dort.", "target": "en"}))
+        self.assertEqual(status, 200, answer)
 
     def test_a_message_for_which_there_is_no_memory_closes_with_1013(self):
         server = self.begin()

@@ -3,7 +3,9 @@
 
 /* A call with a body is in api->bodies from the time at which its body is admitted. That list is
  * gone through only where half of the memory is taken: below that every client has room, whoever
- * has taken it. */
+ * has taken it. Half is kept for bodies: what else is held, by heads of requests and answers that
+ * nobody reads, belongs to no client and counts as at most the other half, so that many idle
+ * connections shut nobody out. */
 #include "api/http/bodies.h"
 #include "api/http/api_int.h"
 #include "api/http/client_share.h"
@@ -14,16 +16,38 @@ static const struct dg_allowance *buffers_of(const struct dg_call *call)
     return buffers && buffers->max ? buffers : NULL;
 }
 
+/* What the bodies of one client take; of all, for client 0. */
+static uint64_t count(const struct dg_call *call, uint64_t client)
+{
+    uint64_t bytes = 0;
+    const struct dg_list *all = &call->api->bodies;
+    for (const struct dg_list *at = all->next; at != all; at = at->next) {
+        const struct dg_call *other = DG_LIST_ITEM(at, struct dg_call, body);
+        bytes += client == 0 || other->client == client ? other->body_bytes : 0;
+    }
+    return bytes;
+}
+
+/* How much of the memory is taken, of which what is no body counts as at most half. */
+static uint64_t taken_of(const struct dg_call *call, const struct dg_allowance *buffers)
+{
+    const uint64_t bodies = count(call, 0), most = buffers->max / 2 + bodies;
+    return buffers->used < most ? buffers->used : most;
+}
+
 bool dg_bodies_open(struct dg_call *call)
 {
     const struct dg_allowance *buffers = buffers_of(call);
     if (!buffers)
         return true;
     call->client = dg_gate_client(call);
-    const size_t most = call->client ? dg_client_share_of(buffers->max, 0, 0) : buffers->max;
+    /* Connections hold something always, so that a little less than half can be had. */
+    const size_t most =
+        call->client ? dg_client_share_of(buffers->max, buffers->max / 8, 0) : buffers->max;
     if (call->req->body_max > most)
         call->req->body_max = most;
-    if (!call->client || call->route->gate == DG_GATE_OPEN || dg_allowance_left(buffers) > 0)
+    if (!call->client || call->route->gate == DG_GATE_OPEN || dg_allowance_left(buffers) > 0 ||
+        taken_of(call, buffers) < buffers->max)
         return true;
     call->api->n_bodies_refused++;
     dg_call_fail(call,
@@ -35,24 +59,12 @@ bool dg_bodies_open(struct dg_call *call)
     return false;
 }
 
-/* What the bodies of the call's client take. */
-static uint64_t count_own(const struct dg_call *call)
-{
-    uint64_t bytes = 0;
-    const struct dg_list *all = &call->api->bodies;
-    for (const struct dg_list *at = all->next; at != all; at = at->next) {
-        const struct dg_call *other = DG_LIST_ITEM(at, struct dg_call, body);
-        bytes += other->client == call->client ? other->body_bytes : 0;
-    }
-    return bytes;
-}
-
 static bool has_room(const struct dg_call *call, const struct dg_allowance *buffers, size_t more)
 {
     if (more <= buffers->max / 2 && buffers->used <= buffers->max / 2 - more)
         return true;
-    return dg_client_share_has_room(call->client, buffers->max, buffers->used, count_own(call),
-                                    more);
+    return dg_client_share_has_room(call->client, buffers->max, taken_of(call, buffers),
+                                    count(call, call->client), more);
 }
 
 bool dg_bodies_admit(struct dg_call *call, size_t bytes)

@@ -26,8 +26,7 @@ enum {
     ARENA_SPARE = 1024 * 1024, /* the arena's maximum beyond a multiple of the body's */
     ARENA_PER_BODY_BYTE = 8,
     DISCARD_MAX = 64 * 1024, /* a body this small is read and thrown away to keep the connection */
-    BODY_KEPT_BYTES = 16 * 1024, /* body memory that is kept for the next request */
-    BODY_STEP = 16 * 1024        /* the least that is asked for, for a body of unknown length */
+    BODY_STEP = 16 * 1024    /* the least that is asked for, for a body of unknown length */
 };
 
 const char *dg_http_method_name(enum dg_http_method method)
@@ -292,10 +291,7 @@ static void forget_request(struct dg_http *http)
         http->req.on_done(http->req.owner);
     http->has_req = false;
     dg_buf_clear(&http->extra);
-    if (http->body.cap > BODY_KEPT_BYTES)
-        dg_buf_deinit(&http->body);
-    else
-        dg_buf_clear(&http->body);
+    dg_buf_deinit(&http->body); /* a connection that waits for its next request holds nothing */
     http->body_room = 0;
     dg_arena_reset(&http->arena);
 }
