@@ -241,6 +241,7 @@ static void put_alternatives(struct dg_json_out *out, const struct dg_job_item *
 
 void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char *target)
 {
+    const char *to = target ? target : "";
     struct dg_langtag tag;
     struct dg_buf name, message;
     dg_buf_init(&name, 256);
@@ -252,7 +253,9 @@ void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char 
                       "The text is in %.*s (%s), from which no model here translates%s%s: it is "
                       "returned as it is.",
                       DG_SPAN_FMT(has_name ? dg_buf_span(&name) : dg_span_cstr(source)), source,
-                      target ? " to " : "", target ? target : "");
+                      *to ? " to " : "", to);
+    if (!err && *to)
+        err = dg_buf_printf(&message, " Not installed: dragoman get %s-%s", source, to);
     if (err)
         out->err = err;
     dg_json_out_put_open(out, "warning", '{');
