@@ -179,19 +179,25 @@ struct dg_span dg_compat_alternative(const struct dg_compat *compat, size_t i, i
     return dg_buf_span(&compat->job->items[i].alternatives[k]);
 }
 
-enum dg_err dg_compat_detect(const struct dg_compat *compat, struct dg_span text,
-                             struct dg_error *error, const char **code, double *confidence)
+enum dg_err dg_compat_guess(const struct dg_compat *compat, struct dg_span text,
+                            struct dg_langid_guess *guesses, size_t max, struct dg_error *error,
+                            size_t *n)
 {
-    struct dg_langid_guess guess = {.tag = NULL};
-    size_t n = 0;
     const char **tags = dg_arena_calloc(compat->arena, compat->langs.n + 1, sizeof *tags);
     if (!tags)
         return DG_ERR_NOMEM;
     for (size_t i = 0; i < compat->langs.n; i++)
         tags[i] = compat->langs.items[i].tag.text;
     const struct dg_engine_languages among = {tags, compat->langs.n};
-    const enum dg_err err =
-        dg_engine_detect(compat->job->engine, text, &among, &guess, 1, error, &n);
+    return dg_engine_detect(compat->job->engine, text, &among, guesses, max, error, n);
+}
+
+enum dg_err dg_compat_detect(const struct dg_compat *compat, struct dg_span text,
+                             struct dg_error *error, const char **code, double *confidence)
+{
+    struct dg_langid_guess guess = {.tag = NULL};
+    size_t n = 0;
+    const enum dg_err err = dg_compat_guess(compat, text, &guess, 1, error, &n);
     const struct dg_language *known =
         n ? dg_languages_find(&compat->langs, dg_span_cstr(guess.tag), DG_LANGUAGE_ANY) : NULL;
     *code = known ? known->code : n ? guess.tag : NULL;

@@ -128,6 +128,11 @@ void dg_compat_put_notes(struct dg_json_out *out, const struct dg_compat *compat
  * the target language counts, too. */
 bool dg_compat_leads(const struct dg_compat *compat);
 
+/* At most `max` guesses at a text's language among those of the server, the likeliest first. */
+enum dg_err dg_compat_guess(const struct dg_compat *compat, struct dg_span text,
+                            struct dg_langid_guess *guesses, size_t max, struct dg_error *error,
+                            size_t *n) DG_MUST_CHECK;
+
 /* The likeliest language of a text among those of the server; *code NULL: it is in none. */
 enum dg_err dg_compat_detect(const struct dg_compat *compat, struct dg_span text,
                              struct dg_error *error, const char **code,

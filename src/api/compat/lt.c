@@ -200,14 +200,7 @@ static enum dg_err put_guesses(const struct dg_compat *compat, struct dg_span te
 {
     struct dg_langid_guess guesses[GUESSES];
     size_t n = 0;
-    const char **tags = dg_arena_calloc(compat->arena, compat->langs.n + 1, sizeof *tags);
-    if (!tags)
-        return DG_ERR_NOMEM;
-    for (size_t i = 0; i < compat->langs.n; i++)
-        tags[i] = compat->langs.items[i].tag.text;
-    const struct dg_engine_languages among = {tags, compat->langs.n};
-    enum dg_err err =
-        dg_engine_detect(compat->job->engine, text, &among, guesses, GUESSES, error, &n);
+    enum dg_err err = dg_compat_guess(compat, text, guesses, GUESSES, error, &n);
     dg_json_out_open(out, '[');
     for (size_t i = 0; i < n; i++) {
         const struct dg_language *known =

@@ -448,9 +448,12 @@ START_TEST(attention_and_scores_are_of_the_target_only)
            score.target[same].id == outcome.ids[same])
         sum += (double)score.logprobs[same++];
     ck_assert_uint_ge(same, 1);
-    if (same == outcome.n_ids)
-        ck_assert_double_eq_tol(sum, outcome.logprob, 0.1); /* a search leaves the unknown word out,
-                                                               before probabilities are made */
+    if (same == outcome.n_ids) {
+        /* A search leaves the unknown word out before probabilities are made, so that its own are
+         * a little higher. */
+        ck_assert_double_le(sum, outcome.logprob + 1e-4);
+        ck_assert_double_eq_tol(sum, outcome.logprob, 0.05);
+    }
     dg_scoring_close(scoring);
     deinit(&outcome);
     tear_down();
