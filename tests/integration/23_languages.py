@@ -12,6 +12,7 @@ from harness import SOURCES, IntegrationTest, main
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MKMODEL = os.path.abspath(os.environ.get("DRAGOMAN_MKMODEL", "./tests/support/mkmodel"))
 LANGUAGE_DATA = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
+WITHOUT_BYTES = os.path.join(SOURCES, "tests", "models", "transformer")  # its vocabulary cannot say everything
 JSON = {"Content-Type": "application/json"}
 TEXT = "la mado zy, keto fuli."
 
@@ -171,22 +172,43 @@ class Languages(IntegrationTest):
             self.assertEqual(sentence["source_ids"], [21 + i, 3, 4, 5, 6, 7, 8, 3, 9, 10, 11, 2])
             self.assertLess(max(sentence["answers"][0]["ids"]), 24)  # the last four rows have no word
 
-    def test_glossaries_through_a_third_language_are_flagged(self):
-        """The second model never sees the words of a term: what did not come by itself is said in every API's way."""
-        os.symlink(os.path.join(SOURCES, "models", "fr-en"), os.path.join(self.models, "fr-en"))
-        subprocess.run([MKMODEL, os.path.join(self.models, "en-de"), "--vocab", "220"], check=True)
-        self.server = self.start(f"--models-dir={self.models}", LANGUAGE_DATA)
-        terms = [{"source": "chat", "target": "Kater"}, {"source": "noir", "target": "schwarz"}]
-        answer = self.ask("/v1/translate", {"text": "Le chat noir dort.", "source": "fr", "target": "de", "max_length": 12,
-                                            "glossary": {"terms": terms}})
+    def test_glossaries_through_a_third_language(self):
+        """A term is demanded of the second model where the first one's answer has its translation; what that model cannot say is told."""
+        models = os.path.join(SOURCES, "models")
+        self.server = self.start(LANGUAGE_DATA, conf=f"[model fr-en]\npath = {models}/fr-en\nsource = fr\ntarget = en\n"
+                                 f"[model en-de]\npath = {models}/en-fr\nsource = en\ntarget = de\n"
+                                 f"[model en-it]\npath = {WITHOUT_BYTES}\nsource = en\ntarget = it\n")
+        text = "La voiture rouge est dans la maison. Il pleut. Jean a vu le chat {0} hier."
+        entries = {"voiture": "automobile", "maison": "r\u00e9sidence", "chat": "loup"}
+        asked = {"text": text, "source": "fr", "target": "de"}
+        answer = self.ask("/v1/translate", {**asked, "glossary": {"terms": entries}})
+        said = answer["translations"][0]
         self.assertEqual(answer["model"], "fr-en+en-de")
-        found = [(one["source"], one["start"], one["length"], one["used"]) for one in answer["translations"][0]["terms"]]
-        self.assertEqual(found, [("chat", 3, 4, False), ("noir", 8, 4, False)])
-        made = self.ask("/v2/glossaries", {"name": "x", "source_lang": "FR", "target_lang": "DE", "entries": "chat\tKater", "entries_format": "tsv"},
+        self.assertEqual([(one["source"], one["used"]) for one in said["terms"]], [(source, True) for source in entries])
+        places = [said["text"].index(target) for target in entries.values()]
+        self.assertEqual(places, sorted(places), said["text"])  # French has French's order
+        for one in said["terms"]:
+            self.assertEqual(said["text"].count(one["target"]), 1, said["text"])
+            place = said["text"].encode()[one["target_start"]:one["target_start"] + one["target_length"]]
+            self.assertEqual(place.decode(), one["target"])
+        for word in entries:
+            self.assertNotIn(word, said["text"])
+        self.assertIn("{0}", said["text"])
+        table = "".join(f"{source}\t{target}\n" for source, target in entries.items())
+        made = self.ask("/v2/glossaries", {"name": "x", "source_lang": "FR", "target_lang": "DE", "entries": table, "entries_format": "tsv"},
                         status=201)
-        answer = self.ask("/v2/translate", {"text": ["Le chat noir dort."], "source_lang": "FR", "target_lang": "DE",
-                                            "glossary_id": made["glossary_id"]})
-        self.assertEqual(answer["translations"][0]["missed_terms"], ["chat"])
+        answer = self.ask("/v2/translate", {"text": [text], "source_lang": "FR", "target_lang": "DE", "glossary_id": made["glossary_id"]})
+        self.assertEqual(answer["translations"][0]["text"], said["text"])
+        self.assertNotIn("missed_terms", answer["translations"][0])
+        path = os.path.join(self.directory, "terms.tsv")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(table)
+        done = self.tool("translate", "--server", f"http://127.0.0.1:{self.server.port()}", "--source", "fr", "--target", "de",
+                         "--glossary", path, text=text + "\n")
+        self.assertEqual(done.stdout, said["text"] + "\n")
+        self.assertIn("terms=3 terms_missed=0", done.stderr)
+        lost = self.ask("/v1/translate", {**asked, "target": "it", "glossary": {"terms": {"chat": "\u732b"}}})["translations"][0]
+        self.assertEqual([(one["source"], one["used"]) for one in lost["terms"]], [("chat", False)])
 
     def test_formality(self):
         path = self.make("m2m", "de,en,fr,it,es")

@@ -186,25 +186,24 @@ static void drop_frozen(struct dg_sentence *sentence)
     }
 }
 
-/* The glossary terms of the sentence. With two hops they are only checked, not forced: the second
- * model does not see the original words. */
+/* The glossary terms of the sentence. The last model is to say them. */
 static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_tools *tools,
                               const struct dg_prepared *prepared, const struct dg_token *tokens,
                               size_t n)
 {
     const struct dg_request *request = sentence->request;
     const struct dg_served_model *last = request->hops[request->n_hops - 1];
-    const struct dg_terms_how how = {
-        .dictionaries = request->dictionaries,
-        .n_dictionaries = request->n_dictionaries,
-        .text = prepared->text,
-        .tokens = tokens,
-        .n_tokens = n,
-        .placeholders = sentence->placeholders,
-        .any_case = prepared->casing != DG_CASING_PLAIN,
-        .tokenizer = request->n_hops == 1 && !last->template ? last->tokenizer : NULL,
-        .language = request->pairs[request->n_hops - 1].target->tag.language,
-        .scan = &tools->scan};
+    const struct dg_terms_how how = {.dictionaries = request->dictionaries,
+                                     .n_dictionaries = request->n_dictionaries,
+                                     .text = prepared->text,
+                                     .tokens = tokens,
+                                     .n_tokens = n,
+                                     .placeholders = sentence->placeholders,
+                                     .any_case = prepared->casing != DG_CASING_PLAIN,
+                                     .tokenizer = last->template ? NULL : last->tokenizer,
+                                     .language =
+                                         request->pairs[request->n_hops - 1].target->tag.language,
+                                     .scan = &tools->scan};
     if (request->n_dictionaries == 0)
         return DG_OK;
     enum dg_err err = dg_terms_find(&sentence->terms, &how);
@@ -423,6 +422,67 @@ void dg_sentence_free(struct dg_sentence *sentence)
 /* ---- Legs ---------------------------------------------------------------------------------------
  */
 
+/* How much of the text had been said with each token: ends [n], stretched to the text's length
+ * where its case changed that. */
+static enum dg_err find_ends(const struct dg_sentence *sentence,
+                             const struct dg_ticket_answer *best, size_t *ends)
+{
+    struct dg_tokenizer_stream stream;
+    struct dg_span delta;
+    const size_t begin =
+        sentence->placeholders && is_last_leg(sentence) ? sentence->placeholders->before.len : 0;
+    size_t said = 0;
+    enum dg_err err = DG_OK;
+    dg_tokenizer_stream_init(&stream, model_of(sentence)->tokenizer, DG_SENTENCE_MAX);
+    for (size_t i = 0; i < best->n_ids && !err; i++) {
+        err = dg_tokenizer_stream_push(&stream, best->ids[i], &delta);
+        said += err ? 0 : delta.len;
+        ends[i] = said;
+    }
+    if (!err)
+        err = dg_tokenizer_stream_finish(&stream, &delta);
+    dg_tokenizer_stream_deinit(&stream);
+    if (err || best->n_ids == 0)
+        return err;
+    if (delta.len)
+        ends[best->n_ids - 1] = said += delta.len;
+    if (sentence->placeholders) {
+        for (size_t i = 0; i < best->n_ids; i++)
+            ends[i] =
+                dg_placeholders_told(sentence->placeholders, ends[i], begin, sentence->text.len);
+        return DG_OK;
+    }
+    for (size_t i = 0; i < best->n_ids && said != sentence->text.len && said > 0; i++)
+        ends[i] = ends[i] * sentence->text.len / said;
+    return DG_OK;
+}
+
+static const struct dg_ticket_answer *best_of(const struct dg_sentence *sentence)
+{
+    const struct dg_ticket *ticket = sentence->flight ? sentence->flight->ticket : NULL;
+    return ticket && ticket->n_answers ? &ticket->answers[0] : NULL;
+}
+
+/* At the end of the first of two legs: where the terms are in its answer. */
+static enum dg_err follow_terms(struct dg_sentence *sentence)
+{
+    const struct dg_ticket_answer *best = best_of(sentence);
+    if (sentence->terms.n == 0 || !best || !best->alignment)
+        return DG_OK;
+    size_t *ends = dg_try_calloc(best->n_ids + 1, sizeof *ends);
+    enum dg_err err = ends ? find_ends(sentence, best, ends) : DG_ERR_NOMEM;
+    const struct dg_terms_said said = {.ids = best->ids,
+                                       .ends = ends,
+                                       .alignment = best->alignment,
+                                       .n = best->n_ids,
+                                       .n_source = sentence->flight->ticket->n_src,
+                                       .joining = model_of(sentence)->joining};
+    if (!err)
+        dg_terms_follow(&sentence->terms, &said);
+    dg_free(ends);
+    return err;
+}
+
 /* Cuts the output of the previous hop for the model of this one. */
 static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
@@ -446,11 +506,12 @@ static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools
 }
 
 static enum dg_err ready_piece(struct dg_sentence *sentence, struct dg_request_tools *tools,
-                               struct dg_span piece)
+                               const struct dg_segment *segment)
 {
-    const struct dg_token *tokens;
+    struct dg_span piece = dg_span_sub(dg_buf_span(&sentence->via), segment->at, segment->len);
+    const struct dg_token *tokens = NULL;
     struct dg_token *owned = NULL;
-    size_t n;
+    size_t n = 0;
     struct dg_buf dressed;
     const struct dg_served_model *model = model_of(sentence);
     dg_flight_unref(sentence->flight);
@@ -475,6 +536,14 @@ static enum dg_err ready_piece(struct dg_sentence *sentence, struct dg_request_t
         err = set_ids(sentence, tokens, n, NULL);
     if (!err)
         err = constrain(sentence, tokens, n);
+    const struct dg_terms_piece terms = {.at = segment->at,
+                                         .len = segment->len,
+                                         .is_first = sentence->n_tickets == 0,
+                                         .placeholders = sentence->placeholders,
+                                         .tokens = tokens,
+                                         .n_tokens = n};
+    if (!err)
+        dg_terms_tie(&sentence->terms, &terms);
     dg_free(owned);
     dg_buf_deinit(&dressed);
     return err;
@@ -565,22 +634,25 @@ static enum dg_err go_on(struct dg_sentence *sentence, struct dg_request_tools *
     for (;;) {
         while (sentence->n_pieces_begun < sentence->n_pieces) {
             const struct dg_segment *piece = &sentence->pieces[sentence->n_pieces_begun++];
-            struct dg_span text = dg_span_sub(dg_buf_span(&sentence->via), piece->at, piece->len);
             if (piece->kind == DG_SEGMENT_SENTENCE)
-                return ready_piece(sentence, tools, text);
-            enum dg_err err = put_between(sentence, text);
+                return ready_piece(sentence, tools, piece);
+            enum dg_err err = put_between(
+                sentence, dg_span_sub(dg_buf_span(&sentence->via), piece->at, piece->len));
             if (err)
                 return err;
         }
         if (is_last_leg(sentence))
             break;
+        enum dg_err err = follow_terms(sentence);
+        if (err)
+            return err;
         struct dg_buf said = sentence->text;
         sentence->text = sentence->via;
         sentence->via = said;
         dg_buf_clear(&sentence->text);
         sentence->hop++;
         sentence->n_tickets = 0;
-        enum dg_err err = cut_via(sentence, tools);
+        err = cut_via(sentence, tools);
         if (!err)
             err = begin_text(sentence);
         if (err)
@@ -830,12 +902,16 @@ static bool can_join(const struct dg_request *request, const struct dg_flight *f
            (leader->asked.client == request->asked.client || dg_ticket_shown(flight->ticket) > 0);
 }
 
-/* Markup is placed by what the words of the answer come from. */
+/* Markup is placed by what the words of the answer come from, and terms are followed to the last
+ * leg. */
 static bool needs_alignment(const struct dg_sentence *sentence)
 {
     const struct dg_request *request = sentence->request;
-    return request->n_hops == 1 && !request->hops[0]->template && request->doc &&
-           request->doc_parts[sentence->part].has_markup;
+    if (model_of(sentence)->template)
+        return false;
+    if (!is_last_leg(sentence))
+        return dg_terms_are_demanded(&sentence->terms);
+    return request->n_hops == 1 && request->doc && request->doc_parts[sentence->part].has_markup;
 }
 
 /* Adds the placeholders and the glossary terms to the forced words of `search`. */
@@ -1089,42 +1165,9 @@ enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_bu
 /* ---- Markup -------------------------------------------------------------------------------------
  */
 
-/* How much of the text had been said with each token: ends [n], stretched to the text's length
- * where its case changed that. */
-static enum dg_err find_ends(const struct dg_sentence *sentence,
-                             const struct dg_ticket_answer *best, size_t *ends)
-{
-    struct dg_tokenizer_stream stream;
-    struct dg_span delta;
-    size_t said = 0;
-    enum dg_err err = DG_OK;
-    dg_tokenizer_stream_init(&stream, model_of(sentence)->tokenizer, DG_SENTENCE_MAX);
-    for (size_t i = 0; i < best->n_ids && !err; i++) {
-        err = dg_tokenizer_stream_push(&stream, best->ids[i], &delta);
-        said += err ? 0 : delta.len;
-        ends[i] = said;
-    }
-    if (!err)
-        err = dg_tokenizer_stream_finish(&stream, &delta);
-    dg_tokenizer_stream_deinit(&stream);
-    if (err || best->n_ids == 0)
-        return err;
-    if (delta.len)
-        ends[best->n_ids - 1] = said += delta.len;
-    if (sentence->placeholders) {
-        for (size_t i = 0; i < best->n_ids; i++)
-            ends[i] = dg_placeholders_told(sentence->placeholders, ends[i], sentence->text.len);
-        return DG_OK;
-    }
-    for (size_t i = 0; i < best->n_ids && said != sentence->text.len && said > 0; i++)
-        ends[i] = ends[i] * sentence->text.len / said;
-    return DG_OK;
-}
-
 enum dg_err dg_sentence_ends(const struct dg_sentence *sentence, size_t **ends)
 {
-    const struct dg_ticket *ticket = sentence->flight ? sentence->flight->ticket : NULL;
-    const struct dg_ticket_answer *best = ticket && ticket->n_answers ? &ticket->answers[0] : NULL;
+    const struct dg_ticket_answer *best = best_of(sentence);
     *ends = NULL;
     if (!best || !best->alignment || sentence->request->n_hops != 1 || sentence->n_tickets != 1 ||
         !sentence->in_place)
@@ -1141,8 +1184,7 @@ enum dg_err dg_sentence_ends(const struct dg_sentence *sentence, size_t **ends)
 enum dg_err dg_sentence_weave(const struct dg_sentence *sentence, const struct dg_doc *doc,
                               const struct dg_doc_part *part, struct dg_buf *out)
 {
-    const struct dg_ticket *ticket = sentence->flight ? sentence->flight->ticket : NULL;
-    const struct dg_ticket_answer *best = ticket && ticket->n_answers ? &ticket->answers[0] : NULL;
+    const struct dg_ticket_answer *best = best_of(sentence);
     struct dg_tag_placement_source source = {.tokens = sentence->tokens, .n = sentence->n_tokens};
     struct dg_tag_placement_target said = {.text = dg_buf_span(&sentence->text)};
     size_t *ends = NULL;

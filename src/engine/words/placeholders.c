@@ -358,7 +358,8 @@ enum dg_err dg_placeholders_dress(struct dg_placeholders *placeholders, struct d
         it->dressed_len = dressed->len - it->dressed_at;
         if (!err && at + len < marked.len && is_wordy(character_at(marked, at + len)))
             err = dg_buf_append_byte(dressed, ' ');
-        kept = at + len;
+        it->dressed_next = dressed->len;
+        it->marked_end = kept = at + len;
         next++;
     }
     return err ? err : dg_buf_append_span(dressed, dg_span_sub(marked, kept, marked.len - kept));
@@ -426,11 +427,14 @@ static enum dg_err put_item(struct dg_placeholders *placeholders, struct dg_plac
     if (it->is_said && !out->keeps_marks)
         return DG_OK; /* once is enough */
     out->skips_space = it->touches_after;
-    if (out->keeps_marks)
-        return put_mark(placeholders, item, buf);
-    it->is_said = true;
     it->raw_end = out->n_read;
     it->raw_at = raw_at;
+    if (out->keeps_marks) {
+        enum dg_err err = put_mark(placeholders, item, buf);
+        it->told_end = buf->len;
+        return err;
+    }
+    it->is_said = true;
     it->told_end = buf->len + it->len;
     return dg_buf_append_span(buf, dg_placeholders_bytes(placeholders, item));
 }
@@ -498,9 +502,10 @@ size_t dg_placeholders_origin(const struct dg_placeholders *placeholders, size_t
     return origin + (dressed > from ? dressed - from : 0);
 }
 
-size_t dg_placeholders_told(const struct dg_placeholders *placeholders, size_t raw_end, size_t len)
+size_t dg_placeholders_told(const struct dg_placeholders *placeholders, size_t raw_end,
+                            size_t begin, size_t len)
 {
-    size_t from = 0, told = placeholders->before.len;
+    size_t from = 0, told = begin;
     for (size_t i = 0; i < placeholders->n; i++) {
         const struct dg_placeholders_item *item = &placeholders->items[i];
         if (item->raw_end == 0 || raw_end <= item->raw_at || item->raw_end < from)
@@ -510,6 +515,19 @@ size_t dg_placeholders_told(const struct dg_placeholders *placeholders, size_t r
     }
     told += raw_end > from ? raw_end - from : 0;
     return told < len ? told : len;
+}
+
+size_t dg_placeholders_dressed(const struct dg_placeholders *placeholders, size_t marked)
+{
+    size_t from = 0, dressed = 0;
+    for (size_t i = 0; i < placeholders->n; i++) {
+        const struct dg_placeholders_item *item = &placeholders->items[i];
+        if (item->word < 0 || item->marked_end > marked || item->marked_end < from)
+            continue;
+        from = item->marked_end;
+        dressed = item->dressed_next;
+    }
+    return dressed + marked - from;
 }
 
 void dg_placeholders_check(struct dg_placeholders *placeholders, struct dg_span text)

@@ -58,6 +58,8 @@ struct dg_placeholders_item {
     bool is_said;                       /* it is in the translation */
     int word;                           /* index of the model's word for it; -1: not dressed */
     size_t dressed_at, dressed_len;     /* in the dressed text */
+    size_t marked_end, dressed_next;    /* what follows it: in the marked text and in the dressed
+                                           one */
     size_t raw_at, raw_end, told_end;   /* in the translation: its word before undressing; its end
                                            after undressing */
 };
@@ -111,8 +113,13 @@ enum dg_err dg_placeholders_undress(struct dg_placeholders *placeholders,
 size_t dg_placeholders_origin(const struct dg_placeholders *placeholders, size_t dressed,
                               bool is_end);
 
-/* The offset in the undressed translation, which has `len` bytes, of an end in the dressed one. */
-size_t dg_placeholders_told(const struct dg_placeholders *placeholders, size_t raw_end, size_t len);
+/* The offset in the undressed translation, which begins at `begin` of `len` bytes, of an end in the
+ * dressed one. */
+size_t dg_placeholders_told(const struct dg_placeholders *placeholders, size_t raw_end,
+                            size_t begin, size_t len);
+
+/* The offset in the last dressed text that an offset of its marked text has become. */
+size_t dg_placeholders_dressed(const struct dg_placeholders *placeholders, size_t marked);
 
 /* Sets is_said of the items that stand in `text` unchanged. */
 void dg_placeholders_check(struct dg_placeholders *placeholders, struct dg_span text);

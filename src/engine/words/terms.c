@@ -124,18 +124,14 @@ static enum dg_err demand(struct maker *maker, struct dg_terms_item *item,
 /* ---- Finding ------------------------------------------------------------------------------------
  */
 
-/* The tokens that a stretch of the text takes part in, from token `from` on: those of the match
- * before it. */
-static void find_tokens(const struct dg_terms_how *how, const struct dg_glossary_match *match,
-                        size_t from, struct dg_terms_item *item)
+/* The tokens [*from, *to) that have bytes of a stretch of the text; *from is where to begin. */
+static void find_tokens(const struct dg_token *tokens, size_t n, size_t begin, size_t end,
+                        size_t *from, size_t *to)
 {
-    size_t to;
-    while (from < how->n_tokens && how->tokens[from].end <= match->at)
-        from++;
-    for (to = from; to < how->n_tokens && how->tokens[to].begin < match->at + match->len; to++)
+    while (*from < n && tokens[*from].end <= begin)
+        (*from)++;
+    for (*to = *from; *to < n && tokens[*to].begin < end; (*to)++)
         ;
-    item->from = from;
-    item->to = to;
 }
 
 /* Phrases for all that may be demanded; the array does not move once terms point into it. */
@@ -171,11 +167,22 @@ enum dg_err dg_terms_find(struct dg_terms *terms, const struct dg_terms_how *how
     if (!(terms->items = dg_try_calloc(n, sizeof *terms->items)))
         return DG_ERR_NOMEM;
     for (; terms->n < n; terms->n++) {
-        terms->items[terms->n].term = how->scan->matches[terms->n].term;
-        find_tokens(how, &how->scan->matches[terms->n],
-                    terms->n ? terms->items[terms->n - 1].from : 0, &terms->items[terms->n]);
+        const struct dg_glossary_match *match = &how->scan->matches[terms->n];
+        struct dg_terms_item *item = &terms->items[terms->n];
+        item->term = match->term;
+        item->from = terms->n ? item[-1].from : 0;
+        find_tokens(how->tokens, how->n_tokens, match->at, match->at + match->len, &item->from,
+                    &item->to);
     }
     return how->tokenizer ? make_phrases(terms, how) : DG_OK;
+}
+
+bool dg_terms_are_demanded(const struct dg_terms *terms)
+{
+    for (size_t i = 0; i < terms->n; i++)
+        if (terms->items[i].demand.n_forms)
+            return true;
+    return false;
 }
 
 size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *constraints,
@@ -183,9 +190,83 @@ size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *co
 {
     size_t n = 0;
     for (size_t i = 0; i < terms->n && n < cap; i++)
-        if (terms->items[i].demand.n_forms)
+        if (terms->items[i].demand.n_forms && !terms->items[i].is_elsewhere)
             constraints[n++] = terms->items[i].demand;
     return n;
+}
+
+/* ---- Following ----------------------------------------------------------------------------------
+ */
+
+/* A neighbour of the token that looks most at a term's source also translates it if it looks there
+ * at least this much as often. */
+static const float beside = 0.5f;
+
+static float share_of(const struct dg_terms_said *said, size_t t, const struct dg_terms_item *item)
+{
+    float share = 0;
+    for (size_t s = item->from; s < item->to && s < said->n_source; s++)
+        share += said->alignment[t * said->n_source + s];
+    return share;
+}
+
+static bool is_joined(const struct dg_terms_said *said, size_t t)
+{
+    return t < said->n && said->joining && said->joining[said->ids[t]];
+}
+
+void dg_terms_follow(struct dg_terms *terms, const struct dg_terms_said *said)
+{
+    for (size_t i = 0; i < terms->n; i++) {
+        struct dg_terms_item *item = &terms->items[i];
+        size_t from = 0, to;
+        float most = 0;
+        for (size_t t = 0; t < said->n; t++) {
+            const bool has_text = said->ends[t] > (t ? said->ends[t - 1] : 0);
+            const float share = has_text ? share_of(said, t, item) : 0;
+            if (share > most) {
+                most = share;
+                from = t;
+            }
+        }
+        if (most == 0)
+            continue;
+        for (to = from + 1; to < said->n && share_of(said, to, item) >= beside * most; to++)
+            ;
+        while (from > 0 && share_of(said, from - 1, item) >= beside * most)
+            from--;
+        while (from > 0 && is_joined(said, from))
+            from--;
+        while (is_joined(said, to))
+            to++;
+        item->via_at = from ? said->ends[from - 1] : 0;
+        item->via_len = said->ends[to - 1] - item->via_at;
+    }
+}
+
+void dg_terms_tie(struct dg_terms *terms, const struct dg_terms_piece *piece)
+{
+    for (size_t i = 0; i < terms->n; i++) {
+        struct dg_terms_item *item = &terms->items[i];
+        struct dg_constraint *demand = &item->demand;
+        demand->src_from = demand->src_to = 0;
+        if (item->via_len == 0) {
+            item->is_elsewhere = !piece->is_first;
+            continue;
+        }
+        /* Its last byte counts: a blank before its first word may belong to the piece before. */
+        size_t begin = item->via_at, end = item->via_at + item->via_len;
+        item->is_elsewhere = end <= piece->at || end > piece->at + piece->len;
+        if (item->is_elsewhere)
+            continue;
+        begin = begin > piece->at ? begin - piece->at : 0;
+        end -= piece->at;
+        if (piece->placeholders) {
+            begin = dg_placeholders_dressed(piece->placeholders, begin);
+            end = dg_placeholders_dressed(piece->placeholders, end);
+        }
+        find_tokens(piece->tokens, piece->n_tokens, begin, end, &demand->src_from, &demand->src_to);
+    }
 }
 
 /* ---- Checking -----------------------------------------------------------------------------------

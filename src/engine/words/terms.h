@@ -10,6 +10,12 @@
  *     err = dg_terms_check(&terms, translation, scan);      sets is_used and said_at
  *     dg_terms_deinit(&terms);
  *
+ * With two models in a row the terms are demanded of the second, which does not see the text that
+ * they were found in. There each belongs where the first model's answer has its translation:
+ *
+ *     dg_terms_follow(&terms, &said);                       in the first model's answer
+ *     dg_terms_tie(&terms, &piece);                         in each piece of it, before _constrain
+ *
  * A term is written as the glossary has it, with two exceptions: at the beginning of the
  * translation it gets a capital if the text begins with one; and if its source begins a later
  * sentence of the text, it gets a capital, or capitals, as the source has them. The search is
@@ -26,6 +32,8 @@ struct dg_terms_item {
     const struct dg_glossary_term *term;
     size_t from, to;             /* tokens of the source */
     struct dg_constraint demand; /* n_forms 0: the model cannot say it, or it is one too many */
+    size_t via_at, via_len; /* what the first of two models said for it; via_len 0: not known */
+    bool is_elsewhere;      /* it belongs to another piece of what the first model said */
     bool is_used;
     size_t said_at, said_len; /* if used: where in the translation */
     size_t said_form;         /* if used: which of the term's targets */
@@ -56,6 +64,33 @@ void dg_terms_deinit(struct dg_terms *terms); /* all zeros is fine */
 
 /* Removes an item. */
 void dg_terms_drop(struct dg_terms *terms, size_t index);
+
+/* The answer of the first of two models. */
+struct dg_terms_said {
+    const int32_t *ids;     /* [n] */
+    const size_t *ends;     /* [n] the bytes of its text that had been said with each token */
+    const float *alignment; /* [n, n_source] */
+    size_t n, n_source;
+    const uint8_t *joining; /* as in decode/opts.h; may be NULL */
+};
+
+/* Finds the words of the answer whose source each term is: via_at, via_len. */
+void dg_terms_follow(struct dg_terms *terms, const struct dg_terms_said *said);
+
+/* A piece of that answer, as the second model gets it. */
+struct dg_terms_piece {
+    size_t at, len;                             /* in the answer */
+    bool is_first;                              /* terms whose place is not known belong to it */
+    const struct dg_placeholders *placeholders; /* that it was dressed with; may be NULL */
+    const struct dg_token *tokens;              /* [n_tokens] */
+    size_t n_tokens;
+};
+
+/* Ties the demands of a piece's terms to its tokens, and puts off the others. */
+void dg_terms_tie(struct dg_terms *terms, const struct dg_terms_piece *piece);
+
+/* True when the model can say any of them. */
+bool dg_terms_are_demanded(const struct dg_terms *terms);
 
 /* Returns how many constraints it wrote; what they point to belongs to the terms. */
 size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *constraints,

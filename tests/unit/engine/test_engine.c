@@ -646,6 +646,40 @@ START_TEST(terms_of_a_glossary_are_said_told_and_kept)
 }
 END_TEST
 
+START_TEST(terms_are_said_behind_two_models_too)
+{
+    static const struct dg_span hound = {"hound", 5};
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct dg_error error = DG_ERROR_NONE;
+    struct outcome outcome;
+    set_up();
+    load_as("en", "de");
+    struct dg_glossary *glossary = dg_glossary_new(NULL);
+    ck_assert_ptr_nonnull(glossary);
+    ck_assert_int_eq(dg_glossary_begin(glossary, "fr", "de", &error), DG_OK);
+    ck_assert_int_eq(dg_glossary_add(glossary, DG_SPAN("chat"), &hound, 1, false, &error), DG_OK);
+    ck_assert_int_eq(dg_glossary_seal(glossary, &error), DG_OK);
+    how.source = "fr";
+    how.target = "de";
+    how.glossaries = &glossary;
+    how.n_glossaries = 1;
+    for (int beam = 1; beam <= 3; beam += 2) {
+        how.search.beam = beam;
+        translate(DG_SPAN("Il pleut. Le chat de {0} dort. Merci."), &how, &outcome);
+        ck_assert_int_eq(outcome.err, DG_OK);
+        ck_assert_str_eq(outcome.model, "fr-en+en to de");
+        const char *said = strstr(outcome.text.ptr, "hound");
+        ck_assert_msg(said != NULL, "%s", outcome.text.ptr);
+        ck_assert_ptr_null(strstr(said + 1, "hound"));
+        ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "{0}"));
+        ck_assert_uint_eq(outcome.result.n_terms, 1);
+        deinit(&outcome);
+    }
+    dg_glossary_unref(glossary);
+    tear_down();
+}
+END_TEST
+
 START_TEST(without_data_the_source_must_be_named)
 {
     struct dg_engine_opts opts = {.n_threads = 1, .langid_path = "/nonexistent/langid.bin"};
@@ -970,7 +1004,7 @@ DG_UNIT_SLOW(a_request_whose_worker_hangs_times_out, long_texts_take_turns,
              a_cancelled_request_ends_and_the_others_go_on, a_reload_replaces_the_model_under_work,
              the_model_that_fits_best_is_taken, each_text_goes_to_the_model_of_its_language,
              without_data_the_source_must_be_named, one_pair_does_not_make_every_text_its_source,
-             terms_of_a_glossary_are_said_told_and_kept,
+             terms_of_a_glossary_are_said_told_and_kept, terms_are_said_behind_two_models_too,
              what_has_nothing_to_translate_passes_through, a_sentence_is_translated_once,
              options_seeds_and_reloads_have_answers_of_their_own,
              a_cache_is_shared_by_all_or_by_those_of_one_client, the_cache_keeps_to_its_bytes,

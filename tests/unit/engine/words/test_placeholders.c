@@ -85,6 +85,49 @@ START_TEST(spans_travel_as_words_and_come_back)
 }
 END_TEST
 
+START_TEST(offsets_are_followed_from_one_model_to_the_next)
+{
+    /* What a model made of "{0}a $Name b", with marks, is dressed again for the next model. */
+    struct dg_placeholders_out out = {.keeps_marks = true};
+    struct dg_buf dressed, via, again;
+    char text[100];
+    set_up();
+    ck_assert_int_eq(dg_placeholders_find(&placeholders, DG_SPAN("x {0}a $Name b"), NULL, 0, &list),
+                     DG_OK);
+    dg_buf_init(&dressed, 1000);
+    dg_buf_init(&via, 1000);
+    dg_buf_init(&again, 1000);
+    ck_assert_int_eq(
+        dg_placeholders_dress(&placeholders, dg_buf_span(&placeholders.marked), &words, &dressed),
+        DG_OK);
+    const char *a = words.items[0].text, *b = words.items[1].text;
+    snprintf(text, sizeof text, "%s and %s c", b, a); /* in another order */
+    const size_t n_a = strlen(a), n_b = strlen(b);
+    ck_assert_int_eq(dg_placeholders_undress(&placeholders, &out, dg_span_cstr(text), true, &via),
+                     DG_OK);
+    const size_t mark = 3;                           /* bytes of a mark */
+    ck_assert_uint_eq(via.len, mark + 5 + mark + 1); /* no space stood between {0} and a */
+    ck_assert_uint_eq(dg_placeholders_told(&placeholders, n_b, 0, via.len), mark);
+    ck_assert_uint_eq(dg_placeholders_told(&placeholders, n_b + 4, 0, via.len), mark + 4);
+    ck_assert_uint_eq(dg_placeholders_told(&placeholders, n_b + 5 + n_a, 0, via.len),
+                      mark + 5 + mark);
+    ck_assert_int_eq(dg_placeholders_dress(&placeholders, dg_buf_span(&via), &words, &again),
+                     DG_OK);
+    const size_t n_first = strlen(words.items[placeholders.items[1].word].text),
+                 n_second = strlen(words.items[placeholders.items[0].word].text);
+    ck_assert_uint_eq(dg_placeholders_dressed(&placeholders, mark), n_first);
+    ck_assert_uint_eq(dg_placeholders_dressed(&placeholders, mark + 5), n_first + 5);
+    /* A space keeps what touched the span from being read as part of its word. */
+    ck_assert_uint_eq(dg_placeholders_dressed(&placeholders, mark + 5 + mark),
+                      n_first + 5 + n_second + 1);
+    ck_assert_uint_eq(dg_placeholders_dressed(&placeholders, via.len), again.len);
+    dg_buf_deinit(&dressed);
+    dg_buf_deinit(&via);
+    dg_buf_deinit(&again);
+    tear_down();
+}
+END_TEST
+
 START_TEST(words_that_the_sentence_has_are_not_taken)
 {
     struct dg_buf dressed;
@@ -172,7 +215,7 @@ START_TEST(many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)
 }
 END_TEST
 
-DG_UNIT_SLOW(spans_travel_as_words_and_come_back, words_that_the_sentence_has_are_not_taken,
-             what_the_request_names_is_carried_too, text_without_spans_is_left_alone,
-             what_is_carried_keeps_its_blanks_at_the_ends,
+DG_UNIT_SLOW(spans_travel_as_words_and_come_back, offsets_are_followed_from_one_model_to_the_next,
+             words_that_the_sentence_has_are_not_taken, what_the_request_names_is_carried_too,
+             text_without_spans_is_left_alone, what_is_carried_keeps_its_blanks_at_the_ends,
              many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)

@@ -120,6 +120,67 @@ START_TEST(case_follows_the_source_only_at_the_beginning_of_a_sentence)
 }
 END_TEST
 
+/* "Le chien est dans la maison." has been said in four tokens as "a dog house .", and the second
+ * model reads that as ten characters of one token each, or as two pieces of five. */
+START_TEST(terms_are_followed_through_the_first_of_two_models)
+{
+    static const int32_t ids[] = {0, 1, 2, 3};
+    static const size_t ends[] = {1, 3, 5, 10};
+    static const uint8_t joining[] = {0, 0, 1, 0};
+    struct dg_token tokens[10];
+    float alignment[4 * 12] = {0};
+    struct dg_constraint constraints[2];
+    struct dg_terms_said said = {.ids = ids, .ends = ends, .alignment = alignment, .n = 4};
+    struct dg_terms_piece piece = {.len = 10, .is_first = true, .tokens = tokens, .n_tokens = 10};
+    for (uint32_t i = 0; i < 10; i++)
+        tokens[i] = (struct dg_token){.begin = i, .end = i + 1};
+    set_up("chien\tdog\nmaison\thouse\n");
+    find("Le chien est dans la maison.", true);
+    ck_assert(dg_terms_are_demanded(&terms));
+    said.n_source = terms.items[1].to + 2;
+    ck_assert_uint_le(4 * said.n_source, sizeof alignment / sizeof *alignment);
+    alignment[1 * said.n_source + terms.items[0].from] = 0.5f;
+    alignment[3 * said.n_source + terms.items[1].from] = 0.9f;
+    alignment[2 * said.n_source + terms.items[1].from] = 0.2f;
+    dg_terms_follow(&terms, &said);
+    dg_terms_tie(&terms, &piece);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 2);
+    ck_assert_uint_eq(constraints[0].src_from, 1);
+    ck_assert_uint_eq(constraints[0].src_to, 3);
+    ck_assert_uint_eq(constraints[1].src_from, 5);
+    ck_assert_uint_eq(constraints[1].src_to, 10);
+    said.joining = joining; /* whole words, and a neighbour that looks there half as much */
+    alignment[2 * said.n_source + terms.items[1].from] = 0.45f;
+    dg_terms_follow(&terms, &said);
+    dg_terms_tie(&terms, &piece);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 2);
+    ck_assert_uint_eq(constraints[0].src_from, 1);
+    ck_assert_uint_eq(constraints[0].src_to, 5);
+    ck_assert_uint_eq(constraints[1].src_from, 1);
+    ck_assert_uint_eq(constraints[1].src_to, 10);
+    piece = (struct dg_terms_piece){.len = 5, .is_first = true, .tokens = tokens, .n_tokens = 5};
+    dg_terms_tie(&terms, &piece);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 1);
+    ck_assert_uint_eq(constraints[0].src_to, 5);
+    piece = (struct dg_terms_piece){.at = 5, .len = 5, .tokens = tokens, .n_tokens = 5};
+    dg_terms_tie(&terms, &piece);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 1);
+    ck_assert_uint_eq(constraints[0].src_from, 0);
+    ck_assert_uint_eq(constraints[0].src_to, 5);
+    /* Of which nothing is known goes anywhere in the first piece. */
+    find("Le chien est dans la maison.", true);
+    dg_terms_tie(&terms, &piece);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 0);
+    piece.is_first = true;
+    dg_terms_tie(&terms, &piece);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 2);
+    ck_assert_uint_eq(constraints[0].src_to, 0);
+    find("Il pleut.", true);
+    ck_assert(!dg_terms_are_demanded(&terms));
+    tear_down();
+}
+END_TEST
+
 START_TEST(what_the_model_cannot_say_is_not_demanded)
 {
     struct dg_constraint constraint;
@@ -150,5 +211,6 @@ START_TEST(each_place_counts_for_one_term)
 END_TEST
 
 DG_UNIT_SLOW(terms_become_constraints_on_their_tokens,
+             terms_are_followed_through_the_first_of_two_models,
              case_follows_the_source_only_at_the_beginning_of_a_sentence,
              what_the_model_cannot_say_is_not_demanded, each_place_counts_for_one_term)
