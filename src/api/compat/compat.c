@@ -373,7 +373,7 @@ static void answer(struct dg_compat *compat)
         if (compat->tally)
             *compat->tally += compat->items[i].n_characters;
     }
-    if (!dg_json_offload_write(api, size, write_answer, on_answer, compat))
+    if (!dg_json_offload_write(api, size, DG_JSON_OFFLOAD_WRITTEN, write_answer, on_answer, compat))
         return;
     call->work = compat;
     call->on_gone = on_gone_unanswered;

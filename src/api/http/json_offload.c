@@ -13,11 +13,7 @@
 /* What waits to be read takes memory, and whoever sends it waits: 2 threads read about 100 MB a
  * second. */
 enum { WAITING_BYTES = 256 << 20 };
-enum {
-    MUCH = 64 * 1024 /* bytes of JSON: about 1 ms */,
-    MUCH_WRITTEN = 256 * 1024,
-    ANSWER_MAX = 512 << 20
-};
+enum { MUCH = 64 * 1024 /* bytes of JSON: about 1 ms */, ANSWER_MAX = 512 << 20 };
 
 struct reading {
     struct dg_offload_task task;
@@ -71,6 +67,11 @@ static enum dg_err put_aside(const struct dg_api *api, struct dg_span bytes,
     return err;
 }
 
+bool dg_json_offload_is_much(const struct dg_api *api, struct dg_span bytes)
+{
+    return bytes.len >= MUCH && api->readers;
+}
+
 bool dg_json_offload_bytes(const struct dg_api *api, struct dg_span bytes,
                            dg_json_offload_read_fn read, dg_json_offload_done_fn done, void *work)
 {
@@ -80,7 +81,7 @@ bool dg_json_offload_bytes(const struct dg_api *api, struct dg_span bytes,
         .retry_after_s = 1,
         .message = "Too many large requests are being read just now."};
     struct dg_failure failure = {.status = 500};
-    if (bytes.len < MUCH || !api->readers) {
+    if (!dg_json_offload_is_much(api, bytes)) {
         enum dg_err err = read(work, api, bytes, &failure);
         done(work, err, &failure);
         return false;
@@ -133,10 +134,11 @@ static bool is_written_aside(const struct dg_api *api, size_t size, dg_json_offl
     return false;
 }
 
-bool dg_json_offload_write(const struct dg_api *api, size_t size, dg_json_offload_write_fn write,
-                           dg_json_offload_wrote_fn wrote, void *work)
+bool dg_json_offload_write(const struct dg_api *api, size_t size, size_t much,
+                           dg_json_offload_write_fn write, dg_json_offload_wrote_fn wrote,
+                           void *work)
 {
-    if (size >= MUCH_WRITTEN && api->readers && is_written_aside(api, size, write, wrote, work))
+    if (size >= much && api->readers && is_written_aside(api, size, write, wrote, work))
         return true;
     struct dg_buf answer;
     dg_buf_init(&answer, ANSWER_MAX);

@@ -9,8 +9,8 @@
  *                                                   drop is called
  *     if (dg_json_offload_bytes(api, message, read, done, work))      anything else
  *         dg_ws_hold(ws);                           `done` comes later: take no message until then
- *     dg_json_offload_write(api, size, write, wrote, job);            an answer of about `size`
- *                                                                     bytes
+ *     dg_json_offload_write(api, size, DG_JSON_OFFLOAD_WRITTEN, write, wrote, job);
+ *                                                   an answer of about `size` bytes
  *
  * Of the large ones, the shortest is read and written first, and now and then the oldest. The
  * messages of one socket or request stay in order, because each is looked at only when the one
@@ -39,6 +39,9 @@ struct dg_json_offload_fns {
 
 void dg_json_offload_read(struct dg_call *call, const struct dg_json_offload_fns *fns, void *work);
 
+/* Whether the bytes are so many that a thread reads them. */
+bool dg_json_offload_is_much(const struct dg_api *api, struct dg_span bytes);
+
 /* Reads at once and calls `done`: false. If there are many bytes, copies them and reads them later:
  * true. `done` is called in every case. */
 bool dg_json_offload_bytes(const struct dg_api *api, struct dg_span bytes,
@@ -51,9 +54,13 @@ typedef enum dg_err (*dg_json_offload_write_fn)(void *work, struct dg_buf *answe
  * memory. */
 typedef void (*dg_json_offload_wrote_fn)(void *work, enum dg_err err, struct dg_buf *answer);
 
-/* Writes at once and calls `wrote`: false. If `size` is large, writes later: true. `wrote` is
- * called in every case. */
-bool dg_json_offload_write(const struct dg_api *api, size_t size, dg_json_offload_write_fn write,
-                           dg_json_offload_wrote_fn wrote, void *work);
+/* What takes about 1 ms: writing so many bytes, or telling the language of so many. */
+enum { DG_JSON_OFFLOAD_WRITTEN = 256 * 1024, DG_JSON_OFFLOAD_DETECTED = 16 * 1024 };
+
+/* Writes at once and calls `wrote`: false. If `size` is `much` or more, writes later: true. `wrote`
+ * is called in every case. */
+bool dg_json_offload_write(const struct dg_api *api, size_t size, size_t much,
+                           dg_json_offload_write_fn write, dg_json_offload_wrote_fn wrote,
+                           void *work);
 
 #endif

@@ -11,23 +11,16 @@
  * "language" is null for a text without letters. Another thread handles
  * long texts. */
 #include "api/http/api_int.h"
-#include "api/http/json_offload.h"
+#include "api/http/work.h"
 #include "api/v1/translate_options.h"
 #include "base/json/json_out.h"
 #include "base/memory/mem.h"
-#include "net/loop/offload.h"
 #include "text/language/langid.h"
 #include "text/language/langtag.h"
 
 #include <string.h>
 
-enum {
-    CANDIDATES = 3,
-    ANSWER_MAX = 64 << 20,
-    JSON_VALUES_MAX = 200 * 1000,
-    MUCH = 16 * 1024 /* bytes: about 1 ms */,
-    LANGUAGES_MAX = 1000
-};
+enum { CANDIDATES = 3, JSON_VALUES_MAX = 200 * 1000, LANGUAGES_MAX = 1000 };
 
 static void put_guess(struct dg_json_out *out, const struct dg_langid_guess *guess)
 {
@@ -58,100 +51,60 @@ static enum dg_err put_detection(struct dg_json_out *out, const struct dg_engine
     return DG_OK;
 }
 
-/* A request on its way through the gate. */
 struct detect_work {
-    struct dg_offload_task task;
+    struct dg_work work;
     const struct dg_engine *engine;
-    struct dg_call *call; /* NULL when the client has left */
     struct dg_arena arena;
     struct dg_span *texts; /* [n] */
     size_t n;
     struct dg_engine_languages among; /* n 0: all */
     struct dg_span api_key;
-    /* What came of it. */
-    struct dg_buf json;
-    enum dg_err err;
-    struct dg_error error;
 };
 
-static void free_work(struct detect_work *work)
+static void free_work(struct dg_work *owner)
 {
-    dg_buf_deinit(&work->json);
+    struct detect_work *work = (struct detect_work *)owner;
     dg_arena_deinit(&work->arena);
     dg_free(work);
-}
-
-static void on_gone(void *owner)
-{
-    free_work(owner);
 }
 
 /* ---- The answer ---------------------------------------------------------------------------------
  */
 
-static void run_detection(struct dg_offload_task *task)
+static enum dg_err write_detections(struct dg_work *owner, struct dg_buf *json,
+                                    struct dg_failure *failure)
 {
-    struct detect_work *work = (struct detect_work *)task;
+    struct detect_work *work = (struct detect_work *)owner;
+    struct dg_error error = DG_ERROR_NONE;
     struct dg_json_out out;
-    dg_json_out_init(&out, &work->json);
+    enum dg_err err = DG_OK;
+    dg_json_out_init(&out, json);
     dg_json_out_open(&out, '{');
     dg_json_out_put_open(&out, "detections", '[');
-    for (size_t i = 0; !work->err && i < work->n; i++)
-        work->err = put_detection(&out, work->engine, &work->among, work->texts[i], &work->error);
+    for (size_t i = 0; !err && i < work->n; i++)
+        err = put_detection(&out, work->engine, &work->among, work->texts[i], &error);
     dg_json_out_close(&out, ']');
     dg_json_out_close(&out, '}');
-    if (!work->err)
-        work->err = dg_json_out_end(&out);
-}
-
-static void on_detection_done(struct dg_offload_task *task)
-{
-    struct detect_work *work = (struct detect_work *)task;
-    struct dg_call *call = work->call;
-    if (call) {
-        call->on_gone = NULL;
-        if (work->err) {
-            bool has_no_data = work->err == DG_ERR_UNSUPPORTED;
-            struct dg_failure failure = dg_translate_options_failure(
-                &work->arena, work->err, &work->error, has_no_data ? NULL : "text");
-            failure.status = has_no_data ? 501 : failure.status;
-            dg_call_fail(call, failure);
-        } else {
-            dg_call_json_give(call, &work->json);
-        }
+    if (!err)
+        err = dg_json_out_end(&out);
+    if (err) {
+        const bool has_no_data = err == DG_ERR_UNSUPPORTED;
+        *failure =
+            dg_translate_options_failure(&work->arena, err, &error, has_no_data ? NULL : "text");
+        failure->status = has_no_data ? 501 : failure->status;
     }
-    free_work(work);
+    return err;
 }
 
-/* The client left while its texts are looked at. */
-static void on_gone_meanwhile(void *owner)
+static enum dg_err start(struct dg_work *owner, struct dg_failure *failure)
 {
-    struct detect_work *work = owner;
-    work->call = NULL;
-}
-
-static void on_passed(void *owner, const struct dg_failure *refusal)
-{
-    struct detect_work *work = owner;
-    struct dg_offload *readers = work->call->api->readers;
+    const struct detect_work *work = (struct detect_work *)owner;
     size_t n_bytes = 0;
-    work->call->on_gone = NULL;
-    if (refusal) {
-        dg_call_fail(work->call, *refusal);
-        free_work(work);
-        return;
-    }
+    (void)failure; /* nothing can fail yet */
     for (size_t i = 0; i < work->n; i++)
         n_bytes += work->texts[i].len;
-    if (n_bytes >= MUCH && readers &&
-        dg_offload_submit_sized(readers, &work->task, n_bytes, run_detection, on_detection_done) ==
-            DG_OK) {
-        work->call->work = work;
-        work->call->on_gone = on_gone_meanwhile;
-        return;
-    }
-    run_detection(&work->task);
-    on_detection_done(&work->task);
+    dg_work_finish(owner, n_bytes, DG_JSON_OFFLOAD_DETECTED);
+    return DG_OK;
 }
 
 /* ---- The request --------------------------------------------------------------------------------
@@ -181,10 +134,10 @@ static enum dg_err read_languages(const struct dg_json *json, struct dg_arena *a
     return err;
 }
 
-static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg_span body,
-                                struct dg_failure *failure)
+static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
+                                struct dg_span body, struct dg_failure *failure)
 {
-    struct detect_work *work = owner;
+    struct detect_work *work = (struct detect_work *)owner;
     static const char *const fields[] = {"text", "languages", "api_key", NULL};
     struct dg_error error = DG_ERROR_NONE;
     struct dg_json *json;
@@ -215,23 +168,15 @@ static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg
         failure->limit = strcmp(field ? field : "", "languages") == 0
                              ? LANGUAGES_MAX
                              : (int64_t)api->opts.texts_max;
+        return err;
     }
-    return err;
-}
-
-/* It is read: to the gate. */
-static void go_on(void *owner, struct dg_call *call)
-{
-    struct detect_work *work = owner;
-    const struct dg_gate_wish wish = {
+    owner->wish = (struct dg_gate_wish){
         .key = work->api_key, .characters = dg_translate_options_characters(work->texts, work->n)};
-    call->work = work;
-    call->on_gone = on_gone;
-    dg_gate_pass(call, &wish, on_passed);
+    return DG_OK;
 }
 
-static const struct dg_json_offload_fns reading = {
-    .read = read_request, .go_on = go_on, .drop = on_gone};
+static const struct dg_work_ops ops = {
+    .read = read_request, .start = start, .write = write_detections, .free = free_work};
 
 void dg_api_v1_detect(struct dg_call *call)
 {
@@ -245,8 +190,6 @@ void dg_api_v1_detect(struct dg_call *call)
         return;
     }
     dg_arena_init(&work->arena, call->req->body.len * 2 + (1 << 20));
-    dg_buf_init(&work->json, ANSWER_MAX);
     work->engine = call->api->engine;
-    work->call = call;
-    dg_json_offload_read(call, &reading, work);
+    dg_work_run(call, &work->work, &ops);
 }

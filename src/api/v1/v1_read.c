@@ -12,7 +12,7 @@
  * they differ. Results are written as the engine reports them, a few at a time, so that no turn of
  * the loop is long. */
 #include "api/http/api_int.h"
-#include "api/http/json_offload.h"
+#include "api/http/work.h"
 #include "api/v1/translate_option_rows.h"
 #include "api/v1/translate_options.h"
 #include "base/json/json_out.h"
@@ -27,19 +27,16 @@
 enum { ANSWER_MAX = 64 << 20, JSON_VALUES_MAX = 100 * 1000, CHARACTERS = 1 };
 
 struct read_work {
+    struct dg_work work;
     struct dg_list link; /* in api->readings */
-    struct dg_api *api;
-    struct dg_call *call; /* NULL when the client has left */
     struct dg_arena arena;
     struct dg_engine_read options;
     struct dg_engine_item *items;
     struct dg_engine_request gated; /* what the gate says about models and priority */
     struct dg_span api_key;
     bool has_priority;
-    uint64_t n_characters;
     int offsets; /* 0: bytes, CHARACTERS: code points */
     uint64_t id;
-    bool is_open; /* the engine has it */
     struct dg_buf json;
     struct dg_json_out out;
 };
@@ -61,14 +58,14 @@ void dg_api_free_readings(struct dg_list *all)
         free_work(DG_LIST_ITEM(all->next, struct read_work, link));
 }
 
-static void on_gone(void *owner)
+static void drop(struct dg_work *work)
 {
-    struct read_work *work = owner;
-    work->call = NULL;
-    if (work->is_open)
-        dg_engine_cancel(work->api->engine, work->id); /* its end frees it */
-    else
-        free_work(work);
+    free_work((struct read_work *)work);
+}
+
+static void leave(struct dg_work *work)
+{
+    dg_engine_cancel(work->api->engine, ((struct read_work *)work)->id); /* its end frees it */
 }
 
 /* ---- What is said
@@ -77,7 +74,7 @@ static void on_gone(void *owner)
 static void on_said(void *ctx, size_t i, const struct dg_reading_result *said)
 {
     struct read_work *work = ctx;
-    if (work->call)
+    if (work->work.call)
         dg_reading_json(&work->out, work->options.task, &work->items[i], said,
                         work->offsets == CHARACTERS);
 }
@@ -107,28 +104,25 @@ static bool is_of_texts(enum dg_err err)
 static void on_reading_done(void *ctx, const struct dg_engine_read_result *result)
 {
     struct read_work *work = ctx;
-    struct dg_call *call = work->call;
     struct dg_error error = DG_ERROR_NONE;
     enum dg_err err = result->err;
-    work->is_open = false;
-    if (call) {
-        call->on_gone = NULL;
-        dg_call_took(call, result->n_tokens, 0, result->queue_ns, result->total_ns);
-        if (err)
-            dg_error_set(&error, err, "%s", result->error ? result->error : dg_err_sentence(err));
-        else
-            err = put_totals(work, result);
-        if (err == DG_ERR_LIMIT && !result->err)
-            dg_error_set(&error, err,
-                         "the answer has more than %d bytes: send fewer texts at a time",
-                         ANSWER_MAX);
-        if (err)
-            dg_call_fail(call, dg_translate_options_failure(&work->arena, err, &error,
-                                                            is_of_texts(err) ? "text" : NULL));
-        else
-            dg_call_json_give(call, &work->json);
+    if (!work->work.call) {
+        free_work(work);
+        return;
     }
-    free_work(work);
+    dg_call_took(work->work.call, result->n_tokens, 0, result->queue_ns, result->total_ns);
+    if (err)
+        dg_error_set(&error, err, "%s", result->error ? result->error : dg_err_sentence(err));
+    else
+        err = put_totals(work, result);
+    if (err == DG_ERR_LIMIT && !result->err)
+        dg_error_set(&error, err, "the answer has more than %d bytes: send fewer texts at a time",
+                     ANSWER_MAX);
+    if (err)
+        dg_work_fail(&work->work, dg_translate_options_failure(&work->arena, err, &error,
+                                                               is_of_texts(err) ? "text" : NULL));
+    else
+        dg_work_give(&work->work, &work->json);
 }
 
 static const struct dg_engine_read_events events = {on_said, on_reading_done};
@@ -231,7 +225,7 @@ static enum dg_err check_lengths(const struct read_work *work, const struct dg_s
                                  size_t n, const char *field, struct dg_failure *failure,
                                  struct dg_error *error)
 {
-    const size_t most = work->api->opts.characters_max;
+    const size_t most = work->work.api->opts.characters_max;
     for (size_t i = 0; i < n && most; i++) {
         const size_t n_characters = dg_utf8_count(texts[i]);
         if (n_characters <= most)
@@ -252,7 +246,7 @@ static enum dg_err read_items(struct read_work *work, const struct dg_json *json
 {
     const bool answers = work->options.task == DG_TASK_ANSWER;
     const char *first = answers ? "question" : "text", *second = answers ? "context" : "pair";
-    const size_t max = work->api->opts.texts_max;
+    const size_t max = work->work.api->opts.texts_max;
     const bool has_pair = answers || (work->options.task == DG_TASK_CLASSIFY &&
                                       dg_json_type(dg_json_get(json, second)) != DG_JSON_NULL);
     struct dg_span *texts = NULL, *pairs = NULL;
@@ -334,15 +328,27 @@ static uint64_t count(const struct read_work *work)
     return n;
 }
 
-/* On a thread, if the body is large. */
-static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg_span body,
-                                struct dg_failure *failure)
+static void set_wish(struct read_work *work)
 {
-    struct read_work *work = owner;
+    work->gated = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+    work->gated.model = work->options.model;
+    work->gated.priority = work->options.priority;
+    work->work.wish = (struct dg_gate_wish){.key = work->api_key,
+                                            .characters = count(work),
+                                            .request = &work->gated,
+                                            .arena = &work->arena,
+                                            .has_priority = work->has_priority};
+}
+
+static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
+                                struct dg_span body, struct dg_failure *failure)
+{
+    struct read_work *work = (struct read_work *)owner;
     struct dg_error error = DG_ERROR_NONE;
     struct dg_failure limits = {.has_limit = false};
     const char *field = NULL;
     struct dg_json *json;
+    (void)api; /* the work knows it */
     enum dg_err err =
         dg_translate_options_parse(body, JSON_VALUES_MAX, &work->arena, failure, &json);
     if (err)
@@ -354,17 +360,19 @@ static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg
         *failure = dg_translate_options_field_failure(&work->arena, err, &error, field);
         failure->has_limit = limits.has_limit;
         failure->limit = limits.limit;
+    } else {
+        set_wish(work);
     }
-    (void)api; /* the work knows it */
-    work->n_characters = err ? 0 : count(work);
     dg_json_free(json);
     return err;
 }
 
-static enum dg_err start(struct read_work *work, struct dg_failure *failure)
+static enum dg_err start(struct dg_work *owner, struct dg_failure *failure)
 {
+    struct read_work *work = (struct read_work *)owner;
     struct dg_error error = DG_ERROR_NONE;
     uint64_t retry_ms = 0;
+    dg_list_link_last(&owner->api->readings, &work->link);
     work->options.only = work->gated.only;
     work->options.n_only = work->gated.n_only;
     work->options.priority = work->gated.priority;
@@ -372,55 +380,15 @@ static enum dg_err start(struct read_work *work, struct dg_failure *failure)
     dg_json_out_init(&work->out, &work->json);
     dg_json_out_open(&work->out, '{');
     dg_json_out_put_open(&work->out, "results", '[');
-    const enum dg_err err = dg_engine_read(work->api->engine, &work->options, &events, work, &error,
-                                           &retry_ms, &work->id);
-    work->is_open = !err;
+    const enum dg_err err = dg_engine_read(owner->api->engine, &work->options, &events, work,
+                                           &error, &retry_ms, &work->id);
     if (err)
         *failure = dg_translate_options_start_failure(&work->arena, err, &error, retry_ms);
     return err;
 }
 
-/* Through the gate: begins, or answers why not. */
-static void on_passed(void *owner, const struct dg_failure *refusal)
-{
-    struct read_work *work = owner;
-    struct dg_call *call = work->call;
-    struct dg_failure failure;
-    call->on_gone = NULL;
-    if (refusal || start(work, &failure) != DG_OK) {
-        dg_call_fail(call, refusal ? *refusal : failure);
-        free_work(work);
-        return;
-    }
-    call->on_gone = on_gone;
-}
-
-/* It is read: to the gate. */
-static void go_on(void *owner, struct dg_call *call)
-{
-    struct read_work *work = owner;
-    dg_list_link_last(&work->api->readings, &work->link);
-    work->call = call;
-    work->gated = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
-    work->gated.model = work->options.model;
-    work->gated.priority = work->options.priority;
-    const struct dg_gate_wish wish = {.key = work->api_key,
-                                      .characters = work->n_characters,
-                                      .request = &work->gated,
-                                      .arena = &work->arena,
-                                      .has_priority = work->has_priority};
-    call->work = work;
-    call->on_gone = on_gone;
-    dg_gate_pass(call, &wish, on_passed);
-}
-
-static void drop(void *owner)
-{
-    free_work(owner);
-}
-
-static const struct dg_json_offload_fns reading = {
-    .read = read_request, .go_on = go_on, .drop = drop};
+static const struct dg_work_ops ops = {
+    .read = read_request, .start = start, .leave = leave, .free = drop};
 
 static void handle(struct dg_call *call, enum dg_read_task task)
 {
@@ -433,12 +401,11 @@ static void handle(struct dg_call *call, enum dg_read_task task)
         dg_call_no_memory(call);
         return;
     }
-    work->api = call->api;
     work->options = (struct dg_engine_read){.task = task, .priority = DG_PRIORITY_NORMAL};
     dg_arena_init(&work->arena, call->req->body.len * 4 + (1 << 20));
     dg_buf_init(&work->json, ANSWER_MAX);
     dg_list_init(&work->link);
-    dg_json_offload_read(call, &reading, work);
+    dg_work_run(call, &work->work, &ops);
 }
 
 void dg_api_v1_fill(struct dg_call *call)

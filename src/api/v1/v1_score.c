@@ -10,7 +10,7 @@
  * the same length score many pairs. The work is done by a thread of its own (dg_api_set_threads),
  * one request after the other; a client that leaves ends its request after the pair under way. */
 #include "api/http/api_int.h"
-#include "api/http/json_offload.h"
+#include "api/http/work.h"
 #include "api/v1/translate_options.h"
 #include "base/json/json_out.h"
 #include "base/memory/mem.h"
@@ -23,10 +23,9 @@
 enum { ANSWER_MAX = 256 << 20, ANSWER_LEAST = 64 << 10, JSON_VALUES_MAX = 200 * 1000 };
 
 struct score_work {
+    struct dg_work work;
     struct dg_offload_task task;
-    struct dg_list link;
-    struct dg_api *api;
-    struct dg_call *call; /* NULL when the client has left */
+    struct dg_list link; /* in api->scorings */
     struct dg_arena arena;
     struct dg_span *texts, *translations; /* [n] */
     size_t n;
@@ -49,16 +48,20 @@ struct score_work {
     size_t n_source, n_target, n_characters;
 };
 
-static void free_work(struct score_work *work)
+static void free_work(struct dg_work *owner)
 {
-    if (!work)
-        return;
+    struct score_work *work = (struct score_work *)owner;
     dg_list_unlink(&work->link);
-    dg_allowance_hold(work->api->opts.buffers, &work->held, 0);
+    dg_allowance_hold(owner->api->opts.buffers, &work->held, 0);
     dg_scoring_close(work->scoring);
     dg_buf_deinit(&work->json);
     dg_arena_deinit(&work->arena);
     dg_free(work);
+}
+
+static struct score_work *work_of(struct dg_offload_task *task)
+{
+    return DG_LIST_ITEM(task, struct score_work, task);
 }
 
 /* ---- On the thread ------------------------------------------------------------------------------
@@ -130,7 +133,7 @@ static enum dg_err score_pair(struct score_work *work, size_t i)
 
 static void run_scoring(struct dg_offload_task *task)
 {
-    struct score_work *work = (struct score_work *)task;
+    struct score_work *work = work_of(task);
     dg_json_out_init(&work->out, &work->json);
     dg_json_out_open(&work->out, '{');
     dg_json_out_put_open(&work->out, "scores", '[');
@@ -174,32 +177,32 @@ static void put_totals(struct score_work *work, uint64_t ns)
 
 static void on_scoring_done(struct dg_offload_task *task)
 {
-    struct score_work *work = (struct score_work *)task;
-    struct dg_call *call = work->call;
-    if (call) {
-        uint64_t ns = dg_clock_now(&work->api->clock) - call->started_ns;
-        call->on_gone = NULL;
-        call->tokens_in = work->n_source;
-        call->tokens_out = work->n_target;
-        call->compute_us = ns / 1000;
-        if (!work->err) {
-            put_totals(work, ns);
-            work->err = dg_json_out_end(&work->out);
-        }
-        if (work->err)
-            dg_call_fail(call,
-                         dg_translate_options_failure(&work->arena, work->err, &work->error,
-                                                      work->err == DG_ERR_RANGE ? "text" : NULL));
-        else
-            dg_call_json_give(call, &work->json);
+    struct score_work *work = work_of(task);
+    struct dg_call *call = work->work.call;
+    if (!call) {
+        dg_work_end(&work->work);
+        return;
     }
-    free_work(work);
+    uint64_t ns = dg_clock_now(&call->api->clock) - call->started_ns;
+    call->tokens_in = work->n_source;
+    call->tokens_out = work->n_target;
+    call->compute_us = ns / 1000;
+    if (!work->err) {
+        put_totals(work, ns);
+        work->err = dg_json_out_end(&work->out);
+    }
+    if (work->err)
+        dg_work_fail(&work->work,
+                     dg_translate_options_failure(&work->arena, work->err, &work->error,
+                                                  work->err == DG_ERR_RANGE ? "text" : NULL));
+    else
+        dg_work_give(&work->work, &work->json);
 }
 
 /* Counts the texts and the answers of all that wait or are under way. */
 static void count_buffers(struct score_work *work)
 {
-    dg_allowance_hold(work->api->opts.buffers, &work->held,
+    dg_allowance_hold(work->work.api->opts.buffers, &work->held,
                       work->texts_bytes + atomic_load(&work->answer_bytes));
 }
 
@@ -209,21 +212,22 @@ void dg_api_count_scorings(struct dg_api *api)
         count_buffers(DG_LIST_ITEM(at, struct score_work, link));
 }
 
-static void on_gone(void *owner)
+static void cancel(struct score_work *work)
 {
-    struct score_work *work = owner;
-    work->call = NULL;
     atomic_store(&work->is_cancelled, true);
+    if (work->waits)
+        dg_engine_cancel(work->work.api->engine, work->waits);
+}
+
+static void leave(struct dg_work *work)
+{
+    cancel((struct score_work *)work);
 }
 
 void dg_api_stop_scoring(struct dg_api *api)
 {
-    for (struct dg_list *at = api->scorings.next; at != &api->scorings; at = at->next) {
-        struct score_work *work = DG_LIST_ITEM(at, struct score_work, link);
-        atomic_store(&work->is_cancelled, true);
-        if (work->waits)
-            dg_engine_cancel(api->engine, work->waits);
-    }
+    for (struct dg_list *at = api->scorings.next; at != &api->scorings; at = at->next)
+        cancel(DG_LIST_ITEM(at, struct score_work, link));
 }
 
 /* ---- The request --------------------------------------------------------------------------------
@@ -304,10 +308,10 @@ static enum dg_err read_fields(const struct dg_json *json, struct score_work *wo
     return err;
 }
 
-static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg_span body,
-                                struct dg_failure *failure)
+static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
+                                struct dg_span body, struct dg_failure *failure)
 {
-    struct score_work *work = owner;
+    struct score_work *work = (struct score_work *)owner;
     struct dg_error error = DG_ERROR_NONE;
     const char *field = NULL;
     struct dg_json *json;
@@ -319,68 +323,61 @@ static enum dg_err read_request(void *owner, const struct dg_api *api, struct dg
     dg_json_free(json);
     if (err)
         *failure = dg_translate_options_field_failure(&work->arena, err, &error, field);
+    else
+        owner->wish = (struct dg_gate_wish){
+            .key = work->api_key,
+            .characters = dg_translate_options_characters(work->texts, work->n) +
+                          dg_translate_options_characters(work->translations, work->n),
+            .request = &work->request,
+            .arena = &work->arena};
     return err;
 }
 
-static enum dg_err start(struct score_work *work, struct dg_failure *failure);
-
-/* The client left while the model was awaited. */
-static void on_gone_waiting(void *owner)
-{
-    struct score_work *work = owner;
-    work->call = NULL;
-    dg_engine_cancel(work->api->engine, work->waits);
-}
+static enum dg_err begin(struct dg_work *owner, struct dg_failure *failure);
 
 /* The model is there, or will not come. */
 static void on_model(void *owner, const struct dg_engine_result *result)
 {
     struct score_work *work = owner;
-    struct dg_call *call = work->call;
     struct dg_failure failure;
     enum dg_err err = result->err;
     work->waits = 0;
-    if (!call) {
-        free_work(work);
+    if (!work->work.call) {
+        dg_work_end(&work->work);
         return;
     }
-    call->on_gone = NULL;
     if (err) {
         dg_error_set(&work->error, err, "%s", result->error ? result->error : dg_err_sentence(err));
         failure = dg_translate_options_failure(&work->arena, err, &work->error, NULL);
     } else {
-        err = start(work, &failure);
+        err = begin(&work->work, &failure);
     }
-    if (err) {
-        dg_call_fail(call, failure);
-        free_work(work);
-    }
+    if (err)
+        dg_work_fail(&work->work, failure);
 }
 
 static const struct dg_engine_events on_model_events = {.on_done = on_model};
 
 /* Hands the work to the thread, or waits for its model first. */
-static enum dg_err start(struct score_work *work, struct dg_failure *failure)
+static enum dg_err begin(struct dg_work *owner, struct dg_failure *failure)
 {
-    struct dg_call *call = work->call;
+    struct score_work *work = (struct score_work *)owner;
+    struct dg_api *api = owner->api;
     struct dg_error error = DG_ERROR_NONE;
     work->texts_bytes = work->arena.used;
     count_buffers(work);
     /* One answer is made at a time: it leaves memory for others. */
-    const size_t left = dg_allowance_left(work->api->opts.buffers) / 2;
+    const size_t left = dg_allowance_left(api->opts.buffers) / 2;
     if (left < ANSWER_MAX)
         work->json.max = left > ANSWER_LEAST ? left : ANSWER_LEAST;
     work->request.text = work->texts[0];
-    enum dg_err err = dg_scoring_open(&work->scoring, work->api->engine, &work->request, &error);
+    enum dg_err err = dg_scoring_open(&work->scoring, api->engine, &work->request, &error);
     const char *field = NULL;
-    call->work = work;
     if (err == DG_ERR_BUSY) {
-        err = dg_scoring_await(work->api->engine, &work->request, &on_model_events, work, &error,
+        err = dg_scoring_await(api->engine, &work->request, &on_model_events, work, &error,
                                &work->waits);
-        if (!err) {
-            call->on_gone = on_gone_waiting;
+        if (!err)
             return DG_OK;
-        }
     }
     if (!err && work->want_attention) {
         field = "attention";
@@ -389,55 +386,18 @@ static enum dg_err start(struct score_work *work, struct dg_failure *failure)
     }
     if (!err) {
         field = NULL;
-        err = dg_offload_submit(work->api->threads, &work->task, run_scoring, on_scoring_done);
+        err = dg_offload_submit(api->threads, &work->task, run_scoring, on_scoring_done);
         if (err == DG_ERR_LIMIT)
             err = dg_error_set(&error, DG_ERR_BUSY,
                                "too many requests wait to be scored; try again later");
     }
     if (err)
         *failure = dg_translate_options_failure(&work->arena, err, &error, field);
-    else
-        call->on_gone = on_gone;
     return err;
 }
 
-/* Through the gate: begins, or answers why not. */
-static void on_passed(void *owner, const struct dg_failure *refusal)
-{
-    struct score_work *work = owner;
-    struct dg_call *call = work->call;
-    struct dg_failure failure;
-    call->on_gone = NULL;
-    if (refusal || start(work, &failure) != DG_OK) {
-        dg_call_fail(call, refusal ? *refusal : failure);
-        free_work(work);
-    }
-}
-
-/* The client left before the gate opened. */
-static void on_gone_early(void *owner)
-{
-    free_work(owner);
-}
-
-/* It is read: to the gate. */
-static void go_on(void *owner, struct dg_call *call)
-{
-    struct score_work *work = owner;
-    const struct dg_gate_wish wish = {
-        .key = work->api_key,
-        .characters = dg_translate_options_characters(work->texts, work->n) +
-                      dg_translate_options_characters(work->translations, work->n),
-        .request = &work->request,
-        .arena = &work->arena};
-    work->call = call;
-    call->work = work;
-    call->on_gone = on_gone_early;
-    dg_gate_pass(call, &wish, on_passed);
-}
-
-static const struct dg_json_offload_fns reading = {
-    .read = read_request, .go_on = go_on, .drop = on_gone_early};
+static const struct dg_work_ops ops = {
+    .read = read_request, .start = begin, .leave = leave, .free = free_work};
 
 void dg_api_v1_score(struct dg_call *call)
 {
@@ -450,11 +410,10 @@ void dg_api_v1_score(struct dg_call *call)
         dg_call_no_memory(call);
         return;
     }
-    work->api = call->api;
     work->request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
     work->length_penalty = -1;
     dg_list_link_last(&call->api->scorings, &work->link);
     dg_arena_init(&work->arena, call->req->body.len * 2 + (1 << 20));
     dg_buf_init(&work->json, ANSWER_MAX);
-    dg_json_offload_read(call, &reading, work);
+    dg_work_run(call, &work->work, &ops);
 }

@@ -433,8 +433,8 @@ static void on_over(void *owner, struct dg_job *job)
     }
     *ending = (struct ending){.stream_item = stream_item, .job = job, .id = id};
     stream_item->ending = ending;
-    dg_json_offload_write(stream_item->stream->api, dg_job_size(job), write_done, on_done_written,
-                          ending);
+    dg_json_offload_write(stream_item->stream->api, dg_job_size(job), DG_JSON_OFFLOAD_WRITTEN,
+                          write_done, on_done_written, ending);
 }
 
 static const struct dg_job_listener listener = {

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Small bodies are read and short answers written here, without a detour. */
+#include "api/http/work.h"
+#include "api/http/api_int.h"
+#include "api/v1/translate_options.h"
+#include "net/proto/sse.h"
+
+/* ---- The end
+ * ------------------------------------------------------------------------------------- */
+
+/* After this the call is not the work's any more. */
+static struct dg_call *let_go(struct dg_work *work)
+{
+    struct dg_call *call = work->call;
+    work->call = NULL;
+    if (call) {
+        call->work = NULL;
+        call->on_gone = NULL;
+    }
+    return call;
+}
+
+/* The client has left. */
+static void on_gone(void *owner)
+{
+    struct dg_work *work = owner;
+    work->call = NULL;
+    if (work->state == DG_WORK_AT_GATE)
+        work->ops->free(work);
+    else if (work->state == DG_WORK_UNDER_WAY && work->ops->leave)
+        work->ops->leave(work);
+}
+
+struct dg_call *dg_work_end(struct dg_work *work)
+{
+    struct dg_call *call = let_go(work);
+    work->ops->free(work);
+    return call;
+}
+
+void dg_work_fail(struct dg_work *work, struct dg_failure failure)
+{
+    const bool is_stream = work->is_stream;
+    struct dg_call *call = let_go(work);
+    if (call && is_stream) {
+        dg_gate_refund(call, failure.status, work->n_shown);
+        dg_call_event_failure(call, "error", &failure);
+    } else if (call) {
+        dg_call_fail(call, failure); /* whose strings may be the work's */
+    }
+    work->ops->free(work);
+    if (call && is_stream)
+        dg_http_reply_end(call->req);
+}
+
+/* `bytes` are JSON, or the event in which it is. */
+static void answer(struct dg_work *work, struct dg_buf *bytes)
+{
+    const bool is_stream = work->is_stream;
+    struct dg_call *call = let_go(work);
+    if (call && is_stream)
+        (void)!dg_http_reply_write_give(call->req, bytes);
+    else if (call)
+        dg_call_json_give(call, bytes);
+    work->ops->free(work);
+    if (call && is_stream)
+        dg_http_reply_end(call->req);
+}
+
+void dg_work_give(struct dg_work *work, struct dg_buf *json)
+{
+    if (!work->call || !work->is_stream) {
+        answer(work, json);
+        return;
+    }
+    dg_call_event(work->call, "done", dg_buf_span(json));
+    dg_http_reply_end(dg_work_end(work)->req);
+}
+
+/* ---- Answers that take long to write
+ * ------------------------------------------------------------- */
+
+/* The failure that goes with an error, also where nobody has filled it in. */
+static enum dg_err settle(struct dg_failure *failure, enum dg_err err)
+{
+    if (err && !failure->code)
+        *failure = dg_translate_options_failure(NULL, err, NULL, NULL);
+    return err;
+}
+
+static enum dg_err write_answer(void *owner, struct dg_buf *bytes)
+{
+    struct dg_work *work = owner;
+    struct dg_buf json;
+    if (!work->is_stream)
+        return settle(&work->failure, work->ops->write(work, bytes, &work->failure));
+    dg_buf_init(&json, bytes->max);
+    enum dg_err err = work->ops->write(work, &json, &work->failure);
+    if (!err)
+        err = dg_sse_event(bytes, "done", dg_buf_span(&json));
+    dg_buf_deinit(&json);
+    return settle(&work->failure, err);
+}
+
+static void on_written(void *owner, enum dg_err err, struct dg_buf *bytes)
+{
+    struct dg_work *work = owner;
+    if (err)
+        dg_work_fail(work, work->failure);
+    else
+        answer(work, bytes);
+}
+
+void dg_work_finish(struct dg_work *work, size_t size, size_t much)
+{
+    work->state = DG_WORK_ON_THREAD;
+    work->failure = (struct dg_failure){.code = NULL};
+    dg_json_offload_write(work->api, size, much, write_answer, on_written, work);
+}
+
+/* ---- The beginning
+ * ------------------------------------------------------------------------------- */
+
+/* Through the gate, or refused there. */
+static void on_passed(void *owner, const struct dg_failure *refusal)
+{
+    struct dg_work *work = owner;
+    struct dg_failure failure = {.code = NULL};
+    work->state = DG_WORK_UNDER_WAY;
+    if (refusal)
+        dg_work_fail(work, *refusal);
+    else if (settle(&failure, work->ops->start(work, &failure)) != DG_OK)
+        dg_work_fail(work, failure);
+}
+
+void dg_work_pass(struct dg_work *work)
+{
+    work->state = DG_WORK_AT_GATE;
+    dg_gate_pass(work->call, &work->wish, on_passed);
+}
+
+static void go_on(struct dg_work *work, enum dg_err err, const struct dg_failure *failure)
+{
+    work->state = DG_WORK_AT_GATE;
+    if (!work->call)
+        work->ops->free(work);
+    else if (err)
+        dg_work_fail(work, *failure);
+    else if (work->ops->on_read)
+        work->ops->on_read(work);
+    else
+        dg_work_pass(work);
+}
+
+static enum dg_err read_body(void *owner, const struct dg_api *api, struct dg_span body,
+                             struct dg_failure *failure)
+{
+    struct dg_work *work = owner;
+    *failure = (struct dg_failure){.code = NULL};
+    return settle(failure, work->ops->read(work, api, body, failure));
+}
+
+static void on_body_read(void *owner, enum dg_err err, const struct dg_failure *failure)
+{
+    go_on(owner, err, failure);
+}
+
+void dg_work_attach(struct dg_call *call, struct dg_work *work, const struct dg_work_ops *ops)
+{
+    *work =
+        (struct dg_work){.ops = ops, .call = call, .api = call->api, .state = DG_WORK_UNDER_WAY};
+    call->work = work;
+    call->on_gone = on_gone;
+}
+
+void dg_work_run(struct dg_call *call, struct dg_work *work, const struct dg_work_ops *ops)
+{
+    const struct dg_span body = call->req->body;
+    dg_work_attach(call, work, ops);
+    work->state = DG_WORK_ON_THREAD;
+    if (!dg_json_offload_is_much(call->api, body))
+        go_on(work, read_body(work, call->api, body, &work->failure), &work->failure);
+    else
+        dg_json_offload_bytes(call->api, body, read_body, on_body_read, work);
+}
+
+void dg_work_begin_stream(struct dg_work *work)
+{
+    work->is_stream = true;
+    dg_call_begin_stream(work->call, "text/event-stream");
+}

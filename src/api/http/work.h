@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A work: what a call waits for when its answer comes later. A route embeds it in its own struct
+ * as the first member, and the work runs the course that all such routes have in common: the body
+ * is read, the gate is passed, the route begins, and at the end the answer is written and the
+ * route's struct freed. Large bodies are read, and long answers written, on other threads
+ * (json_offload.h). The work alone knows whether the client is still there.
+ *
+ *     struct greeting {
+ *         struct dg_work work;
+ *         ...
+ *     };
+ *     static const struct dg_work_ops ops = {
+ *         .read = read_names, .start = start, .leave = leave, .write = write, .free =
+ * free_greeting};
+ *
+ *     dg_work_run(call, &greeting->work, &ops);          the route's function; takes the work
+ *
+ * From there on one of these happens, and the work is freed exactly once:
+ *
+ *     read fails, or the gate refuses                    the call is answered, the work freed
+ *     start returns OK                                   the work is under way, or has ended
+ * already start fails                                        the call is answered, the work freed
+ *     dg_work_finish, _give, _fail or _end is called     the work ends; the route calls one of them
+ *     the client leaves while the work is read           it is freed when that is done
+ *     ... while it waits at the gate                     it is freed at once
+ *     ... while it is under way                          work->call becomes NULL, and `leave` is
+ * called
+ *     ... while its answer is written                    it is freed when that is done
+ *
+ * A route whose work comes from elsewhere (a file, a model that is loaded) uses dg_work_attach in
+ * place of dg_work_run, and is under way at once. One thread, the loop's, except for `read` and
+ * `write`. */
+#ifndef DG_API_HTTP_WORK_H
+#define DG_API_HTTP_WORK_H
+
+#include "api/http/call.h"
+#include "api/http/gate.h"
+#include "api/http/json_offload.h"
+
+struct dg_work;
+
+/* Only `free` must be there. Where a function returns an error it fills `failure`, whose strings
+ * live as long as the work; if it does not, the failure is what the error stands for. */
+struct dg_work_ops {
+    /* Takes from the body what the route needs, and sets work->wish. Any thread: besides its own
+     * struct it may use only the api's options. */
+    enum dg_err (*read)(struct dg_work *work, const struct dg_api *api, struct dg_span body,
+                        struct dg_failure *failure);
+    /* The body was read: checks what needs the loop's thread, and calls dg_work_pass, or ends the
+     * work. NULL: the work goes to the gate at once. */
+    void (*on_read)(struct dg_work *work);
+    /* Through the gate: begins. */
+    enum dg_err (*start)(struct dg_work *work, struct dg_failure *failure);
+    /* The client has left while the work was under way: stops what is not worth finishing, and
+     * frees the work, now (dg_work_end) or when its end is reported. NULL: what is under way goes
+     * on to its end. */
+    void (*leave)(struct dg_work *work);
+    /* Writes the JSON of the answer, for dg_work_finish. Any thread: it may use only its own
+     * struct. */
+    enum dg_err (*write)(struct dg_work *work, struct dg_buf *json, struct dg_failure *failure);
+    void (*free)(struct dg_work *work);
+};
+
+/* What the client's leaving means for it. */
+enum dg_work_state {
+    DG_WORK_AT_GATE,   /* it is freed */
+    DG_WORK_UNDER_WAY, /* `leave` is called */
+    DG_WORK_ON_THREAD, /* it is freed when the thread has read or written */
+};
+
+struct dg_work {
+    const struct dg_work_ops *ops;
+    struct dg_call *call; /* NULL: the client has left, or nobody waits (any more) */
+    struct dg_api *api;
+    struct dg_gate_wish wish; /* what the gate is asked; all zeros: nothing is charged but the call
+                               */
+    size_t n_shown;           /* of a stream: the characters whose translation was delivered; they
+                                 stay charged when it fails */
+    bool is_stream;           /* the answer is server-sent events (dg_work_begin_stream) */
+    enum dg_work_state state;
+    struct dg_failure failure; /* of `read` or `write` */
+};
+
+/* Runs the course for this call. */
+void dg_work_run(struct dg_call *call, struct dg_work *work, const struct dg_work_ops *ops);
+
+/* Makes `work` what the call waits for, without reading or the gate: it is under way. */
+void dg_work_attach(struct dg_call *call, struct dg_work *work, const struct dg_work_ops *ops);
+
+/* From on_read: to the gate with work->wish, then `start`. */
+void dg_work_pass(struct dg_work *work);
+
+/* Begins an answer of server-sent events. From here on the end of the work is an event: "done" with
+ * the JSON, or "error". */
+void dg_work_begin_stream(struct dg_work *work);
+
+/* Ends the work with what ops->write writes. If `size`, about the bytes that it writes or reads, is
+ * `much` or more (DG_JSON_OFFLOAD_WRITTEN, DG_JSON_OFFLOAD_DETECTED), another thread writes. */
+void dg_work_finish(struct dg_work *work, size_t size, size_t much);
+
+/* Ends the work with this JSON, whose memory is taken if there is still a client. */
+void dg_work_give(struct dg_work *work, struct dg_buf *json);
+
+/* Ends the work with a failure. */
+void dg_work_fail(struct dg_work *work, struct dg_failure failure);
+
+/* Ends the work without an answer. Returns its call, which the caller answers; NULL: the client has
+ * left. */
+struct dg_call *dg_work_end(struct dg_work *work);
+
+#endif
