@@ -9,11 +9,14 @@
 //     pickers.js  the two languages           tab.js      drafts, links and the clipboard
 //     manner.js   glossary and formality      links.js    where words come from, as a picture
 //     code.js     the same from a program     speech.js   the translation read aloud
+//     hint.js     how good the models are     gettable.js what `dragoman get` could add
 
 import { Dragoman } from "./dragoman.js";
 import { Code } from "./code.js";
 import { Detail } from "./detail.js";
 import { Files } from "./files.js";
+import { pairToGet } from "./gettable.js";
+import { Hint } from "./hint.js";
 import { History } from "./history.js";
 import { Manner } from "./manner.js";
 import { indexOfBytes } from "./offsets.js";
@@ -28,6 +31,7 @@ const KEY_PLACE = "dragoman.key";
 const TYPING_MS = 150; // of rest before what was typed is sent; longer texts wait longer
 const TYPING_MS_MAX = 800;
 const LOOK_UP_MS = 800; // after which a single word is looked up, as in a dictionary
+const DETECT_CHARACTERS = 1000; // are enough to know a language by
 const SCORE_BATCH = 50; // sentences of one request for details
 const MESSAGE_BYTES_MAX = 2 << 20; // of one message on the WebSocket
 
@@ -35,6 +39,7 @@ const words = new Words();
 const server = new Dragoman(document.baseURI, { key: sessionStorage.getItem(KEY_PLACE) ?? "" });
 const target = new Target($("target"));
 const pickers = new Pickers({ from: $("from"), to: $("to"), swap: $("swap") }, words);
+const hint = new Hint($("hint"), words);
 const manner = new Manner({ glossary: $("glossary"), formality: $("formality") }, words);
 let limits = { body_bytes: MESSAGE_BYTES_MAX }; // until the server has told them
 let notice = null; // [name, values] of words that stay until the reader writes on
@@ -65,8 +70,9 @@ function note(name, values = {}) {
 
 function sayNotice() {
     if (!notice) return say("");
-    const [name, { code, ...values }] = notice;
-    say(words.say(name, code ? { name: pickers.nameOf(code), ...values } : values), name !== "turned");
+    const [name, { code, pair, ...values }] = notice;
+    const text = words.say(name, code ? { name: pickers.nameOf(code), ...values } : values);
+    say(pair ? `${text} ${words.say("get", { pair })}` : text, name !== "turned");
 }
 
 function complain(error) {
@@ -158,11 +164,13 @@ function translate() {
     clearTimeout(lookUpTimer);
     detail.close();
     keep();
-    if (!text.trim() || !options.target) {
+    if (!text.trim() || !options.target || pickers.toGet) {
         stop();
         target.clear();
+        hint.show("");
         $("said").textContent = "";
         showCounts();
+        if (pickers.toGet) sayNotInstalled(text);
         return;
     }
     if (!fits(text)) return stop();
@@ -175,6 +183,18 @@ function translate() {
         strand = live.translate(text, server.key ? { ...options, api_key: server.key } : options, heard);
     }
     sentText = text;
+}
+
+/** Names the command that gets the target; from which language, the text says if nobody has. */
+async function sayNotInstalled(text) {
+    const say = () => note("not_installed", { code: pickers.target, pair: pickers.toGet });
+    say();
+    if (!pickers.isAuto || !text.trim()) return;
+    const found = (await server.detect(text.slice(0, DETECT_CHARACTERS)).catch(() => null))?.detections[0]?.language;
+    if (!found || !pickers.isAuto || text !== $("source").value) return;
+    pickers.showDetected(found);
+    if (pickers.toGet) say();
+    else translate();
 }
 
 function heard(event, from) {
@@ -204,9 +224,10 @@ function finished(event) {
     showCounts();
     $("said").textContent = told.length ? words.say("took", { ms: Math.max(Math.round(event.timing.total_ms), 1) }) : "";
     speech.offer(pickers.target);
+    hint.show(event.model ?? "");
     if (/^\s*[^\s.,:;!?]+\s*$/.test(text) && target.sentences.length === 1)
         lookUpTimer = setTimeout(() => detail.open(target.sentences[0], { isQuiet: true }), LOOK_UP_MS);
-    if (event.warning) note("not_read", { code: event.source });
+    if (event.warning) note("not_read", { code: event.source, pair: pairToGet(event.source, pickers.target) });
     else if (told.some(each => each.finish !== "eos")) note("flagged");
     if ($("shade").checked) explainAll();
     historyTimer = setTimeout(() => history.add({ text, translation: target.text, ...JSON.parse(strandOptions) }), 2000);
@@ -379,14 +400,17 @@ function speak(language) {
     nameClear();
     showCounts();
     sayNotice();
+    hint.say();
     history.show();
 }
 
 async function start() {
     connect();
     try {
-        const [known, glossaries] = await Promise.all([server.about(), server.glossaries().catch(() => [])]);
+        const [known, glossaries, models] = await Promise.all([
+            server.about(), server.glossaries().catch(() => []), server.models().catch(() => [])]);
         pickers.languages = known.languages;
+        hint.learn(models);
         limits = known.limits;
         manner.learn(glossaries, known.formality);
     } catch (error) {
@@ -394,7 +418,9 @@ async function start() {
         return;
     }
     setInterval(lookAgain, LOOK_AGAIN_MS);
-    note(pickers.target ? null : "no_models");
+    addEventListener("focus", lookAgain);
+    if (pickers.target) note(null);
+    else note("no_models", { pair: pairToGet("en", words.language) ?? pairToGet("de", "en") });
     showCounts();
     restore(true);
     if ($("source").value && !strand) translate();
@@ -405,15 +431,21 @@ const LOOK_AGAIN_MS = 15000;
 let known = "";
 
 async function lookAgain() {
-    if (document.hidden || document.activeElement === $("from") || document.activeElement === $("to")) return;
+    const isChoosing = [$("from"), $("to")].includes(document.activeElement);
+    const { toGet, target: before } = pickers;
+    if (document.hidden || (isChoosing && !toGet)) return;
     try {
         const languages = await server.languages();
         if (JSON.stringify(languages) === known) return;
         known = JSON.stringify(languages);
         pickers.languages = languages;
+        hint.learn(await server.models());
     } catch {
         return; // the next request says it
     }
+    if (pickers.toGet === toGet && pickers.target === before) return;
+    note(null); // what the reader waited for has come, or went
+    translate();
 }
 
 words.apply();

@@ -174,11 +174,21 @@ function speedOf(model, time) {
     return before && time > before.time ? (model.tokens_out - before.tokens) / (time - before.time) : 0;
 }
 
+// Its name, and its languages as the reader calls them.
+function modelCell({ name, source, target }) {
+    const made = cell(name, "", "th");
+    if (source && target) {
+        const pair = cell(`${words.nameOf(source)} → ${words.nameOf(target)}`, "quiet pair", "span");
+        made.append(" ", pair);
+    }
+    return made;
+}
+
 function showModels(data) {
     fill($("models"), (data.models ?? []).map(model => {
         const stands = nameOf(model.state, "state_");
         const state = cell(model.failure ? `${stands}: ${model.failure}` : stands, model.failure ? "bad" : "");
-        return [cell(`${model.name}`, "", "th"), state, cell(bytes(model.bytes), "number"), cell(whole(model.waiting), "number"),
+        return [modelCell(model), state, cell(bytes(model.bytes), "number"), cell(whole(model.waiting), "number"),
                 cell(whole(model.running), "number"), cell(few(speedOf(model, data.time)), "number")];
     }));
     const memory = data.memory;

@@ -2,7 +2,9 @@
 // Copyright (c) 2026 The dragoman authors
 
 // The two lists of languages: what can be chosen, what was detected, and which other language a reader
-// probably wants when a text is already in the target's.
+// probably wants when a text is already in the target's. Targets that `dragoman get` would add come last.
+
+import { GETTABLE, pairToGet } from "./gettable.js";
 
 export class Pickers {
     #from;
@@ -31,6 +33,12 @@ export class Pickers {
 
     get target() {
         return this.#to.value;
+    }
+
+    /** For a target that is not installed, what `dragoman get` is to be given; else null. */
+    get toGet() {
+        const target = this.target;
+        return target && !this.#targetsOf(this.isAuto ? null : this.#from.value).includes(target) ? this.#pairTo(target) : null;
     }
 
     /** As a request to the server has it. */
@@ -67,10 +75,15 @@ export class Pickers {
     }
 
     listTargets() {
-        const chosen = this.target || this.#words.language;
+        const before = this.target;
         const codes = this.#targetsOf(this.isAuto ? null : this.#from.value);
-        this.#to.replaceChildren(...codes.map(code => new Option(this.nameOf(code), code)));
-        if (codes.includes(chosen)) this.#to.value = chosen;
+        const others = codes.length ? this.#missing(codes) : [];
+        const group = document.createElement("optgroup");
+        group.label = this.#words.say("not_here_yet");
+        group.append(...this.#optionsOf(others));
+        this.#to.replaceChildren(...this.#optionsOf(codes), ...(others.length ? [group] : []));
+        if (codes.includes(before) || others.includes(before)) this.#to.value = before;
+        else if (codes.includes(this.#words.language)) this.#to.value = this.#words.language;
         this.#swap.disabled = !this.#targetsOf(this.target).includes(this.source);
     }
 
@@ -102,6 +115,23 @@ export class Pickers {
         const codes = this.#targetsOf(code).filter(each => each !== code);
         const readers = [this.#words.language, ...navigator.languages.map(tag => tag.slice(0, 2))];
         return readers.find(each => codes.includes(each)) ?? codes[0];
+    }
+
+    #optionsOf(codes) {
+        return codes.map(code => new Option(this.nameOf(code), code));
+    }
+
+    /** Languages that a model could be fetched for, by their names. */
+    #missing(codes) {
+        const isThere = code => codes.some(each => each === code || each.startsWith(`${code}-`) || code.startsWith(`${each}-`));
+        const compare = new Intl.Collator(this.#words.language).compare;
+        return GETTABLE.filter(code => !isThere(code) && this.#pairTo(code)).sort((a, b) => compare(this.nameOf(a), this.nameOf(b)));
+    }
+
+    /** From the source; while it is not known, from English or another language. */
+    #pairTo(target) {
+        const sources = this.source ? [this.source] : ["en", ...this.#languages.map(each => each.code), ...GETTABLE];
+        return sources.map(source => pairToGet(source, target)).find(Boolean) ?? null;
     }
 
     #targetsOf(source) {

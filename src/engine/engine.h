@@ -146,6 +146,8 @@ struct dg_engine_model_info {
     bool says_number;       /* it scores two texts with one number, as a quality estimator does */
     const char *judges;     /* of a quality estimator: the models that it judges, separated by
                              * commas; else NULL */
+    const char *good_for;   /* what its card says it is good for: "gist", "everyday" sentences,
+                             * "most" texts; NULL: nothing */
 };
 
 /* What the scheduler has counted for a model, under its name and since the start. */

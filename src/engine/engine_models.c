@@ -136,6 +136,7 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
         .labels = labels_of(&served->blueprint),
         .says_number = dg_served_model_says_number(&served->blueprint),
         .judges = dg_served_model_judges(served),
+        .good_for = dg_good_for_name(served->good_for),
     };
 }
 

@@ -86,7 +86,7 @@ bool dg_catalogue_is_url(struct dg_span text)
     return true;
 }
 
-static bool is_text(struct dg_span text)
+bool dg_catalogue_is_text(struct dg_span text)
 {
     for (size_t i = 0; i < text.len; i++)
         if ((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 127)
@@ -114,7 +114,7 @@ static bool is_a(enum what what, struct dg_span text)
     case URL:
         return dg_catalogue_is_url(text);
     default:
-        return is_text(text);
+        return dg_catalogue_is_text(text);
     }
 }
 

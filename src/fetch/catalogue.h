@@ -96,6 +96,9 @@ const struct dg_catalogue_source *dg_catalogue_source(const struct dg_catalogue 
 /* A file name that stays in its folder: letters, digits, '.', '_', '-', '+'; no '.' in front. */
 bool dg_catalogue_is_name(struct dg_span text);
 
+/* At most DG_CATALOGUE_TEXT_MAX bytes without control characters, which a terminal would obey. */
+bool dg_catalogue_is_text(struct dg_span text);
+
 /* The rest of a URL: such names and '%', '=', ',', '~' with '/' between; no part is empty or "..".
  */
 bool dg_catalogue_is_place(struct dg_span text);

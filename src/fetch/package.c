@@ -310,6 +310,8 @@ static enum dg_err get(struct dg_package *package, const struct dg_json *json, c
     enum dg_err err = dg_json_get_string(json, name, DG_JSON_OPTIONAL, error, &text);
     if (err || !text.ptr)
         return err;
+    if (!dg_catalogue_is_text(text))
+        return dg_error_set(error, DG_ERR_INVALID, "field '%s': expected printable text", name);
     *out = dg_arena_copy(&package->arena, text).ptr;
     return *out ? DG_OK : DG_ERR_NOMEM;
 }
@@ -351,6 +353,19 @@ enum dg_err dg_package_read(struct dg_package *package, const char *dir, struct 
 
 /* ---- The card -------------------------------------------------------------------------------- */
 
+/* In the words that src/model/good_for.h knows; NULL without scores. They are of news and
+ * encyclopaedias: the difference between good and fair is known from COMET, which does not depend
+ * on the language as BLEU does. */
+static const char *good_for(const struct dg_package *package)
+{
+    const double bleu = package->bleu, comet = package->comet;
+    if (bleu < 0 && comet < 0)
+        return NULL;
+    return (comet < 0 ? bleu >= 35 : comet >= 0.85)  ? "most texts"
+           : (comet < 0 ? bleu >= 20 : comet >= 0.8) ? "everyday sentences"
+                                                     : "the gist";
+}
+
 static const char *or_unknown(const char *text)
 {
     return *text ? text : "not known";
@@ -360,19 +375,24 @@ enum dg_err dg_package_print_card(const struct dg_package *package, struct dg_bu
 {
     char scores[DG_PACKAGE_SCORES];
     dg_package_scores(package->bleu, package->comet, package->scores_are_older, scores);
+    const char *use = good_for(package);
     enum dg_err err = dg_buf_printf(
         out,
         "# %s\n\n"
         "A model that others made; `dragoman get` fetched and imported it.\n\n"
-        "* Source: %s%s%s%s%s\n"
-        "* Fetched: %s\n"
-        "* Licence, as the publisher says: %s\n"
-        "* Scores: %s%s%s\n\n"
-        "## Files as they were fetched\n\n",
+        "| | |\n|---|---|\n"
+        "| source | %s%s%s%s%s |\n"
+        "| fetched | %s |\n"
+        "| licence, as the publisher says | %s |\n"
+        "| scores | %s%s%s |\n",
         package->name, package->from, *package->kind ? ", " : "", package->kind,
         *package->version ? ", version " : "", package->version, package->fetched,
         or_unknown(package->licence), *scores ? scores : "not known",
         *scores && *package->scores_by ? "; claimed by " : "", *scores ? package->scores_by : "");
+    if (!err && use)
+        err = dg_buf_printf(out, "| good for | %s |\n", use);
+    if (!err)
+        err = dg_buf_append_cstr(out, "\n## Files as they were fetched\n\n");
     for (size_t i = 0; i < package->n_files && !err; i++) {
         const struct dg_package_file *file = &package->files[i];
         err = dg_buf_printf(out, "* %s\n  SHA-256 %s%s\n", file->url, or_unknown(file->got),

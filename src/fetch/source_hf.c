@@ -151,7 +151,7 @@ static enum dg_err add_file(struct dg_package *package, const struct dg_hf *hf, 
     return file->url && file->sha256 && file->git_sha1 ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* "cc-by-4.0", from the tag "license:cc-by-4.0". */
+/* "cc-by-4.0", from the tag "license:cc-by-4.0"; what is no printable text is passed over. */
 static enum dg_err read_licence(struct dg_package *package, const struct dg_json *json,
                                 struct dg_error *error)
 {
@@ -161,8 +161,8 @@ static enum dg_err read_licence(struct dg_package *package, const struct dg_json
     enum dg_err err = dg_json_get_array(json, "tags", DG_JSON_OPTIONAL, error, &tags);
     for (size_t i = 0; !err && i < dg_json_len(tags); i++) {
         err = dg_json_at_string(tags, "tags", i, error, &tag);
-        if (!err && dg_span_starts(tag, begin)) {
-            tag = dg_span_sub(tag, begin.len, DG_CATALOGUE_TEXT_MAX);
+        if (!err && dg_span_starts(tag, begin) && dg_catalogue_is_text(tag)) {
+            tag = dg_span_sub(tag, begin.len, tag.len);
             package->licence = dg_arena_copy(&package->arena, tag).ptr;
             return package->licence ? DG_OK : DG_ERR_NOMEM;
         }

@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import unittest
@@ -211,7 +212,7 @@ class Page(IntegrationTest):
                 page.be(width=width, height=height, dark=dark)
                 server.request("POST", "/v1/translate", json.dumps({"text": f"Le chat {width} {dark}.", "target": "en"}))
                 page.wait_for("return document.querySelector('#state').textContent === 'Live.'", "the first numbers")
-                page.wait_for("return document.querySelector('#models th')?.textContent === 'fr-en'", "the model")
+                page.wait_for("return document.querySelector('#models th')?.textContent === 'fr-en French → English'", "the model")
                 page.wait_for("return document.querySelector('.line').getAttribute('d').split('L').length > 2", "a line")
                 self.assertEqual(page.run(self.CONTRASTS), [])
                 self.assertLessEqual(page.run("return document.documentElement.scrollWidth"), width)
@@ -247,11 +248,28 @@ class Page(IntegrationTest):
         page.run("const s = document.querySelector('#page-language'); s.value = 'ko'; s.dispatchEvent(new Event('change'))")
         self.assertEqual(page.run("return [document.documentElement.lang, document.title]"), ["ko", "dragoman: 운영"])
         page.wait_for("return document.querySelector('#models td').textContent === '준비됨'", "the model's state, in Korean")
+        self.assertEqual(page.run("return document.querySelector('#models th .pair').textContent"), "프랑스어 → 영어")
         cut = page.run("""return [...document.querySelectorAll('main *')].filter(e => e.checkVisibility() && !e.closest('svg, thead')
                           && e.scrollWidth > e.clientWidth + 1 && e.clientWidth).map(e => e.outerHTML.slice(0, 80))""")
         self.assertEqual(cut, [])
         page.run("const s = document.querySelector('#page-language'); s.value = 'en'; s.dispatchEvent(new Event('change'))")
         page.wait_for("return /^(Peak|Nothing) .* minute/.test(document.querySelector('.note').textContent)", "a sentence in English")
+        self.assertEqual(page.complaints(), [])
+
+    def test_models_come_and_go_while_it_is_open(self):
+        models = os.path.join(self.directory, "models")
+        os.mkdir(models)
+        os.symlink(os.path.join(SOURCES, "models", "fr-en"), os.path.join(models, "fr-en"))
+        server = self.start(f"--models-dir={models}")
+        page = self.page(server)
+        names = "[...document.querySelectorAll('#models th')].map(each => each.firstChild.data).sort().join()"
+        page.wait_for(f"return {names} === 'fr-en'", "the model")
+        os.symlink(os.path.join(SOURCES, "models", "en-fr"), os.path.join(models, "en-fr"))
+        server.signal(signal.SIGHUP)
+        page.wait_for(f"return {names} === 'en-fr,fr-en'", "the other model")
+        os.unlink(os.path.join(models, "fr-en"))
+        server.signal(signal.SIGHUP)
+        page.wait_for(f"return {names} === 'en-fr'", "the end of the first")
         self.assertEqual(page.complaints(), [])
 
     def test_the_languages_say_the_same_things(self):

@@ -4,12 +4,14 @@ import gzip
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 import browser  # noqa: E402
@@ -61,7 +63,8 @@ class Served(IntegrationTest):
         self.assertNotIn(b"https://", body)
         total = len(gzip.compress(body))
         for name in ("style.css", "icon.svg", "main.js", "words.js", "offsets.js", "target.js", "detail.js", "files.js",
-                     "history.js", "links.js", "manner.js", "pickers.js", "tab.js", "code.js", "speech.js", "dragoman.js"):
+                     "history.js", "links.js", "manner.js", "pickers.js", "tab.js", "code.js", "speech.js", "dragoman.js",
+                     "gettable.js", "hint.js", "pairs.js"):
             status, headers, part = server.request("GET", f"/page/{name}")
             self.assertEqual(status, 200, name)
             self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
@@ -414,6 +417,85 @@ class Used(IntegrationTest):
             return seen;
         })""")
         self.assertEqual(shown, [False, {}, {"formality": "prefer_formal"}, True, {}])
+
+    def test_the_model_says_what_it_is_good_for(self):
+        models = os.path.join(self.directory, "models")
+        shutil.copytree(os.path.join(SOURCES, "models", "fr-en"), os.path.join(models, "fr-en"))
+        shutil.copytree(os.path.join(SOURCES, "models", "en-fr"), os.path.join(models, "en-fr"))
+        os.unlink(os.path.join(models, "en-fr", "card.md"))  # it claims nothing
+        page = self.page(f"--models-dir={models}")
+        self.assertTrue(page.run("return document.querySelector('#hint').hidden"))
+        self.translate(page, "Bonjour.", 1)
+        hint = "return document.querySelector('#hint').checkVisibility() && document.querySelector('#hint').textContent"
+        self.assertEqual(page.run(hint), "The model is good for everyday sentences.")
+        for language, said in (("fr", "phrases de tous les jours"), ("ko", "일상적인 문장"), ("en", "everyday sentences")):
+            page.run("const s = document.querySelector('#page-language'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))",
+                     language)
+            self.assertIn(said, page.run(hint))
+        page.click("#clear")
+        page.wait_for("return document.querySelector('#hint').hidden", "no hint without a translation")
+        page.run("const t = document.querySelector('#to'); t.value = 'fr'; t.dispatchEvent(new Event('change'))")
+        self.translate(page, "Good morning.", 1)
+        self.assertFalse(page.run(hint))
+        self.check_quiet(page)
+
+    def test_of_two_models_the_weaker_counts(self):
+        page = self.page()
+        said = page.run("""return import(new URL('page/hint.js', document.baseURI)).then(({ Hint }) => {
+            const element = document.createElement('p');
+            const hint = new Hint(element, { say: name => name });
+            const shown = model => { hint.show(model); return element.hidden ? null : element.textContent; };
+            hint.learn([{ name: 'fr-en', good_for: 'most' }, { name: 'en-de', good_for: 'gist' }, { name: 'en-it' }]);
+            return [shown('fr-en'), shown('fr-en+en-de'), shown('fr-en+en-it'), shown(''), shown('other')];
+        })""")
+        self.assertEqual(said, ["good_most", "good_gist", None, None, None])
+
+    def choose(self, page, selector, value):
+        page.run("const s = document.querySelector(arguments[0]); s.value = arguments[1]; s.dispatchEvent(new Event('change'))",
+                 selector, value)
+
+    def test_targets_that_are_not_installed_say_how_they_are_got(self):
+        models = os.path.join(self.directory, "models")
+        os.mkdir(models)
+        os.symlink(os.path.join(SOURCES, "models", "fr-en"), os.path.join(models, "fr-en"))
+        page = self.page(f"--models-dir={models}")
+        self.assertEqual(page.run("return document.querySelector('#to').value"), "en")
+        group = "document.querySelector('#to optgroup')"
+        self.assertEqual(page.run(f"return {group}.label"), "Not installed")
+        self.assertIn("German", page.run(f"return [...{group}.querySelectorAll('option')].map(each => each.textContent)"))
+        self.assertNotIn("en", page.run(f"return [...{group}.querySelectorAll('option')].map(each => each.value)"))
+        self.choose(page, "#to", "de")
+        self.state(page, "German yet. Not installed: dragoman get en-de")
+        self.write(page, "Où est la gare ?")
+        self.state(page, "Not installed: dragoman get fr-de")  # the text says which
+        self.assertEqual(page.run("return document.querySelector('#target').textContent"), "")
+        self.choose(page, "#from", "fr")
+        self.choose(page, "#to", "en")
+        page.wait_for("return document.querySelector('.sentence')", "a translation")
+        self.write(page, "")
+        self.choose(page, "#from", "auto")
+        self.write(page, "Wo ist der Bahnhof? Ich verstehe das nicht.")
+        self.state(page, "Not installed: dragoman get de-en")
+        self.check_quiet(page)
+
+    def test_pairs_come_and_go_while_the_page_is_open(self):
+        models = os.path.join(self.directory, "models")
+        os.mkdir(models)
+        for name in "fr-en", "en-fr":
+            os.symlink(os.path.join(SOURCES, "models", name), os.path.join(models, name))
+        page = self.page(f"--models-dir={models}")
+        self.choose(page, "#to", "it")
+        self.write(page, "Good morning.")
+        self.state(page, "Not installed: dragoman get en-it")
+        os.rename(os.path.join(models, "en-fr"), os.path.join(models, "en-it"))
+        self.servers[-1].signal(signal.SIGHUP)
+        wait_for(lambda: '"it"' in self.servers[-1].request("GET", "/v1/languages")[2].decode(), "the new pair")
+        page.run("dispatchEvent(new Event('focus'))")  # as when the reader comes back; else it looks again by itself
+        page.wait_for("return document.querySelector('.sentence')", "the translation that was waited for")
+        self.assertEqual(page.run("return document.querySelector('#to').value"), "it")
+        self.assertEqual(page.run("return document.querySelector('#to option:checked').parentElement.id"), "to")
+        self.assertIn("fr", page.run("return [...document.querySelectorAll('#to optgroup option')].map(each => each.value)"))
+        self.check_quiet(page)
 
     def test_a_single_word_is_looked_up(self):
         page = self.page()

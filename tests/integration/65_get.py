@@ -216,7 +216,9 @@ class Plain(Get):
         self.assertIn("BLEU 30.5, COMET 0.81", done.stderr)
         listed = self.run_tool("models").stdout
         self.assertRegex(listed, r"fr-en +tiny .*firefox-archive 1.0, \d{4}-\d\d-\d\d +BLEU 30.5, COMET 0.81; MPL-2.0")
-        self.assertIn("claimed by Mozilla", read(self.models, "fr-en", "card.md").decode())
+        card = read(self.models, "fr-en", "card.md").decode()
+        self.assertIn("claimed by Mozilla", card)
+        self.assertIn("| good for | everyday sentences |", card)
 
     def test_choices(self):
         self.publish("fr", "en", kind="tiny", version="3.0")

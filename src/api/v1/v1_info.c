@@ -60,6 +60,8 @@ static void put_members(struct dg_json_out *out, const struct dg_engine_model_in
         put_text(out, "labels", info->labels);
     if (info->judges)
         put_judges(out, info->judges);
+    if (info->good_for)
+        put_text(out, "good_for", info->good_for);
     put_text(out, "source", info->source);
     put_text(out, "target", info->target);
     put_side(out, "sources", info->langs->sources, info->langs->n_sources);

@@ -433,6 +433,7 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
         take_own_template(served);
     if (!err)
         err = open_estimator(served, path, error);
+    served->good_for = dg_good_for_read(path);
     if (!err)
         err = list_languages(served, error);
     if (!err && !opts->limits.whole_vocabulary && !reads)

@@ -23,6 +23,7 @@
 #include "engine/route/budget.h"
 #include "engine/route/langs.h"
 #include "model/calibration.h"
+#include "model/good_for.h"
 #include "model/labels.h"
 #include "model/model_dir.h"
 #include "network/net.h"
@@ -51,6 +52,7 @@ struct dg_served_model {
                                                directory and not from the configuration */
     char *judges;                           /* owned; of an estimator, kept likewise */
     struct dg_calibration calibration;      /* only if is_estimator */
+    enum dg_good_for good_for;              /* as its card says */
     bool is_estimator;                      /* the model estimates the quality of translations */
     struct dg_translation_prompt *template; /* owned; how it is asked to translate; NULL in a
                                                stand-in, and if it has no template */

@@ -57,6 +57,21 @@ START_TEST(only_what_an_import_needs_is_taken)
 }
 END_TEST
 
+START_TEST(a_licence_that_a_terminal_would_obey_is_passed_over)
+{
+    static const char text[] =
+        "{\"sha\":\"" COMMIT "\",\"tags\":[\"license:\\u001b[2Jevil\",\"license:mit\"],"
+        "\"siblings\":[{\"rfilename\":\"config.json\"},{\"rfilename\":\"model.safetensors\"}]}";
+    struct dg_package package;
+    struct dg_hf hf;
+    ck_assert(dg_hf_parse(&hf, "hf:a/b-fr-en"));
+    dg_package_init(&package);
+    ck_assert_int_eq(dg_hf_read(&hf, dg_span_cstr(text), &package, NULL), DG_OK);
+    ck_assert_str_eq(package.licence, "mit");
+    dg_package_free(&package);
+}
+END_TEST
+
 START_TEST(other_answers_are_refused)
 {
     static const char *const bad[] = {"", "{}", "{\"sha\":\"main\",\"siblings\":[]}",
@@ -73,4 +88,5 @@ START_TEST(other_answers_are_refused)
 }
 END_TEST
 
-DG_UNIT(names_are_understood, only_what_an_import_needs_is_taken, other_answers_are_refused)
+DG_UNIT(names_are_understood, only_what_an_import_needs_is_taken,
+        a_licence_that_a_terminal_would_obey_is_passed_over, other_answers_are_refused)
