@@ -104,7 +104,7 @@ bool dg_azure_read(struct dg_compat *compat, struct dg_span **texts, size_t *n)
 {
     const struct dg_fields *fields = &compat->fields;
     const struct dg_field *first = dg_fields_get(fields, "");
-    const size_t n_max = compat->call->api->opts.texts_max;
+    const size_t n_max = compat->work.call->api->opts.texts_max;
     const struct dg_span version = dg_fields_text(fields, "api-version");
     char message[80];
     size_t i;
@@ -164,39 +164,20 @@ void dg_azure_put_detected(struct dg_json_out *out, const char *code, double sco
 typedef enum dg_err (*put_fn)(struct dg_compat *compat, struct dg_span text,
                               struct dg_json_out *out, struct dg_error *error);
 
-static void on_looked_gone(void *work)
+static void put_all(struct dg_compat *compat, struct dg_json_out *out, put_fn put)
 {
-    dg_compat_drop(work);
-}
-
-static void look_at_texts(struct dg_compat *compat, const struct dg_failure *refusal, put_fn put)
-{
-    struct dg_call *call = compat->call;
-    struct dg_error error = DG_ERROR_NONE;
     enum dg_err err = DG_OK;
-    struct dg_buf buf;
-    struct dg_json_out out;
-    call->on_gone = NULL;
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
-    dg_json_out_open(&out, '[');
-    for (size_t i = 0; !refusal && !err && i < compat->n; i++)
-        err = put(compat, compat->items[i].text, &out, &error);
-    dg_json_out_close(&out, ']');
-    if (!err)
-        err = dg_json_out_end(&out);
-    if (refusal)
-        dg_call_fail(call, *refusal);
-    else if (err)
-        dg_call_fail(call, dg_translate_options_failure(compat->arena, err, &error, NULL));
-    else
-        dg_call_json(call, 200, dg_buf_span(&buf));
-    dg_compat_drop(compat);
-    dg_buf_deinit(&buf);
+    dg_json_out_open(out, '[');
+    for (size_t i = 0; !err && i < compat->n; i++)
+        err = put(compat, compat->items[i].text, out, &compat->error);
+    dg_json_out_close(out, ']');
+    if (err)
+        out->err = err;
 }
 
 /* Reads the texts and goes to the gate. */
-static void pass(struct dg_call *call, struct dg_compat *compat, dg_gate_fn on_passed)
+static void pass(struct dg_compat *compat,
+                 void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out))
 {
     struct dg_span *texts;
     size_t n;
@@ -208,15 +189,11 @@ static void pass(struct dg_call *call, struct dg_compat *compat, dg_gate_fn on_p
     }
     for (size_t i = 0; i < n; i++)
         compat->items[i].text = texts[i];
-    const size_t n_characters = dg_compat_characters(compat);
-    if (n_characters > SENTENCES_MAX) {
+    if (dg_compat_characters(compat) > SENTENCES_MAX) {
         dg_compat_fail(compat, 400, "400050", "The texts have more than 50,000 characters.");
         return;
     }
-    const struct dg_gate_wish wish = {.characters = n_characters};
-    call->work = compat;
-    call->on_gone = on_looked_gone;
-    dg_gate_pass(call, &wish, on_passed);
+    dg_compat_look(compat, (struct dg_span){NULL, 0}, 0, on_whole);
 }
 
 /* ---- POST /detect
@@ -239,14 +216,15 @@ static enum dg_err put_guess(struct dg_compat *compat, struct dg_span text, stru
     return err;
 }
 
-static void on_detect_passed(void *work, const struct dg_failure *refusal)
+static void put_guesses(struct dg_compat *compat, struct dg_json_out *out)
 {
-    look_at_texts(work, refusal, put_guess);
+    put_all(compat, out, put_guess);
 }
 
 static void on_detect(struct dg_call *call, struct dg_compat *compat)
 {
-    pass(call, compat, on_detect_passed);
+    (void)call;
+    pass(compat, put_guesses);
 }
 
 void dg_azure_detect(struct dg_call *call)
@@ -282,7 +260,7 @@ static void put_lengths(struct dg_json_out *out, struct dg_span text,
 static enum dg_err put_sentences(struct dg_compat *compat, struct dg_span text,
                                  struct dg_json_out *out, struct dg_error *error)
 {
-    struct dg_api *api = compat->call->api;
+    struct dg_api *api = compat->work.api;
     struct dg_segment_opts opts = DG_SEGMENT_OPTS_DEFAULT;
     struct dg_segments segments = {.n = 0};
     const char *code = compat->from ? compat->from->code : NULL;
@@ -303,20 +281,21 @@ static enum dg_err put_sentences(struct dg_compat *compat, struct dg_span text,
     return err;
 }
 
-static void on_sentences_passed(void *work, const struct dg_failure *refusal)
+static void put_all_sentences(struct dg_compat *compat, struct dg_json_out *out)
 {
-    look_at_texts(work, refusal, put_sentences);
+    put_all(compat, out, put_sentences);
 }
 
 static void on_sentences(struct dg_call *call, struct dg_compat *compat)
 {
     const struct dg_span language = dg_fields_text(&compat->fields, "language");
+    (void)call;
     if (language.len)
         compat->from = dg_languages_find(&compat->langs, language, DG_LANGUAGE_ANY);
     if (language.len && !compat->from)
         dg_compat_fail(compat, 400, "400003", "language: expected a language of this server");
     else
-        pass(call, compat, on_sentences_passed);
+        pass(compat, put_all_sentences);
 }
 
 void dg_azure_sentences(struct dg_call *call)

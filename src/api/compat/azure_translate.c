@@ -400,7 +400,7 @@ static bool make_items(struct dg_compat *compat, struct azure *azure, const stru
                        struct refusal *refusal)
 {
     const size_t n = azure->n_texts * azure->n_to;
-    if (azure->n_texts && n > compat->call->api->opts.texts_max)
+    if (azure->n_texts && n > compat->work.call->api->opts.texts_max)
         return refuse(refusal, "400072", "The texts, times the target languages, are too many.");
     if (dg_compat_texts(compat, n) != DG_OK)
         return refuse(refusal, "503000", "There is no memory.");

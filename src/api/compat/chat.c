@@ -437,9 +437,9 @@ static void send_out(struct dg_compat *compat, struct dg_json_out *out)
         return;
     }
     if (chat->form == OPENAI)
-        dg_call_event(compat->call, NULL, dg_buf_span(out->buf));
+        dg_call_event(compat->work.call, NULL, dg_buf_span(out->buf));
     else if (dg_buf_append_byte(out->buf, '\n') == DG_OK)
-        (void)!dg_http_reply_write(compat->call->req, dg_buf_span(out->buf));
+        (void)!dg_http_reply_write(compat->work.call->req, dg_buf_span(out->buf));
     dg_buf_deinit(out->buf);
 }
 
@@ -494,7 +494,7 @@ static void begin_stream(struct dg_compat *compat)
     if (chat->has_begun)
         return;
     chat->has_begun = true;
-    dg_call_begin_stream(compat->call,
+    dg_call_begin_stream(compat->work.call,
                          chat->form == OPENAI ? "text/event-stream" : "application/x-ndjson");
     if (chat->form == OPENAI)
         send_chunk(compat, "assistant", &DG_SPAN(""), NULL, false);
@@ -511,9 +511,9 @@ static void fail_stream(struct dg_compat *compat, const struct dg_failure *failu
     const struct chat *chat = compat->user;
     struct dg_buf buf;
     struct dg_json_out out;
-    dg_gate_refund(compat->call, failure->status, compat->job->n_shown);
+    dg_gate_refund(compat->work.call, failure->status, compat->job->n_shown);
     if (chat->form == OPENAI) {
-        dg_call_event_failure(compat->call, NULL, failure);
+        dg_call_event_failure(compat->work.call, NULL, failure);
         return;
     }
     dg_buf_init(&buf, 64 * 1024);
@@ -534,7 +534,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
     if (!failure && !is_growing(chat) && put_answer(compat, &answer) != DG_OK)
         failure = &no_memory;
     if (failure && !chat->has_begun) {
-        dg_call_fail(compat->call, *failure);
+        dg_call_fail(compat->work.call, *failure);
         dg_buf_deinit(&answer);
         return;
     }
@@ -546,21 +546,19 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
     else
         send_text(compat, DG_SPAN(""), true);
     if (chat->form == OPENAI)
-        dg_call_event(compat->call, NULL, DG_SPAN("[DONE]"));
-    dg_http_reply_end(compat->call->req);
+        dg_call_event(compat->work.call, NULL, DG_SPAN("[DONE]"));
+    dg_http_reply_end(compat->work.call->req);
     dg_buf_deinit(&answer);
 }
 
 /* ---- The routes
  * ---------------------------------------------------------------------------------- */
 
-static enum dg_err read_request(void *work, const struct dg_api *api, struct dg_span body,
+static enum dg_err read_request(struct dg_compat *compat, struct dg_span body,
                                 struct dg_failure *failure)
 {
-    struct dg_compat *compat = work;
     struct dg_error error = DG_ERROR_NONE;
     struct dg_json *json = NULL;
-    (void)api;
     enum dg_err err = dg_translate_options_parse(body, VALUES_MAX, compat->arena, failure, &json);
     if (err)
         return err;
@@ -585,9 +583,8 @@ static enum dg_err put_texts(struct dg_compat *compat, const struct chat *chat)
     return err;
 }
 
-static void go_on(void *work, struct dg_call *call)
+static void on_open(struct dg_call *call, struct dg_compat *compat)
 {
-    struct dg_compat *compat = work;
     struct chat *chat = compat->user;
     struct tm parts;
     if (!dg_compat_leads(compat)) {
@@ -612,15 +609,8 @@ static void go_on(void *work, struct dg_call *call)
     dg_compat_start(compat, on_whole);
 }
 
-static void drop(void *work)
-{
-    dg_compat_drop(work);
-}
-
 static void begin_chat(struct dg_call *call, enum form form)
 {
-    static const struct dg_json_offload_fns fns = {
-        .read = read_request, .go_on = go_on, .drop = drop};
     struct dg_api *api = call->api;
     struct dg_compat *compat = dg_compat_new(call);
     if (!compat)
@@ -636,7 +626,7 @@ static void begin_chat(struct dg_call *call, enum form form)
     chat->form = form;
     chat->names = api->langnames;
     chat->stream = form != OPENAI; /* where nothing is said */
-    dg_json_offload_read(call, &fns, compat);
+    dg_compat_open_as(compat, read_request, on_open);
 }
 
 void dg_compat_chat(struct dg_call *call)

@@ -5,7 +5,6 @@
  * comes, not at the start, so that a thousand texts do not hold the loop. */
 #include "api/compat/compat.h"
 #include "api/http/api_int.h"
-#include "api/http/json_offload.h"
 #include "base/memory/utf8.h"
 #include "text/language/langid.h"
 
@@ -14,71 +13,37 @@ enum { SHORT_BYTES = 16 * 1024, ARENA_MORE = 4 << 20 };
 /* ---- Life
  * ---------------------------------------------------------------------------------------- */
 
-struct dg_compat *dg_compat_new_for(struct dg_api *api, size_t arena_max)
+static void free_compat(struct dg_work *work)
 {
-    struct dg_job *job = NULL;
-    struct dg_compat *compat = NULL;
-    if (!api->engine || dg_engine_n_models(api->engine) == 0)
-        return NULL;
-    if (dg_job_new(api->engine, &api->jobs, arena_max, &job) == DG_OK)
-        compat = dg_arena_calloc(&job->arena, 1, sizeof *compat);
-    if (compat) {
-        compat->job = job;
-        compat->arena = &job->arena;
-        job->options.request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
-        if (dg_languages_read(&api->languages, api->engine, compat->arena, &compat->langs) == DG_OK)
-            return compat;
-    }
-    dg_job_drop(job);
-    return NULL;
-}
-
-struct dg_compat *dg_compat_new(struct dg_call *call)
-{
-    if (!call->api->engine || dg_engine_n_models(call->api->engine) == 0) {
-        dg_call_fail(call, (struct dg_failure){.status = 503,
-                                               .code = "no_model",
-                                               .retry_after_s = 1,
-                                               .message = "This server has no model."});
-        return NULL;
-    }
-    struct dg_compat *compat = dg_compat_new_for(call->api, call->req->body.len * 8 + ARENA_MORE);
-    if (!compat) {
-        dg_call_no_memory(call);
-        return NULL;
-    }
-    compat->call = call;
-    compat->started_ns = call->started_ns;
-    return compat;
+    struct dg_compat *compat = (struct dg_compat *)work;
+    if (compat->undo)
+        compat->undo(compat);
+    dg_job_drop(compat->job); /* frees its arena, which `compat` is in */
 }
 
 void dg_compat_drop(struct dg_compat *compat)
 {
-    dg_job_drop(compat->job); /* frees its arena, which `compat` is in */
+    dg_work_end(&compat->work);
 }
 
 void dg_compat_fail(struct dg_compat *compat, int status, const char *code, const char *message)
 {
-    dg_call_fail(compat->call,
+    dg_work_fail(&compat->work,
                  (struct dg_failure){.status = status, .code = code, .message = message});
-    dg_compat_drop(compat);
 }
 
 void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err, const struct dg_error *error)
 {
-    dg_call_fail(compat->call, dg_translate_options_failure(compat->arena, err, error, NULL));
-    dg_compat_drop(compat);
+    dg_work_fail(&compat->work, dg_translate_options_failure(compat->arena, err, error, NULL));
 }
 
 /* ---- What is asked
  * ------------------------------------------------------------------------------- */
 
-static enum dg_err read_fields(void *work, const struct dg_api *api, struct dg_span body,
+static enum dg_err read_fields(struct dg_compat *compat, struct dg_span body,
                                struct dg_failure *failure)
 {
-    struct dg_compat *compat = work;
     struct dg_error error = DG_ERROR_NONE;
-    (void)api;
     compat->source.body = body;
     enum dg_err err = dg_fields_read(&compat->source, compat->arena, &compat->fields, &error);
     compat->source = (struct dg_fields_source){.is_get = false};
@@ -90,61 +55,18 @@ static enum dg_err read_fields(void *work, const struct dg_api *api, struct dg_s
     return err;
 }
 
-static void on_fields(void *work, struct dg_call *call)
+static enum dg_err read_body(struct dg_work *work, const struct dg_api *api, struct dg_span body,
+                             struct dg_failure *failure)
 {
-    struct dg_compat *compat = work;
-    compat->on_open(call, compat);
+    struct dg_compat *compat = (struct dg_compat *)work;
+    (void)api;
+    return compat->read(compat, body, failure);
 }
 
-static void drop_unread(void *work)
+static void on_fields(struct dg_work *work)
 {
-    dg_compat_drop(work);
-}
-
-/* What the thread needs beside the body, copied: the request may be gone by then. */
-static bool set_source(struct dg_compat *compat, const struct dg_http_req *req)
-{
-    const struct dg_dialect *dialect = compat->call->dialect;
-    compat->source = dg_fields_source(req);
-    compat->source.takes_array = dialect && dialect->takes_array;
-    compat->source.type = dg_arena_copy(compat->arena, compat->source.type);
-    compat->source.query = dg_arena_copy(compat->arena, compat->source.query);
-    return compat->source.type.ptr && compat->source.query.ptr;
-}
-
-void dg_compat_open(struct dg_call *call,
-                    void (*on_open)(struct dg_call *call, struct dg_compat *compat))
-{
-    static const struct dg_json_offload_fns fns = {
-        .read = read_fields, .go_on = on_fields, .drop = drop_unread};
-    struct dg_compat *compat = dg_compat_new(call);
-    if (!compat)
-        return;
-    compat->on_open = on_open;
-    if (set_source(compat, call->req))
-        dg_json_offload_read(call, &fns, compat);
-    else
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
-}
-
-void dg_compat_prepare_short(struct dg_call *call)
-{
-    if (call->req->body_max > SHORT_BYTES)
-        call->req->body_max = SHORT_BYTES;
-}
-
-struct dg_compat *dg_compat_open_short(struct dg_call *call)
-{
-    struct dg_failure failure;
-    struct dg_compat *compat = dg_compat_new(call);
-    if (!compat)
-        return NULL;
-    compat->source = dg_fields_source(call->req);
-    if (read_fields(compat, call->api, call->req->body, &failure) == DG_OK)
-        return compat;
-    dg_call_fail(call, failure);
-    dg_compat_drop(compat);
-    return NULL;
+    struct dg_compat *compat = (struct dg_compat *)work;
+    compat->on_open(work->call, compat);
 }
 
 enum dg_err dg_compat_texts(struct dg_compat *compat, size_t n)
@@ -210,6 +132,14 @@ size_t dg_compat_characters(const struct dg_compat *compat)
     size_t n = 0;
     for (size_t i = 0; i < compat->n; i++)
         n += dg_utf8_count(compat->items[i].text);
+    return n;
+}
+
+size_t dg_compat_bytes(const struct dg_compat *compat)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < compat->n; i++)
+        n += compat->items[i].text.len;
     return n;
 }
 
@@ -329,42 +259,22 @@ static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
 /* ---- The end
  * ------------------------------------------------------------------------------------- */
 
-static enum dg_err write_answer(void *work, struct dg_buf *buf)
+static enum dg_err write_answer(struct dg_work *work, struct dg_buf *json,
+                                struct dg_failure *failure)
 {
-    struct dg_compat *compat = work;
+    struct dg_compat *compat = (struct dg_compat *)work;
     struct dg_json_out out;
-    dg_json_out_init(&out, buf);
+    dg_json_out_init(&out, json);
     compat->on_whole(compat, &out);
-    return dg_json_out_end(&out);
+    const enum dg_err err = dg_json_out_end(&out);
+    if (!err || !compat->error.text[0])
+        return err ? DG_ERR_NOMEM : DG_OK;
+    *failure = dg_translate_options_failure(compat->arena, err, &compat->error, NULL);
+    return err;
 }
 
-static void on_answer(void *work, enum dg_err err, struct dg_buf *buf)
-{
-    struct dg_compat *compat = work;
-    struct dg_call *call = compat->call;
-    if (call) {
-        call->on_gone = NULL;
-        if (err)
-            dg_call_fail(call,
-                         dg_translate_options_failure(compat->arena, DG_ERR_NOMEM, NULL, NULL));
-        else
-            dg_call_json_give(call, buf);
-    }
-    dg_compat_drop(compat);
-}
-
-/* The client leaves while its answer is written. */
-static void on_gone_unanswered(void *work)
-{
-    struct dg_compat *compat = work;
-    compat->call = NULL;
-}
-
-/* Drops the compat request at its end. */
 static void answer(struct dg_compat *compat)
 {
-    const struct dg_api *api = compat->call->api;
-    struct dg_call *call = compat->call;
     size_t size = 0;
     for (size_t i = 0; i < compat->n; i++) {
         size += compat->job->items[i].json.len;
@@ -373,42 +283,41 @@ static void answer(struct dg_compat *compat)
         if (compat->tally)
             *compat->tally += compat->items[i].n_characters;
     }
-    if (!dg_json_offload_write(api, size, DG_JSON_OFFLOAD_WRITTEN, write_answer, on_answer, compat))
-        return;
-    call->work = compat;
-    call->on_gone = on_gone_unanswered;
+    dg_work_finish(&compat->work, size, DG_JSON_OFFLOAD_WRITTEN);
+}
+
+/* Reports the end, to on_end or as the answer. */
+static void end(struct dg_compat *compat, const struct dg_failure *failure)
+{
+    if (compat->on_end) {
+        dg_work_detach(&compat->work);
+        compat->on_end(compat, failure);
+        dg_compat_drop(compat);
+    } else if (failure) {
+        dg_work_fail(&compat->work, *failure);
+    } else {
+        answer(compat);
+    }
 }
 
 static void on_over(void *owner, struct dg_job *job)
 {
     struct dg_compat *compat = owner;
-    struct dg_call *call = compat->call;
-    struct dg_failure failure =
+    const struct dg_failure failure =
         dg_translate_options_failure(&job->arena, job->err, &job->error, NULL);
-    if (call) {
-        dg_call_took(call, job->n_tokens_in, job->n_tokens_out, job->queue_ns, job->total_ns);
-        call->on_gone = NULL;
-    }
-    if (!compat->on_end && !job->err) {
-        answer(compat);
-        return;
-    }
-    if (compat->on_end)
-        compat->on_end(compat, job->err ? &failure : NULL);
-    else
-        dg_call_fail(call, failure);
-    dg_compat_drop(compat);
-}
-
-static void on_gone(void *work)
-{
-    dg_compat_drop(work);
+    if (compat->work.call)
+        dg_call_took(compat->work.call, job->n_tokens_in, job->n_tokens_out, job->queue_ns,
+                     job->total_ns);
+    end(compat, job->err ? &failure : NULL);
 }
 
 static const struct dg_job_listener whole_listener = {
     .on_begin = on_begin, .on_sentence = on_sentence, .on_item = on_item, .on_over = on_over};
 static const struct dg_job_listener stream_listener = {
     .on_begin = on_begin, .on_delta = on_delta, .on_item = on_item, .on_over = on_over};
+
+/* ---- The beginning
+ * ------------------------------------------------------------------------------- */
 
 static enum dg_err hand_over(struct dg_compat *compat)
 {
@@ -424,57 +333,64 @@ static enum dg_err hand_over(struct dg_compat *compat)
     return DG_OK;
 }
 
-/* Reports a failure before the end, to on_end or as the answer. */
-static void tell_failure(struct dg_compat *compat, const struct dg_failure *failure)
+/* The glossaries that the request names, and those of its key. */
+static enum dg_err apply_glossaries(struct dg_compat *compat, struct dg_failure *failure)
 {
-    if (compat->on_end)
-        compat->on_end(compat, failure);
-    else
-        dg_call_fail(compat->call, *failure);
-    dg_compat_drop(compat);
+    struct dg_call *call = compat->work.call;
+    const struct dg_access *access = call->api->access;
+    return dg_glossaries_apply(&call->api->glossaries, compat->job, dg_gate_name(call),
+                               dg_glossaries_is_admin(call),
+                               access ? dg_access_key(access, &call->charge.who) : NULL, failure);
 }
 
-/* Through the gate: begins, or says why not. */
-static void on_passed(void *work, const struct dg_failure *refusal)
+/* Through the gate: begins to translate. */
+static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
 {
-    struct dg_compat *compat = work;
-    struct dg_call *call = compat->call;
     struct dg_error error = DG_ERROR_NONE;
     uint64_t retry_ms = 0;
-    if (call)
-        call->on_gone = NULL;
-    if (refusal) {
-        tell_failure(compat, refusal);
-        return;
-    }
-    struct dg_failure missing;
     enum dg_err err = hand_over(compat);
-    if (!err && call) {
-        const struct dg_key *key =
-            call->api->access ? dg_access_key(call->api->access, &call->charge.who) : NULL;
-        if (dg_glossaries_apply(&call->api->glossaries, compat->job, dg_gate_name(call),
-                                dg_glossaries_is_admin(call), key, &missing)) {
-            tell_failure(compat, &missing);
-            return;
-        }
-    }
+    if (!err && compat->work.call && apply_glossaries(compat, failure))
+        return DG_ERR_INVALID;
     if (!err && compat->n == 0) { /* nothing to wait for */
         on_over(compat, compat->job);
-        return;
+        return DG_OK;
     }
     if (!err)
         err = dg_job_start(compat->job, compat->on_delta ? &stream_listener : &whole_listener,
                            compat, &error, &retry_ms);
-    if (!err) {
-        if (call) {
-            call->work = compat;
-            call->on_gone = on_gone;
-        }
-        return;
-    }
-    struct dg_failure failure =
-        dg_translate_options_start_failure(compat->arena, err, &error, retry_ms);
-    tell_failure(compat, &failure);
+    if (err)
+        *failure = dg_translate_options_start_failure(compat->arena, err, &error, retry_ms);
+    return err;
+}
+
+static enum dg_err start(struct dg_work *work, struct dg_failure *failure)
+{
+    struct dg_compat *compat = (struct dg_compat *)work;
+    return compat->then(compat, failure);
+}
+
+void dg_compat_pass(struct dg_compat *compat, struct dg_span key,
+                    enum dg_err (*then)(struct dg_compat *compat, struct dg_failure *failure))
+{
+    compat->then = then;
+    compat->work.wish.key = key;
+    compat->work.wish.characters = dg_compat_characters(compat);
+    dg_work_pass(&compat->work);
+}
+
+static enum dg_err look(struct dg_compat *compat, struct dg_failure *failure)
+{
+    (void)failure; /* nothing can fail yet */
+    dg_work_finish(&compat->work, compat->n_looked_at, DG_JSON_OFFLOAD_DETECTED);
+    return DG_OK;
+}
+
+void dg_compat_look(struct dg_compat *compat, struct dg_span key, size_t n_bytes,
+                    void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out))
+{
+    compat->n_looked_at = n_bytes;
+    compat->on_whole = on_whole;
+    dg_compat_pass(compat, key, look);
 }
 
 /* The key in the body, by whichever name it goes there. */
@@ -490,7 +406,8 @@ static struct dg_span key_of(const struct dg_compat *compat)
 void dg_compat_start(struct dg_compat *compat,
                      void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out))
 {
-    struct dg_call *call = compat->call;
+    const struct dg_call *call = compat->work.call;
+    struct dg_failure failure;
     compat->on_whole = on_whole;
     for (size_t i = 0; call && call->api->opts.characters_max && i < compat->n; i++) {
         if (dg_utf8_count(compat->items[i].text) <= call->api->opts.characters_max)
@@ -499,15 +416,112 @@ void dg_compat_start(struct dg_compat *compat,
                        "The request's text is longer than this server takes.");
         return;
     }
-    if (!call) { /* a message on a socket that came through the gate when it was opened */
-        on_passed(compat, NULL);
-        return;
+    if (call) {
+        compat->work.wish.request = &compat->job->options.request;
+        compat->work.wish.arena = compat->arena;
+        dg_compat_pass(compat, key_of(compat), begin);
+    } else if (begin(compat, &failure) != DG_OK) {
+        end(compat, &failure); /* what passed the gate before: a message on a socket, a document */
     }
-    const struct dg_gate_wish wish = {.key = key_of(compat),
-                                      .characters = dg_compat_characters(compat),
-                                      .request = &compat->job->options.request,
-                                      .arena = compat->arena};
-    call->work = compat;
-    call->on_gone = on_gone;
-    dg_gate_pass(call, &wish, on_passed);
+}
+
+/* ---- A new one
+ * ----------------------------------------------------------------------------------- */
+
+static const struct dg_work_ops ops = {.read = read_body,
+                                       .on_read = on_fields,
+                                       .start = start,
+                                       .leave = free_compat,
+                                       .write = write_answer,
+                                       .free = free_compat};
+
+struct dg_compat *dg_compat_new_for(struct dg_api *api, size_t arena_max)
+{
+    struct dg_job *job = NULL;
+    struct dg_compat *compat = NULL;
+    if (!api->engine || dg_engine_n_models(api->engine) == 0)
+        return NULL;
+    if (dg_job_new(api->engine, &api->jobs, arena_max, &job) == DG_OK)
+        compat = dg_arena_calloc(&job->arena, 1, sizeof *compat);
+    if (compat) {
+        dg_work_init(&compat->work, api, NULL, &ops);
+        compat->job = job;
+        compat->arena = &job->arena;
+        job->options.request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
+        if (dg_languages_read(&api->languages, api->engine, compat->arena, &compat->langs) == DG_OK)
+            return compat;
+    }
+    dg_job_drop(job);
+    return NULL;
+}
+
+struct dg_compat *dg_compat_new(struct dg_call *call)
+{
+    if (!call->api->engine || dg_engine_n_models(call->api->engine) == 0) {
+        dg_call_fail(call, (struct dg_failure){.status = 503,
+                                               .code = "no_model",
+                                               .retry_after_s = 1,
+                                               .message = "This server has no model."});
+        return NULL;
+    }
+    struct dg_compat *compat = dg_compat_new_for(call->api, call->req->body.len * 8 + ARENA_MORE);
+    if (!compat) {
+        dg_call_no_memory(call);
+        return NULL;
+    }
+    compat->work.call = call;
+    compat->started_ns = call->started_ns;
+    return compat;
+}
+
+/* What the thread needs beside the body, copied: the request may be gone by then. */
+static bool set_source(struct dg_compat *compat, const struct dg_http_req *req)
+{
+    const struct dg_dialect *dialect = compat->work.call->dialect;
+    compat->source = dg_fields_source(req);
+    compat->source.takes_array = dialect && dialect->takes_array;
+    compat->source.type = dg_arena_copy(compat->arena, compat->source.type);
+    compat->source.query = dg_arena_copy(compat->arena, compat->source.query);
+    return compat->source.type.ptr && compat->source.query.ptr;
+}
+
+void dg_compat_open(struct dg_call *call,
+                    void (*on_open)(struct dg_call *call, struct dg_compat *compat))
+{
+    struct dg_compat *compat = dg_compat_new(call);
+    if (!compat)
+        return;
+    if (set_source(compat, call->req))
+        dg_compat_open_as(compat, read_fields, on_open);
+    else
+        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+}
+
+void dg_compat_open_as(struct dg_compat *compat,
+                       enum dg_err (*read)(struct dg_compat *compat, struct dg_span body,
+                                           struct dg_failure *failure),
+                       void (*on_open)(struct dg_call *call, struct dg_compat *compat))
+{
+    compat->read = read;
+    compat->on_open = on_open;
+    dg_work_run(compat->work.call, &compat->work, &ops);
+}
+
+void dg_compat_prepare_short(struct dg_call *call)
+{
+    if (call->req->body_max > SHORT_BYTES)
+        call->req->body_max = SHORT_BYTES;
+}
+
+struct dg_compat *dg_compat_open_short(struct dg_call *call)
+{
+    struct dg_failure failure;
+    struct dg_compat *compat = dg_compat_new(call);
+    if (!compat)
+        return NULL;
+    compat->source = dg_fields_source(call->req);
+    if (read_fields(compat, call->req->body, &failure) == DG_OK)
+        return compat;
+    dg_work_fail(&compat->work, failure);
+    return NULL;
 }

@@ -25,6 +25,7 @@
 #define DG_API_COMPAT_COMPAT_H
 
 #include "api/http/fields.h"
+#include "api/http/work.h"
 #include "api/v1/job.h"
 #include "api/v1/languages.h"
 #include "base/json/json_out.h"
@@ -48,7 +49,8 @@ struct dg_compat_item {
 };
 
 struct dg_compat {
-    struct dg_call *call;
+    struct dg_work work; /* detached while on_open, on_end or what dg_compat_pass calls has the
+                            call, work.call, to answer it */
     struct dg_job *job;
     struct dg_arena *arena;  /* the job's; the request's data live there */
     struct dg_fields fields; /* see dg_compat_open */
@@ -58,12 +60,18 @@ struct dg_compat {
     const struct dg_language *from, *to; /* from NULL: detect */
     bool is_array;                       /* for on_whole: the texts came as an array */
     struct dg_fields_source source;      /* while the fields are read */
+    enum dg_err (*read)(struct dg_compat *compat, struct dg_span body, struct dg_failure *failure);
     void (*on_open)(struct dg_call *call, struct dg_compat *compat);
+    enum dg_err (*then)(struct dg_compat *compat, struct dg_failure *failure); /* see
+                                                                          dg_compat_pass */
+    size_t n_looked_at;  /* see dg_compat_look */
     uint64_t started_ns; /* the call's */
     uint64_t *tally; /* a counter to which the characters of a successful answer are added; or NULL
                       */
     void *user;      /* for on_whole */
     void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out);
+    struct dg_error error;                  /* why on_whole set out->err; else there is no memory */
+    void (*undo)(struct dg_compat *compat); /* called if it is freed, unless NULL */
     /* A sentence of text `i` is done; may be NULL. DG_ERR_NOMEM fails the request. */
     enum dg_err (*on_sentence)(struct dg_compat *compat, size_t i,
                                const struct dg_engine_sentence *sentence);
@@ -82,6 +90,12 @@ struct dg_compat *dg_compat_new(struct dg_call *call);
  */
 void dg_compat_open(struct dg_call *call,
                     void (*on_open)(struct dg_call *call, struct dg_compat *compat));
+
+/* The same, with a body that `read` reads in place of the fields: on any thread, as work.h says. */
+void dg_compat_open_as(struct dg_compat *compat,
+                       enum dg_err (*read)(struct dg_compat *compat, struct dg_span body,
+                                           struct dg_failure *failure),
+                       void (*on_open)(struct dg_call *call, struct dg_compat *compat));
 
 /* The same for routes whose `prepare` limits requests to short ones; NULL when the call was
  * answered. */
@@ -108,10 +122,21 @@ void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err, const struct
 void dg_compat_start(struct dg_compat *compat,
                      void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out));
 
-/* Before the start: frees it without an answer. */
+/* To the gate with what the texts cost, by the key in the body that is given; then `then`. It
+ * returns an error, which is answered (work.h), or the request goes on or has ended. The client may
+ * leave meanwhile unless `then` detaches the work. */
+void dg_compat_pass(struct dg_compat *compat, struct dg_span key,
+                    enum dg_err (*then)(struct dg_compat *compat, struct dg_failure *failure));
+
+/* The same, and then answers with what `on_whole` writes. `n_bytes` are looked at for it; 0: not on
+ * another thread. */
+void dg_compat_look(struct dg_compat *compat, struct dg_span key, size_t n_bytes,
+                    void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out));
+
+/* Frees it without an answer. */
 void dg_compat_drop(struct dg_compat *compat);
 
-/* For on_whole, which must not use compat->call, since another thread writes long answers
+/* For on_whole, which must not use the call, since another thread writes long answers
  * (json_offload.h): the translation of a text, and its kth alternative, from 1 on; empty if it has
  * none. */
 struct dg_span dg_compat_result(const struct dg_compat *compat, size_t i);
@@ -138,7 +163,8 @@ enum dg_err dg_compat_detect(const struct dg_compat *compat, struct dg_span text
                              struct dg_error *error, const char **code,
                              double *confidence) DG_MUST_CHECK;
 
-/* Code points of all texts. */
+/* Code points, and bytes, of all texts. */
 size_t dg_compat_characters(const struct dg_compat *compat);
+size_t dg_compat_bytes(const struct dg_compat *compat);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { ANSWER_MAX = 16 << 20, MUCH_TO_DETECT = 16 * 1024 }; /* bytes: about 1 ms */
+enum { ANSWER_MAX = 16 << 20 };
 
 /* ---- Languages
  * ----------------------------------------------------------------------------------- */
@@ -107,33 +107,19 @@ void dg_compat_google_v3_languages(struct dg_call *call)
 /* ---- Detection
  * ----------------------------------------------------------------------------------- */
 
-/* Texts whose languages are asked for; another thread looks at much text. */
-struct detection {
-    struct dg_offload_task task;
-    struct dg_compat *compat;
-    bool is_v3, is_gone; /* the client has left */
-    struct dg_buf json;
-    enum dg_err err;
-    struct dg_error error;
-};
-
-/* Any thread. "und" is Google's word for a language that it cannot tell. */
-static void run_detection(struct dg_offload_task *task)
+/* `user` is not NULL for version 3. "und" is Google's word for a language that it cannot tell. */
+static void put_detections(struct dg_compat *compat, struct dg_json_out *out)
 {
-    struct detection *detection = (struct detection *)task;
-    const struct dg_compat *compat = detection->compat;
-    const bool is_v3 = detection->is_v3;
-    struct dg_json_out writer, *out = &writer;
-    dg_json_out_init(out, &detection->json);
+    const bool is_v3 = compat->user != NULL;
+    enum dg_err err = DG_OK;
     dg_json_out_open(out, '{');
     if (!is_v3)
         dg_json_out_put_open(out, "data", '{');
     dg_json_out_put_open(out, is_v3 ? "languages" : "detections", '[');
-    for (size_t i = 0; i < compat->n && !detection->err; i++) {
+    for (size_t i = 0; i < compat->n && !err; i++) {
         const char *code = NULL;
         double confidence = 0;
-        detection->err =
-            dg_compat_detect(compat, compat->items[i].text, &detection->error, &code, &confidence);
+        err = dg_compat_detect(compat, compat->items[i].text, &compat->error, &code, &confidence);
         if (!is_v3)
             dg_json_out_open(out, '[');
         dg_json_out_open(out, '{');
@@ -149,78 +135,8 @@ static void run_detection(struct dg_offload_task *task)
     if (!is_v3)
         dg_json_out_close(out, '}');
     dg_json_out_close(out, '}');
-    if (!detection->err)
-        detection->err = dg_json_out_end(out);
-}
-
-static void on_detection_done(struct dg_offload_task *task)
-{
-    struct detection *detection = (struct detection *)task;
-    struct dg_compat *compat = detection->compat;
-    struct dg_call *call = compat->call;
-    if (!detection->is_gone) {
-        call->on_gone = NULL;
-        if (detection->err)
-            dg_call_fail(call, dg_translate_options_failure(compat->arena, detection->err,
-                                                            &detection->error, NULL));
-        else
-            dg_call_json_give(call, &detection->json);
-    }
-    dg_buf_deinit(&detection->json);
-    dg_compat_drop(compat); /* and the detection, which is in its arena */
-}
-
-static void on_gone_meanwhile(void *work)
-{
-    struct detection *detection = work;
-    detection->is_gone = true;
-}
-
-static struct detection *new_detection(struct dg_compat *compat)
-{
-    struct detection *detection = dg_arena_calloc(compat->arena, 1, sizeof *detection);
-    if (!detection)
-        return NULL;
-    detection->compat = compat;
-    detection->is_v3 = compat->user != NULL;
-    dg_buf_init(&detection->json, ANSWER_MAX);
-    return detection;
-}
-
-/* Through the gate; `user` is not NULL for version 3. */
-static void on_detect_passed(void *work, const struct dg_failure *refusal)
-{
-    struct dg_compat *compat = work;
-    struct dg_call *call = compat->call;
-    struct dg_offload *readers = call->api->readers;
-    size_t n_bytes = 0;
-    call->on_gone = NULL;
-    if (refusal) {
-        dg_call_fail(call, *refusal);
-        dg_compat_drop(compat);
-        return;
-    }
-    struct detection *detection = new_detection(compat);
-    if (!detection) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
-        return;
-    }
-    for (size_t i = 0; i < compat->n; i++)
-        n_bytes += compat->items[i].text.len;
-    if (n_bytes >= MUCH_TO_DETECT && readers &&
-        dg_offload_submit_sized(readers, &detection->task, n_bytes, run_detection,
-                                on_detection_done) == DG_OK) {
-        call->work = detection;
-        call->on_gone = on_gone_meanwhile;
-        return;
-    }
-    run_detection(&detection->task);
-    on_detection_done(&detection->task);
-}
-
-static void on_detect_gone(void *work)
-{
-    dg_compat_drop(work);
+    if (err)
+        out->err = err;
 }
 
 static void detect(struct dg_call *call, struct dg_compat *compat, const char *name)
@@ -238,11 +154,8 @@ static void detect(struct dg_call *call, struct dg_compat *compat, const char *n
         dg_compat_fail(compat, 400, "invalid_value", text);
         return;
     }
-    const struct dg_gate_wish wish = {.key = dg_fields_text(&compat->fields, "key"),
-                                      .characters = dg_compat_characters(compat)};
-    call->work = compat;
-    call->on_gone = on_detect_gone;
-    dg_gate_pass(call, &wish, on_detect_passed);
+    dg_compat_look(compat, dg_fields_text(&compat->fields, "key"), dg_compat_bytes(compat),
+                   put_detections);
 }
 
 static void on_v2_detect(struct dg_call *call, struct dg_compat *compat)
@@ -418,7 +331,7 @@ static void answer_hcfy(struct dg_compat *compat, struct dg_json_out *out)
 static const struct dg_language *named(struct dg_compat *compat, struct dg_span name)
 {
     const char *tag = NULL;
-    const size_t len = dg_langnames_at(compat->call->api->langnames, name, 0, &tag);
+    const size_t len = dg_langnames_at(compat->work.call->api->langnames, name, 0, &tag);
     const struct dg_span code = len && len == name.len ? dg_span_cstr(tag) : name;
     return dg_languages_find(&compat->langs, code, DG_LANGUAGE_ANY);
 }

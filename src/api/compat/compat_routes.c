@@ -162,7 +162,7 @@ bool dg_compat_pair(struct dg_compat *compat, const char *from, const char *to,
 static bool read_texts(struct dg_compat *compat, const char *name, struct dg_error *error)
 {
     const struct dg_field *field = dg_fields_get(&compat->fields, name);
-    size_t n_max = compat->call->api->opts.texts_max;
+    size_t n_max = compat->work.call->api->opts.texts_max;
     enum dg_err err = field ? dg_compat_texts_of(compat, field) : DG_ERR_NOT_FOUND;
     if (err)
         dg_error_set(error, err,
@@ -509,11 +509,12 @@ static void end_nllb_stream(struct dg_compat *compat, const struct dg_failure *f
     if (!err)
         err = dg_buf_append_byte(&events, '\n');
     if (failure)
-        dg_call_fail(compat->call, *failure);
+        dg_call_fail(compat->work.call, *failure);
     else if (err)
-        dg_call_fail(compat->call, dg_translate_options_failure(compat->arena, err, NULL, NULL));
+        dg_call_fail(compat->work.call,
+                     dg_translate_options_failure(compat->arena, err, NULL, NULL));
     else
-        dg_call_reply(compat->call, 200, "text/event-stream", dg_buf_span(&events));
+        dg_call_reply(compat->work.call, 200, "text/event-stream", dg_buf_span(&events));
     dg_buf_deinit(&events);
 }
 

@@ -165,9 +165,9 @@ bool dg_deepl_check_words(struct dg_compat *compat, struct dg_error *error)
 static void answer(struct dg_compat *compat, struct dg_json_out *out)
 {
     if (dg_json_out_end(out) == DG_OK)
-        dg_call_json(compat->call, 200, dg_buf_span(out->buf));
+        dg_call_json(compat->work.call, 200, dg_buf_span(out->buf));
     else
-        dg_call_fail(compat->call,
+        dg_call_fail(compat->work.call,
                      dg_translate_options_failure(compat->arena, DG_ERR_NOMEM, NULL, NULL));
     dg_compat_drop(compat);
 }
@@ -478,11 +478,11 @@ void dg_deepl_not_included(struct dg_call *call)
 static void on_usage(void *work, const struct dg_quota_verdict *verdict)
 {
     struct dg_compat *compat = work;
-    struct dg_call *call = compat->call;
+    struct dg_call *call = compat->work.call;
     const struct dg_quota_state *month = &verdict->windows[DG_QUOTA_MONTH];
     struct dg_buf buf;
     struct dg_json_out out;
-    call->on_gone = NULL;
+    dg_work_detach(&compat->work);
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
@@ -496,17 +496,9 @@ static void on_usage(void *work, const struct dg_quota_verdict *verdict)
     dg_buf_deinit(&buf);
 }
 
-static void on_usage_gone(void *work)
-{
-    dg_compat_drop(work);
-}
-
 void dg_deepl_usage(struct dg_call *call)
 {
     struct dg_compat *compat = open_short(call);
-    if (!compat)
-        return;
-    call->work = compat;
-    call->on_gone = on_usage_gone;
-    dg_gate_peek(call, on_usage);
+    if (compat)
+        dg_work_peek(&compat->work, on_usage);
 }

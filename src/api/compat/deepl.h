@@ -88,7 +88,6 @@ enum dg_err dg_deepl_read_parts(struct dg_glossaries_change *change) DG_MUST_CHE
 struct dg_deepl_step {
     void (*go_on)(struct dg_call *call, struct dg_compat *compat);
 };
-void dg_deepl_pass(struct dg_call *call, struct dg_compat *compat,
-                   const struct dg_deepl_step *next);
+void dg_deepl_pass(struct dg_compat *compat, const struct dg_deepl_step *next);
 
 #endif

@@ -72,34 +72,22 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
         upload->api->deepl_characters += n_characters;
 }
 
-static void on_passed(void *work, const struct dg_failure *refusal)
+/* Through the gate: answers, and translates without a waiting client. */
+static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
 {
-    struct dg_compat *compat = work;
-    struct dg_call *call = compat->call;
+    struct dg_call *call = compat->work.call;
     struct upload *upload = compat->user;
-    struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
+    const struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
     struct dg_buf buf;
     struct dg_json_out out;
-    call->on_gone = NULL;
-    if (refusal || !document) {
-        if (document)
-            dg_documents_remove(&upload->api->documents, document);
-        dg_call_fail(
-            call, refusal ? *refusal
-                          : dg_translate_options_failure(compat->arena, DG_ERR_NOMEM, NULL, NULL));
-        dg_compat_drop(compat);
-        return;
-    }
     const struct dg_key *key =
         call->api->access ? dg_access_key(call->api->access, &call->charge.who) : NULL;
-    struct dg_failure missing;
-    if (dg_glossaries_apply(&call->api->glossaries, compat->job, dg_gate_name(call),
-                            dg_glossaries_is_admin(call), key, &missing)) {
-        dg_documents_remove(&upload->api->documents, document);
-        dg_call_fail(call, missing);
-        dg_compat_drop(compat);
-        return;
-    }
+    enum dg_err err = document ? DG_OK : DG_ERR_NOMEM;
+    if (!err)
+        err = dg_glossaries_apply(&call->api->glossaries, compat->job, dg_gate_name(call),
+                                  dg_glossaries_is_admin(call), key, failure);
+    if (err)
+        return err;
     dg_buf_init(&buf, 4096);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
@@ -108,21 +96,23 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     dg_json_out_close(&out, '}');
     upload->charge = call->charge;
     upload->charge.call = NULL;
-    dg_call_json_out(call, 200, &out);
-    compat->call = NULL; /* from here on nobody waits */
+    dg_work_detach(&compat->work);
+    compat->work.call = NULL; /* from here on nobody waits */
+    compat->undo = NULL;
     compat->on_end = on_end;
     compat->job->may_wait = true;
+    dg_call_json_out(call, 200, &out);
     dg_compat_start(compat, NULL);
+    return DG_OK;
 }
 
-static void on_gone(void *work)
+/* It was refused, or the client left. */
+static void undo(struct dg_compat *compat)
 {
-    struct dg_compat *compat = work;
     const struct upload *upload = compat->user;
     struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
     if (document)
         dg_documents_remove(&upload->api->documents, document);
-    dg_compat_drop(compat);
 }
 
 /* The file's name: the part's, or a field's of its own. */
@@ -151,7 +141,7 @@ static enum dg_err keep_file(struct dg_compat *compat, struct upload *upload,
             n_characters, n_max);
     enum dg_err err =
         dg_documents_add(&upload->api->documents, dg_clock_now(&upload->api->clock),
-                         dg_gate_client(compat->call), name_of(compat, file), &document);
+                         dg_gate_client(compat->work.call), name_of(compat, file), &document);
     if (err)
         return dg_error_set(error, err,
                             err == DG_ERR_UNSUPPORTED
@@ -194,13 +184,10 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     }
     compat->user = upload;
     compat->job->options.request.priority = DG_PRIORITY_BULK;
-    const struct dg_gate_wish wish = {.key = dg_fields_text(&compat->fields, "auth_key"),
-                                      .characters = dg_compat_characters(compat),
-                                      .request = &compat->job->options.request,
-                                      .arena = compat->arena};
-    call->work = compat;
-    call->on_gone = on_gone;
-    dg_gate_pass(call, &wish, on_passed);
+    compat->undo = undo;
+    compat->work.wish.request = &compat->job->options.request;
+    compat->work.wish.arena = compat->arena;
+    dg_compat_pass(compat, dg_fields_text(&compat->fields, "auth_key"), begin);
 }
 
 void dg_deepl_document(struct dg_call *call)

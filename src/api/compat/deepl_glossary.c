@@ -345,38 +345,25 @@ static void add(struct dg_call *call, struct dg_compat *compat)
 }
 
 /* Through the gate. */
-static void on_passed(void *work, const struct dg_failure *refusal)
+static enum dg_err go_on(struct dg_compat *compat, struct dg_failure *failure)
 {
-    struct dg_compat *compat = work;
-    struct dg_call *call = compat->call;
     const struct dg_deepl_step *next = compat->user;
-    call->on_gone = NULL;
-    if (!refusal) {
-        next->go_on(call, compat);
-        return;
-    }
-    dg_call_fail(call, *refusal);
-    dg_compat_drop(compat);
+    (void)failure; /* the step answers */
+    next->go_on(dg_work_detach(&compat->work), compat);
+    return DG_OK;
 }
 
-static void on_gone(void *work)
+void dg_deepl_pass(struct dg_compat *compat, const struct dg_deepl_step *next)
 {
-    dg_compat_drop(work);
-}
-
-void dg_deepl_pass(struct dg_call *call, struct dg_compat *compat, const struct dg_deepl_step *next)
-{
-    const struct dg_gate_wish wish = {.key = dg_fields_text(&compat->fields, "auth_key")};
     compat->user = (void *)next;
-    call->work = compat;
-    call->on_gone = on_gone;
-    dg_gate_pass(call, &wish, on_passed);
+    dg_compat_pass(compat, dg_fields_text(&compat->fields, "auth_key"), go_on);
 }
 
 static void on_open(struct dg_call *call, struct dg_compat *compat)
 {
     static const struct dg_deepl_step step = {add};
-    dg_deepl_pass(call, compat, &step);
+    (void)call;
+    dg_deepl_pass(compat, &step);
 }
 
 void dg_deepl_glossaries_add(struct dg_call *call)

@@ -219,7 +219,8 @@ static void read_dictionary(const struct dg_compat *compat, struct draft *draft,
 static void draft_init(struct draft *draft, const struct dg_compat *compat)
 {
     *draft = (struct draft){.parts = dg_try_calloc(DG_GLOSSARY_DICTIONARIES, sizeof *draft->parts)};
-    dg_buf_init(&draft->text, compat->call->req->body.len * 2 + compat->call->req->query.len + 1);
+    dg_buf_init(&draft->text,
+                compat->work.call->req->body.len * 2 + compat->work.call->req->query.len + 1);
     draft->err = draft->parts ? DG_OK : DG_ERR_NOMEM;
 }
 
@@ -241,7 +242,7 @@ static void change(struct dg_compat *compat, struct draft *draft,
                    const struct dg_glossaries_entry *amended, struct dg_span name,
                    void (*answer)(struct dg_call *call, struct dg_glossaries_change *change))
 {
-    struct dg_call *call = compat->call;
+    struct dg_call *call = compat->work.call;
     struct dg_glossaries_change *change =
         draft->wrong || draft->err
             ? NULL
@@ -320,19 +321,22 @@ static void put(struct dg_call *call, struct dg_compat *compat)
 static void on_add(struct dg_call *call, struct dg_compat *compat)
 {
     static const struct dg_deepl_step step = {add};
-    dg_deepl_pass(call, compat, &step);
+    (void)call;
+    dg_deepl_pass(compat, &step);
 }
 
 static void on_patch(struct dg_call *call, struct dg_compat *compat)
 {
     static const struct dg_deepl_step step = {patch};
-    dg_deepl_pass(call, compat, &step);
+    (void)call;
+    dg_deepl_pass(compat, &step);
 }
 
 static void on_put(struct dg_call *call, struct dg_compat *compat)
 {
     static const struct dg_deepl_step step = {put};
-    dg_deepl_pass(call, compat, &step);
+    (void)call;
+    dg_deepl_pass(compat, &step);
 }
 
 void dg_deepl_v3_glossaries_add(struct dg_call *call)

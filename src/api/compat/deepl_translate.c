@@ -69,7 +69,7 @@ static void on_whole(struct dg_compat *compat, struct dg_json_out *out)
 static bool read_texts(struct dg_compat *compat, struct dg_error *error)
 {
     const struct dg_field *text = dg_fields_get(&compat->fields, "text");
-    size_t n_max = compat->call->api->opts.texts_max;
+    size_t n_max = compat->work.call->api->opts.texts_max;
     if (!text || text->kind == DG_FIELD_EMPTY) {
         dg_error_set(error, DG_ERR_INVALID, "Parameter 'text' not specified");
         return false;
@@ -93,7 +93,7 @@ static enum dg_err join(const struct dg_compat *compat, const char *name, struct
     struct dg_buf list;
     const struct dg_field *field = dg_fields_get(&compat->fields, name);
     enum dg_err err = DG_OK;
-    dg_buf_init(&list, compat->call->req->body.len + compat->call->req->query.len + 1);
+    dg_buf_init(&list, compat->work.call->req->body.len + compat->work.call->req->query.len + 1);
     for (; field && !err; field = dg_fields_next(&compat->fields, field)) {
         err =
             field->kind == DG_FIELD_TEXT || field->kind == DG_FIELD_EMPTY ? DG_OK : DG_ERR_INVALID;

@@ -244,35 +244,15 @@ static enum dg_err pool(struct dg_compat *compat, struct dg_buf *text)
     return err;
 }
 
-/* Through the gate, with the pooled text as `user`. */
-static void on_detect_passed(void *work, const struct dg_failure *refusal)
+/* The pooled text is `user`. */
+static void put_detection(struct dg_compat *compat, struct dg_json_out *out)
 {
-    struct dg_compat *compat = work;
-    struct dg_call *call = compat->call;
-    struct dg_buf buf;
-    struct dg_json_out out;
-    struct dg_error error = DG_ERROR_NONE;
-    call->on_gone = NULL;
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
-    struct dg_span text = *(const struct dg_span *)compat->user;
-    enum dg_err err = refusal ? DG_OK
-                      : dg_fields_get(&compat->fields, "q")
-                          ? put_guesses(compat, text, &out, &error)
-                          : put_best(compat, text, &out, &error);
-    if (refusal)
-        dg_call_fail(call, *refusal);
-    else if (err)
-        dg_call_fail(call, dg_translate_options_failure(compat->arena, err, &error, NULL));
-    else
-        answer(call, &out);
-    dg_compat_drop(compat);
-    dg_buf_deinit(&buf);
-}
-
-static void on_detect_gone(void *work)
-{
-    dg_compat_drop(work);
+    const struct dg_span text = *(const struct dg_span *)compat->user;
+    const enum dg_err err = dg_fields_get(&compat->fields, "q")
+                                ? put_guesses(compat, text, out, &compat->error)
+                                : put_best(compat, text, out, &compat->error);
+    if (err)
+        out->err = err;
 }
 
 static void on_detect_open(struct dg_call *call, struct dg_compat *compat)
@@ -292,12 +272,8 @@ static void on_detect_open(struct dg_call *call, struct dg_compat *compat)
                        : err ? "There is no memory."
                              : "Invalid request: missing q parameter");
     } else {
-        const struct dg_gate_wish wish = {.key = dg_fields_text(&compat->fields, "api_key"),
-                                          .characters = dg_compat_characters(compat)};
         compat->user = pooled;
-        call->work = compat;
-        call->on_gone = on_detect_gone;
-        dg_gate_pass(call, &wish, on_detect_passed);
+        dg_compat_look(compat, dg_fields_text(&compat->fields, "api_key"), 0, put_detection);
     }
     dg_buf_deinit(&text);
 }

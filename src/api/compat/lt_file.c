@@ -39,61 +39,52 @@ static enum dg_err put_name(const struct dg_document *document, const char *code
 
 /* The answer, which waits until the file is kept. */
 struct answer {
-    struct dg_call *call; /* NULL once it is gone */
-    struct dg_api *api;
+    struct dg_work work;
     char id[DG_DOCUMENT_ID + 1];
     struct dg_buf json;
 };
 
-static void free_answer(struct answer *answer)
+static void free_answer(struct dg_work *work)
 {
+    struct answer *answer = (struct answer *)work;
     dg_buf_deinit(&answer->json);
     dg_free(answer);
 }
 
-static void refuse(struct dg_call *call, enum dg_err err)
+static const struct dg_work_ops answer_ops = {.free = free_answer};
+
+static struct dg_failure failure_of(enum dg_err err)
 {
-    if (err == DG_ERR_NO_SPACE) {
-        dg_call_fail(call, dg_translate_options_file_failure(err));
-        return;
-    }
-    dg_call_fail(call, (struct dg_failure){
-                           .status = 503,
-                           .code = "overloaded",
-                           .retry_after_s = 60,
-                           .message = err == DG_ERR_NOMEM
-                                          ? "There is no memory for the file."
-                                          : "There is no room for more files; try again later."});
+    if (err == DG_ERR_NO_SPACE)
+        return dg_translate_options_file_failure(err);
+    return (struct dg_failure){
+        .status = 503,
+        .code = "overloaded",
+        .retry_after_s = 60,
+        .message = err == DG_ERR_NOMEM ? "There is no memory for the file."
+                                       : "There is no room for more files; try again later."};
 }
 
 static void on_kept(void *ctx, enum dg_err err)
 {
     struct answer *answer = ctx;
+    struct dg_api *api = answer->work.api;
     struct dg_document *document = NULL;
-    if (answer->call)
-        answer->call->on_gone = NULL;
-    if (!answer->call || err)
-        document = dg_documents_find(&answer->api->documents, dg_clock_now(&answer->api->clock),
-                                     dg_span_cstr(answer->id));
+    if (!answer->work.call || err)
+        document =
+            dg_documents_find(&api->documents, dg_clock_now(&api->clock), dg_span_cstr(answer->id));
     if (document) /* nobody will come for it */
-        dg_documents_remove(&answer->api->documents, document);
-    if (answer->call && err)
-        refuse(answer->call, err);
-    else if (answer->call)
-        dg_call_json(answer->call, 200, dg_buf_span(&answer->json));
-    free_answer(answer);
-}
-
-static void on_gone(void *work)
-{
-    struct answer *answer = work;
-    answer->call = NULL;
+        dg_documents_remove(&api->documents, document);
+    if (err)
+        dg_work_fail(&answer->work, failure_of(err));
+    else
+        dg_work_give(&answer->work, &answer->json);
 }
 
 static enum dg_err put_answer(const struct dg_compat *compat, const struct dg_document *document,
                               struct dg_buf *json)
 {
-    const struct dg_http_req *req = compat->call->req;
+    const struct dg_http_req *req = compat->work.call->req;
     struct dg_span prefix = prefix_of(req);
     struct dg_buf url;
     struct dg_json_out out;
@@ -115,42 +106,32 @@ static enum dg_err put_answer(const struct dg_compat *compat, const struct dg_do
 
 static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
 {
-    struct dg_call *call = compat->call;
-    struct dg_api *api = call->api;
+    struct dg_call *call = compat->work.call;
+    struct dg_api *api = compat->work.api;
     struct dg_document *document = NULL;
     if (failure) {
         dg_call_fail(call, *failure);
         return;
     }
     struct answer *answer = dg_try_calloc(1, sizeof *answer);
+    if (!answer) {
+        dg_call_fail(call, failure_of(DG_ERR_NOMEM));
+        return;
+    }
+    dg_buf_init(&answer->json, 32 * 1024);
+    dg_work_attach(call, &answer->work, &answer_ops);
     const struct dg_field *file = dg_fields_get(&compat->fields, "file");
-    enum dg_err err = DG_ERR_NOMEM;
-    if (answer)
-        err = dg_documents_add(&api->documents, dg_clock_now(&api->clock), dg_gate_client(call),
-                               file->filename, &document);
+    enum dg_err err = dg_documents_add(&api->documents, dg_clock_now(&api->clock),
+                                       dg_gate_client(call), file->filename, &document);
     if (!err) {
-        *answer = (struct answer){.call = call, .api = api};
         memcpy(answer->id, document->id, sizeof answer->id);
-        dg_buf_init(&answer->json, 32 * 1024);
         err = put_answer(compat, document, &answer->json);
     }
-    if (!err) {
-        call->work = answer;
-        call->on_gone = on_gone;
+    if (!err)
         err = dg_documents_keep(&api->documents, api->readers, document,
                                 dg_compat_result(compat, 0), on_kept, answer);
-    }
-    if (!err)
-        return;
-    call->on_gone = NULL;
-    document = answer ? dg_documents_find(&api->documents, dg_clock_now(&api->clock),
-                                          dg_span_cstr(answer->id))
-                      : NULL;
-    if (document)
-        dg_documents_remove(&api->documents, document);
-    refuse(call, err);
-    if (answer)
-        free_answer(answer);
+    if (err)
+        on_kept(answer, err);
 }
 
 /* ---- The request

@@ -7,7 +7,6 @@
  * that takes none. */
 #include "api/compat/lt.h"
 #include "api/http/api_int.h"
-#include "base/memory/mem.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,21 +15,14 @@
 
 enum { FILE_MAX = 64 << 20, LINE_MAX_BYTES = 16 << 20 };
 
+/* In the arena of its compat request. */
 struct suggestion {
     struct dg_offload_task task;
-    struct dg_compat *compat; /* of the call; NULL when the client has left */
-    const char *path;         /* the api's */
+    struct dg_compat *compat;
+    const char *path; /* the api's */
     struct dg_buf line;
     enum dg_err err;
 };
-
-static void free_suggestion(struct suggestion *suggestion)
-{
-    if (suggestion->compat)
-        dg_compat_drop(suggestion->compat);
-    dg_buf_deinit(&suggestion->line);
-    dg_free(suggestion);
-}
 
 /* Whole or not at all, as far as a file system can. */
 static enum dg_err append(const char *path, struct dg_span line)
@@ -64,23 +56,16 @@ static void run(struct dg_offload_task *task)
 static void on_done(struct dg_offload_task *task)
 {
     struct suggestion *suggestion = (struct suggestion *)task;
-    struct dg_call *call = suggestion->compat ? suggestion->compat->call : NULL;
-    if (call) {
-        call->on_gone = NULL;
-        if (suggestion->err)
-            dg_call_fail(call, dg_translate_options_file_failure(suggestion->err));
-        else
-            dg_call_json(call, 200, DG_SPAN("{\"success\":true}"));
+    struct dg_compat *compat = suggestion->compat;
+    const enum dg_err err = suggestion->err;
+    dg_buf_deinit(&suggestion->line);
+    if (err) {
+        dg_work_fail(&compat->work, dg_translate_options_file_failure(err));
+        return;
     }
-    free_suggestion(suggestion);
-}
-
-/* The client left while its suggestion is written. */
-static void on_gone_meanwhile(void *work)
-{
-    struct suggestion *suggestion = work;
-    dg_compat_drop(suggestion->compat);
-    suggestion->compat = NULL;
+    struct dg_call *call = dg_work_end(&compat->work);
+    if (call)
+        dg_call_json(call, 200, DG_SPAN("{\"success\":true}"));
 }
 
 static const char *const names[] = {"q", "s", "source", "target"};
@@ -98,39 +83,24 @@ static enum dg_err write_line(const struct dg_compat *compat, struct dg_buf *lin
     return err ? err : dg_buf_append_byte(line, '\n');
 }
 
-static void on_passed(void *work, const struct dg_failure *refusal)
+static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
 {
-    struct dg_compat *compat = work;
-    struct dg_call *call = compat->call;
-    struct suggestion *suggestion = refusal ? NULL : dg_try_calloc(1, sizeof *suggestion);
-    enum dg_err err = refusal || suggestion ? DG_OK : DG_ERR_NOMEM;
-    call->on_gone = NULL;
-    if (refusal) {
-        dg_call_fail(call, *refusal);
-        dg_compat_drop(compat);
-        return;
-    }
-    if (suggestion) {
-        dg_buf_init(&suggestion->line, LINE_MAX_BYTES);
-        suggestion->path = call->api->opts.suggestions;
-        err = write_line(compat, &suggestion->line);
-    }
-    if (!err)
-        err = dg_offload_submit(call->api->threads, &suggestion->task, run, on_done);
-    if (err) {
-        if (suggestion)
-            free_suggestion(suggestion);
-        dg_compat_fail_with(compat, err == DG_ERR_LIMIT ? DG_ERR_NOMEM : err, NULL);
-        return;
-    }
+    struct dg_api *api = compat->work.api;
+    struct suggestion *suggestion = dg_arena_calloc(compat->arena, 1, sizeof *suggestion);
+    (void)failure; /* the error says it */
+    if (!suggestion)
+        return DG_ERR_NOMEM;
     suggestion->compat = compat;
-    call->work = suggestion;
-    call->on_gone = on_gone_meanwhile;
-}
-
-static void on_gone(void *work)
-{
-    dg_compat_drop(work);
+    suggestion->path = api->opts.suggestions;
+    dg_buf_init(&suggestion->line, LINE_MAX_BYTES);
+    enum dg_err err = write_line(compat, &suggestion->line);
+    if (!err)
+        err = dg_offload_submit(api->threads, &suggestion->task, run, on_done);
+    if (!err)
+        dg_work_hold(&compat->work);
+    else
+        dg_buf_deinit(&suggestion->line);
+    return err == DG_ERR_LIMIT ? DG_ERR_NOMEM : err;
 }
 
 static void on_open(struct dg_call *call, struct dg_compat *compat)
@@ -138,6 +108,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     const struct dg_language *language;
     struct dg_error error = DG_ERROR_NONE;
     bool is_fine = true;
+    (void)call;
     for (size_t i = 0; i < N_NAMES && is_fine; i++) {
         is_fine = dg_fields_text(&compat->fields, names[i]).len > 0;
         if (!is_fine)
@@ -155,11 +126,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     }
     for (size_t i = 0; i < 2; i++)
         compat->items[i].text = dg_fields_text(&compat->fields, names[i]);
-    const struct dg_gate_wish wish = {.key = dg_fields_text(&compat->fields, "api_key"),
-                                      .characters = dg_compat_characters(compat)};
-    call->work = compat;
-    call->on_gone = on_gone;
-    dg_gate_pass(call, &wish, on_passed);
+    dg_compat_pass(compat, dg_fields_text(&compat->fields, "api_key"), begin);
 }
 
 void dg_lt_suggest(struct dg_call *call)

@@ -171,7 +171,7 @@ static bool read_texts(struct dg_compat *compat, struct dg_error *error)
 static bool read_alternatives(struct dg_compat *compat, struct dg_error *error)
 {
     const struct dg_field *field = dg_fields_get(&compat->fields, "alternatives");
-    const int max = compat->call->api->opts.alternatives_max;
+    const int max = compat->work.call->api->opts.alternatives_max;
     int64_t n = 0;
     if (!field || (field->kind == DG_FIELD_TEXT && field->value.len == 0))
         return true;
@@ -192,7 +192,7 @@ static bool read_alternatives(struct dg_compat *compat, struct dg_error *error)
 
 static bool check_limits(const struct dg_compat *compat, struct dg_error *error)
 {
-    const struct dg_api_opts *opts = &compat->call->api->opts;
+    const struct dg_api_opts *opts = &compat->work.call->api->opts;
     size_t size = compat->n, limit = opts->texts_max;
     bool is_over = size > limit;
     for (size_t i = 0; !is_over && opts->characters_max && i < compat->n; i++) {

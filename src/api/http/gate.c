@@ -402,18 +402,19 @@ void dg_charge_refund(struct dg_charge *charge, int status, uint64_t n_delivered
 /* ---- Calls
  * --------------------------------------------------------------------------------------- */
 
-void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then)
+void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then,
+                  void *work)
 {
     struct dg_charge *charge = &call->charge;
     if (!call->api->access || call->req->is_private) {
-        then(call->work, NULL);
+        then(work, NULL);
         return;
     }
     uint64_t counted = charge->is_taken ? charge->options.requests : 0;
     charge->api = call->api;
     charge->call = call;
     charge->then = then;
-    charge->work = call->work;
+    charge->work = work;
     begin(charge, call->req->client, wish, 1 - counted);
 }
 
@@ -449,19 +450,19 @@ static void on_look(void *ctx, const struct dg_quota_verdict *verdict)
     charge->then_look(charge->work, verdict);
 }
 
-void dg_gate_peek(struct dg_call *call, dg_quota_fn then)
+void dg_gate_peek(struct dg_call *call, dg_quota_fn then, void *work)
 {
     struct dg_charge *charge = &call->charge;
     struct dg_access *access = call->api->access;
     bool answered = false;
     if (!access) {
-        then(call->work, &(struct dg_quota_verdict){.allowed = true});
+        then(work, &(struct dg_quota_verdict){.allowed = true});
         return;
     }
     charge->api = call->api;
     charge->call = call;
     charge->then_look = then;
-    charge->work = call->work;
+    charge->work = work;
     charge->is_waiting = true;
     charge->answered = &answered;
     charge->options = dg_access_ask(access, &charge->who, call->req->client, &charge->id);
@@ -488,8 +489,7 @@ void dg_gate_request(struct dg_call *call)
         call->route->handle(call);
         return;
     }
-    call->work = call;
-    dg_gate_pass(call, &(struct dg_gate_wish){.request = NULL}, on_counted);
+    dg_gate_pass(call, &(struct dg_gate_wish){.request = NULL}, on_counted, call);
 }
 
 /* A request that did not get as far as to be charged counts as one. */

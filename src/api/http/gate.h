@@ -112,8 +112,9 @@ void dg_gate_end(struct dg_call *call, int status);
 /* ---- For routes ---------------------------------------------------------------------------------
  */
 
-/* Passes `call`; `then` gets call->work. */
-void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then);
+/* Passes `call`; `then` gets `work`. */
+void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then,
+                  void *work);
 
 /* For DG_GATE_FORM: `key` is that of the body, or "". False when it answered. */
 bool dg_gate_admit(struct dg_call *call, struct dg_span key);
@@ -122,9 +123,9 @@ bool dg_gate_admit(struct dg_call *call, struct dg_span key);
  * part that was delivered, in characters of its texts, stays charged. */
 void dg_gate_refund(struct dg_call *call, int status, uint64_t n_delivered);
 
-/* Reports what quota the sender has left, taking nothing; `then` gets call->work and is called as
- * by dg_gate_pass. */
-void dg_gate_peek(struct dg_call *call, dg_quota_fn then);
+/* Reports what quota the sender has left, taking nothing; `then` gets `work` and is called as by
+ * dg_gate_pass. */
+void dg_gate_peek(struct dg_call *call, dg_quota_fn then, void *work);
 
 /* The sender: a key's name, or "" (the owner of jobs and the like). */
 const char *dg_gate_name(const struct dg_call *call);

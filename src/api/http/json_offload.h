@@ -4,10 +4,7 @@
 /* Reads what a client sent and writes its answer. Large ones go to other threads, since parsing 2
  * MB of JSON takes 40 ms.
  *
- *     static const struct dg_json_offload_fns fns = {.read = read, .go_on = go_on, .drop = drop};
- *     dg_json_offload_read(call, &fns, work);       a request's body; takes `work` until go_on or
- *                                                   drop is called
- *     if (dg_json_offload_bytes(api, message, read, done, work))      anything else
+ *     if (dg_json_offload_bytes(api, message, read, done, work))
  *         dg_ws_hold(ws);                           `done` comes later: take no message until then
  *     dg_json_offload_write(api, size, DG_JSON_OFFLOAD_WRITTEN, write, wrote, job);
  *                                                   an answer of about `size` bytes
@@ -30,14 +27,6 @@ typedef enum dg_err (*dg_json_offload_read_fn)(void *work, const struct dg_api *
 /* Called when the bytes were read, or could not be read: then `failure` says why. */
 typedef void (*dg_json_offload_done_fn)(void *work, enum dg_err err,
                                         const struct dg_failure *failure);
-
-struct dg_json_offload_fns {
-    dg_json_offload_read_fn read;
-    void (*go_on)(void *work, struct dg_call *call); /* the body was read */
-    void (*drop)(void *work); /* reading failed, which was answered, or the client has left */
-};
-
-void dg_json_offload_read(struct dg_call *call, const struct dg_json_offload_fns *fns, void *work);
 
 /* Whether the bytes are so many that a thread reads them. */
 bool dg_json_offload_is_much(const struct dg_api *api, struct dg_span bytes);

@@ -10,15 +10,23 @@
 /* ---- The end
  * ------------------------------------------------------------------------------------- */
 
+/* A detached one leaves the call alone: it may have been answered, and then its memory is used
+ * for the next request. */
+struct dg_call *dg_work_detach(struct dg_work *work)
+{
+    if (work->call && work->state != DG_WORK_DETACHED) {
+        work->call->work = NULL;
+        work->call->on_gone = NULL;
+    }
+    work->state = DG_WORK_DETACHED;
+    return work->call;
+}
+
 /* After this the call is not the work's any more. */
 static struct dg_call *let_go(struct dg_work *work)
 {
-    struct dg_call *call = work->call;
+    struct dg_call *call = dg_work_detach(work);
     work->call = NULL;
-    if (call) {
-        call->work = NULL;
-        call->on_gone = NULL;
-    }
     return call;
 }
 
@@ -31,6 +39,20 @@ static void on_gone(void *owner)
         work->ops->free(work);
     else if (work->state == DG_WORK_UNDER_WAY && work->ops->leave)
         work->ops->leave(work);
+}
+
+static void attach(struct dg_work *work, enum dg_work_state state)
+{
+    work->state = state;
+    if (work->call) {
+        work->call->work = work;
+        work->call->on_gone = on_gone;
+    }
+}
+
+void dg_work_hold(struct dg_work *work)
+{
+    attach(work, DG_WORK_ON_THREAD);
 }
 
 struct dg_call *dg_work_end(struct dg_work *work)
@@ -115,7 +137,7 @@ static void on_written(void *owner, enum dg_err err, struct dg_buf *bytes)
 
 void dg_work_finish(struct dg_work *work, size_t size, size_t much)
 {
-    work->state = DG_WORK_ON_THREAD;
+    dg_work_hold(work);
     work->failure = (struct dg_failure){.code = NULL};
     dg_json_offload_write(work->api, size, much, write_answer, on_written, work);
 }
@@ -137,14 +159,19 @@ static void on_passed(void *owner, const struct dg_failure *refusal)
 
 void dg_work_pass(struct dg_work *work)
 {
-    work->state = DG_WORK_AT_GATE;
-    dg_gate_pass(work->call, &work->wish, on_passed);
+    attach(work, DG_WORK_AT_GATE);
+    dg_gate_pass(work->call, &work->wish, on_passed, work);
+}
+
+void dg_work_peek(struct dg_work *work, dg_quota_fn then)
+{
+    attach(work, DG_WORK_AT_GATE);
+    dg_gate_peek(work->call, then, work);
 }
 
 static void go_on(struct dg_work *work, enum dg_err err, const struct dg_failure *failure)
 {
-    work->state = DG_WORK_AT_GATE;
-    if (!work->call)
+    if (!dg_work_detach(work))
         work->ops->free(work);
     else if (err)
         dg_work_fail(work, *failure);
@@ -167,19 +194,23 @@ static void on_body_read(void *owner, enum dg_err err, const struct dg_failure *
     go_on(owner, err, failure);
 }
 
+void dg_work_init(struct dg_work *work, struct dg_api *api, struct dg_call *call,
+                  const struct dg_work_ops *ops)
+{
+    *work = (struct dg_work){.ops = ops, .call = call, .api = api};
+}
+
 void dg_work_attach(struct dg_call *call, struct dg_work *work, const struct dg_work_ops *ops)
 {
-    *work =
-        (struct dg_work){.ops = ops, .call = call, .api = call->api, .state = DG_WORK_UNDER_WAY};
-    call->work = work;
-    call->on_gone = on_gone;
+    dg_work_init(work, call->api, call, ops);
+    attach(work, DG_WORK_UNDER_WAY);
 }
 
 void dg_work_run(struct dg_call *call, struct dg_work *work, const struct dg_work_ops *ops)
 {
     const struct dg_span body = call->req->body;
-    dg_work_attach(call, work, ops);
-    work->state = DG_WORK_ON_THREAD;
+    dg_work_init(work, call->api, call, ops);
+    dg_work_hold(work);
     if (!dg_json_offload_is_much(call->api, body))
         go_on(work, read_body(work, call->api, body, &work->failure), &work->failure);
     else

@@ -49,7 +49,7 @@ struct dg_work_ops {
     enum dg_err (*read)(struct dg_work *work, const struct dg_api *api, struct dg_span body,
                         struct dg_failure *failure);
     /* The body was read: checks what needs the loop's thread, and calls dg_work_pass, or ends the
-     * work. NULL: the work goes to the gate at once. */
+     * work. It is detached meanwhile. NULL: the work goes to the gate at once. */
     void (*on_read)(struct dg_work *work);
     /* Through the gate: begins. */
     enum dg_err (*start)(struct dg_work *work, struct dg_failure *failure);
@@ -65,6 +65,7 @@ struct dg_work_ops {
 
 /* What the client's leaving means for it. */
 enum dg_work_state {
+    DG_WORK_DETACHED,  /* it cannot happen, since the work is ended or passed on in this turn */
     DG_WORK_AT_GATE,   /* it is freed */
     DG_WORK_UNDER_WAY, /* `leave` is called */
     DG_WORK_ON_THREAD, /* it is freed when the thread has read or written */
@@ -89,8 +90,22 @@ void dg_work_run(struct dg_call *call, struct dg_work *work, const struct dg_wor
 /* Makes `work` what the call waits for, without reading or the gate: it is under way. */
 void dg_work_attach(struct dg_call *call, struct dg_work *work, const struct dg_work_ops *ops);
 
-/* From on_read: to the gate with work->wish, then `start`. */
+/* Makes a detached one. The call may be NULL: nobody waits. */
+void dg_work_init(struct dg_work *work, struct dg_api *api, struct dg_call *call,
+                  const struct dg_work_ops *ops);
+
+/* A detached one goes to the gate with work->wish, then to `start`. */
 void dg_work_pass(struct dg_work *work);
+
+/* A detached one waits for what quota the sender has left; `then` gets the work. */
+void dg_work_peek(struct dg_work *work, dg_quota_fn then);
+
+/* A thread has the work: when the client leaves, only work->call becomes NULL. */
+void dg_work_hold(struct dg_work *work);
+
+/* For a route that answers its call itself: takes the work from the call, which it still names.
+ * The route answers in this turn and ends the work. Returns the call; NULL: the client has left. */
+struct dg_call *dg_work_detach(struct dg_work *work);
 
 /* Begins an answer of server-sent events. From here on the end of the work is an event: "done" with
  * the JSON, or "error". */

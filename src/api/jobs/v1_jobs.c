@@ -331,7 +331,7 @@ void dg_api_v1_jobs_add(struct dg_call *call)
                                       .request = &adding->options.request,
                                       .arena = call->req->arena,
                                       .has_priority = true};
-    dg_gate_pass(call, &wish, on_passed);
+    dg_gate_pass(call, &wish, on_passed, adding);
 }
 
 /* ---- Looking, ending ----------------------------------------------------------------------------

@@ -100,6 +100,5 @@ static void on_verdict(void *work, const struct dg_quota_verdict *verdict)
 
 void dg_api_v1_usage(struct dg_call *call)
 {
-    call->work = call;
-    dg_gate_peek(call, on_verdict);
+    dg_gate_peek(call, on_verdict, call);
 }
