@@ -320,9 +320,9 @@ class Jobs(IntegrationTest):
         server = self.start(MODELS, self.folder, "--jobs-space=1MiB", "--trusted-proxies=127.0.0.1", "--threads=1")
         # Lines that take a while, and then many that are answered at once.
         slow = "".join(f"Le chat numéro {i} dort sur la chaise numéro {i + 1}.\n" for i in range(300))
-        mine = (slow + "Le chat dort sur la chaise.\n" * 6500).encode()
+        mine = (slow + "Le chat dort sur la chaise.\n" * 7300).encode()
         made = []
-        for address, body in (("192.0.2.1", mine), ("192.0.2.2", b"Merci.\n" * 45000)):
+        for address, body in (("192.0.2.1", mine), ("192.0.2.2", b"Merci.\n" * 19000)):
             status, _, answer = server.request("POST", "/v1/jobs?target=en", body,
                                                {"X-Forwarded-For": address, "Content-Type": TEXT})
             self.assertEqual(status, 201, answer)
@@ -330,8 +330,37 @@ class Jobs(IntegrationTest):
         self.assertEqual(server.request("POST", f"/v1/jobs/{made[1]['id']}/cancel")[0] // 100, 2)
         job = self.wait_over(server, made[0])
         self.assertEqual(job["state"], "done", job)
-        share = (2**20 - 7 * 45000) / 2  # what it would have now
+        share = (2**20 - 7 * 19000) / 2  # what it would have now
         self.assertGreater(len(mine) + len(self.result(server, job)), share)
+
+    def test_jobs_wait_for_room_that_others_have(self):
+        server = self.start(MODELS, self.folder, "--jobs-space=1MiB", "--trusted-proxies=127.0.0.1")
+
+        def add(address, body):
+            return server.request("POST", "/v1/jobs?target=en&source=fr&alternatives=7", body,
+                                  {"X-Forwarded-For": address, "Content-Type": LINES})
+
+        def waits(job):
+            return self.state(server, job).get("waits_for") == "space"
+
+        # Of each a third of a megabyte becomes.
+        n, left = 1600, []
+        for number in range(4):
+            status, _, answer = add(f"192.0.2.{number + 1}", b'{"text":"Merci."}\n' * n)
+            self.assertEqual(status, 201, answer)
+            left.append(json.loads(answer))
+        wait_for(lambda: all(waits(job) or self.state(server, job)["state"] == "done" for job in left), "rest")
+        self.assertTrue(any(waits(job) for job in left))
+        status, _, answer = add("192.0.2.9", b'{"text":"Merci."}\n' * 11000)
+        self.assertEqual((status, json.loads(answer)["error"]["code"]), (507, "no_space"))
+        while left:
+            wait_for(lambda: any(self.state(server, job)["state"] not in ("waiting", "running") for job in left), "an end")
+            for job in [job for job in left if self.state(server, job)["state"] not in ("waiting", "running")]:
+                over = self.state(server, job)
+                self.assertEqual((over["state"], over["done"], over["failed"]), ("done", n, 0), over)
+                self.assertEqual([json.loads(line)["line"] for line in self.result(server, job).splitlines()], [*range(1, n + 1)])
+                self.ask(server, "DELETE", f"/v1/jobs/{job['id']}", status=204)
+                left.remove(job)
 
     def test_one_client_does_not_take_all_uploads(self):
         server = self.start(MODELS, self.folder, "--trusted-proxies=127.0.0.1")

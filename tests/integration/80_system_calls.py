@@ -63,6 +63,7 @@ class Kept(IntegrationTest):
         self.oracle = {}
         for text in SENTENCES:
             self.oracle[text] = self.translate(text)
+        self.wait_until_usage_is_written()
 
     def begin(self):
         return self.start(*self.flags, env=self.plan.environment())
@@ -218,8 +219,14 @@ class Kept(IntegrationTest):
             self.assertEqual(status, 200, (name, answer))
 
     def written(self, used):
+        if not os.path.exists(self.keys + ".usage"):
+            return False
         with open(self.keys + ".usage", encoding="ascii") as file:
             return any(line.split()[1:2] == ["key1"] and line.split()[3:4] == [str(used)] for line in file)
+
+    def wait_until_usage_is_written(self):
+        """Which is a second later."""
+        wait_for(lambda: self.written(self.check_usage()), "the usage file")
 
     def goes_on(self):
         """Whether it answers. One that does not, ends: a thread of it may just have found no memory."""
@@ -248,8 +255,7 @@ class Kept(IntegrationTest):
         self.plan.rest()
         self.hit += self.plan.hits() > hits
         if self.goes_on():
-            # A second later what was not written is written.
-            wait_for(lambda: self.written(self.check_usage()), "the usage file")
+            self.wait_until_usage_is_written()
             if self.chance.random() < 0.5:
                 self.server.process.kill()
                 self.server.expected_codes = (-signal.SIGKILL,)

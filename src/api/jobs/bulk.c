@@ -77,7 +77,6 @@ static void link_job(struct dg_bulk_job *job)
 {
     dg_list_link_last(&job->bulk->jobs, &job->link);
     job->bulk->n_jobs++;
-    job->bulk->bytes += job->in_bytes + job->out_bytes;
 }
 
 /* ---- What is written down of it -----------------------------------------------------------------
@@ -184,8 +183,8 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_erro
                      "a job cannot go on: %s", dg_error_text(error, err));
     else if (err == DG_ERR_LIMIT)
         dg_error_set(&job->error, err,
-                     "the files of all jobs take more than the %" PRIu64
-                     " bytes that they may, or those of one client more than its share",
+                     "its files would take more than one client's share of the %" PRIu64
+                     " bytes that those of all jobs may",
                      job->bulk->opts.space_max);
     dg_bulk_finish(job, DG_BULK_FAILED);
 }
@@ -222,7 +221,6 @@ void dg_bulk_remove(struct dg_bulk_job *job)
     dg_list_unlink(&job->link);
     dg_list_init(&job->link);
     bulk->n_jobs--;
-    bulk->bytes -= job->in_bytes + job->out_bytes;
     job->is_removed = true;
     /* Behind whatever still writes to them. */
     struct chore *chore = new_chore(job);
@@ -261,8 +259,7 @@ static void on_created(struct dg_offload_task *task)
     struct dg_bulk *bulk = job->bulk;
     job->is_removed = chore->err != DG_OK; /* then the chore's end is its end */
     dg_list_unlink(&job->link);
-    bulk->bytes -= job->in_bytes; /* counted since it was asked for; now as any other job's */
-    bulk->n_jobs--;
+    bulk->n_jobs--; /* counted since it was asked for; now as any other job */
     if (chore->err)
         dg_log_event(bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_err(chore->err)),
                      "a job could not be taken: %s", dg_error_text(&chore->error, chore->err));
@@ -278,31 +275,61 @@ static void on_created(struct dg_offload_task *task)
         dg_bulk_turn(bulk);
 }
 
-/* What a client has, with what is being written down of it. */
-static void count_own(const struct dg_bulk *bulk, uint64_t client, size_t *n, uint64_t *bytes)
+/* The bytes that a job's result is expected to grow by: to the length of its input or, when lines
+ * of it are done, in proportion to them. */
+static uint64_t still_to_come(const struct dg_bulk_job *job)
 {
-    *n = 0;
-    *bytes = 0;
+    if (dg_bulk_is_over(job))
+        return 0;
+    const double part = job->n_done ? (double)job->n_lines / (double)job->n_done : 0;
+    const double whole = part * (double)job->out_bytes;
+    const uint64_t expected = whole > (double)job->in_bytes ? (uint64_t)whole : job->in_bytes;
+    return expected > job->out_bytes ? expected - job->out_bytes : 0;
+}
+
+/* The room that is taken, with what is being written down. */
+struct taken {
+    uint64_t all, own; /* bytes: of all files, and of one client's */
+    size_t n_own;      /* jobs of that client */
+};
+
+/* `younger` NULL: with what is expected of all jobs; else only of those that came before that one
+ * and do not wait, so that the eldest always goes on. */
+static struct taken count_taken(const struct dg_bulk *bulk, uint64_t client,
+                                const struct dg_bulk_job *younger)
+{
+    struct taken taken = {.all = 0};
+    bool is_elder = true;
     const struct dg_list *const lists[] = {&bulk->jobs, &bulk->coming};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (const struct dg_list *at = lists[i]->next; at != lists[i]; at = at->next) {
             const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
-            if (job->client != client)
-                continue;
-            ++*n;
-            *bytes += job->in_bytes + job->out_bytes;
+            is_elder = is_elder && job != younger;
+            const uint64_t expected =
+                !younger || (is_elder && job->lacks == 0) ? still_to_come(job) : 0;
+            const uint64_t bytes = job->in_bytes + job->out_bytes + expected;
+            taken.all += bytes;
+            taken.own += job->client == client ? bytes : 0;
+            taken.n_own += job->client == client;
         }
+    return taken;
 }
 
-bool dg_bulk_may_grow(const struct dg_bulk_job *job)
+bool dg_bulk_may_grow(const struct dg_bulk_job *job, size_t bytes)
 {
-    const struct dg_bulk *bulk = job->bulk;
-    size_t n;
-    uint64_t own;
-    count_own(bulk, job->client, &n, &own);
-    const uint64_t share = dg_client_share_of(bulk->opts.space_max, bulk->bytes, own);
-    return bulk->bytes <= bulk->opts.space_max &&
-           (job->client == 0 || own <= (share > job->share ? share : job->share));
+    const uint64_t space_max = job->bulk->opts.space_max;
+    const struct taken taken = count_taken(job->bulk, job->client, job);
+    const uint64_t share = dg_client_share_of(space_max, taken.all, taken.own);
+    return bytes == 0 ||
+           (taken.all + bytes <= space_max &&
+            (job->client == 0 || taken.own + bytes <= (share > job->share ? share : job->share)));
+}
+
+bool dg_bulk_may_ever_grow(const struct dg_bulk_job *job, size_t bytes)
+{
+    const uint64_t space_max = job->bulk->opts.space_max;
+    return bytes == 0 || job->in_bytes + job->out_bytes + bytes <=
+                             (job->client ? dg_client_share_of(space_max, 0, 0) : space_max);
 }
 
 static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_order *order,
@@ -313,25 +340,23 @@ static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_o
     if (bulk->n_jobs >= bulk->opts.jobs_max)
         return dg_error_set(error, DG_ERR_LIMIT,
                             "%zu jobs are kept, which is the most; remove some", bulk->n_jobs);
-    size_t n_own;
-    uint64_t own;
-    count_own(bulk, order->client, &n_own, &own);
-    if (!dg_client_share_has_room(order->client, bulk->opts.jobs_max, bulk->n_jobs, n_own, 1))
+    const struct taken taken = count_taken(bulk, order->client, NULL);
+    const uint64_t more = 2 * (uint64_t)order->body->len; /* a result as long as the input */
+    if (!dg_client_share_has_room(order->client, bulk->opts.jobs_max, bulk->n_jobs, taken.n_own, 1))
         return dg_error_set(
             error, DG_ERR_LIMIT,
-            "%zu of the %zu jobs kept are yours, and the rest is for others; remove some", n_own,
-            bulk->n_jobs);
-    if (bulk->bytes + order->body->len > bulk->opts.space_max)
+            "%zu of the %zu jobs kept are yours, and the rest is for others; remove some",
+            taken.n_own, bulk->n_jobs);
+    if (taken.all + more > bulk->opts.space_max)
         return dg_error_set(error, DG_ERR_RANGE,
                             "the files of all jobs would take %" PRIu64
                             " bytes, expected at most %" PRIu64 "; remove some jobs",
-                            bulk->bytes + order->body->len, bulk->opts.space_max);
-    if (!dg_client_share_has_room(order->client, bulk->opts.space_max, bulk->bytes, own,
-                                  order->body->len))
+                            taken.all + more, bulk->opts.space_max);
+    if (!dg_client_share_has_room(order->client, bulk->opts.space_max, taken.all, taken.own, more))
         return dg_error_set(error, DG_ERR_RANGE,
                             "the files of your jobs take %" PRIu64
                             " bytes, and the rest is for others; remove some",
-                            own);
+                            taken.own);
     return DG_OK;
 }
 
@@ -355,10 +380,8 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     memcpy(job->address, order->address.ptr ? order->address.ptr : "",
            order->address.len < DG_BULK_OWNER ? order->address.len : DG_BULK_OWNER);
     job->in_bytes = order->body->len;
-    size_t n_own;
-    uint64_t own;
-    count_own(bulk, order->client, &n_own, &own);
-    job->share = dg_client_share_of(bulk->opts.space_max, bulk->bytes, own);
+    const struct taken taken = count_taken(bulk, order->client, NULL);
+    job->share = dg_client_share_of(bulk->opts.space_max, taken.all, taken.own);
     memcpy(job->owner, order->owner.ptr ? order->owner.ptr : "",
            order->owner.len < DG_BULK_OWNER ? order->owner.len : DG_BULK_OWNER);
     err = dg_bulk_read_options(job, order->options_json, error);
@@ -381,7 +404,6 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
         return err == DG_ERR_LIMIT ? DG_ERR_BUSY : err;
     }
     dg_list_link_last(&bulk->coming, &job->link);
-    bulk->bytes += job->in_bytes;
     bulk->n_jobs++;
     return DG_OK;
 }
@@ -430,24 +452,26 @@ static bool is_kept_waiting(const struct dg_bulk_job *job)
 
 void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
 {
-    *stats = (struct dg_bulk_stats){
-        .n_lines = bulk->n_lines, .n_failed = bulk->n_failed, .bytes = bulk->bytes};
+    *stats = (struct dg_bulk_stats){.n_lines = bulk->n_lines, .n_failed = bulk->n_failed};
     for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
         const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         stats->n_waiting += job->state == DG_BULK_WAITING || is_kept_waiting(job);
         stats->n_running += job->state == DG_BULK_RUNNING && !is_kept_waiting(job);
         stats->n_over += dg_bulk_is_over(job);
+        stats->bytes += job->in_bytes + job->out_bytes;
     }
 }
 
 /* ---- Turns --------------------------------------------------------------------------------------
  */
 
-/* Whether a job that waits may try to go on: its model is served again. */
-static bool can_try(struct dg_bulk_job *job)
+/* Whether a job that waits may try to go on: its model is served again, or there is room for what
+ * it was to write. */
+static bool can_try(const struct dg_bulk_job *job)
 {
-    return job->waits_for != DG_BULK_WAITS_FOR_MODEL ||
-           dg_engine_can(job->bulk->engine, &job->options.request, NULL) == DG_OK;
+    if (job->waits_for == DG_BULK_WAITS_FOR_MODEL)
+        return dg_engine_can(job->bulk->engine, &job->options.request, NULL) == DG_OK;
+    return dg_bulk_may_grow(job, job->lacks);
 }
 
 /* Moves jobs on; those that wait only when they are to try again. */
@@ -461,9 +485,13 @@ static void move_on(struct dg_bulk *bulk, bool tries_again)
         if (dg_bulk_is_over(job))
             continue;
         if (job->waits_for && !(tries_again && can_try(job))) {
-            n_running += job->waits_for == DG_BULK_WAITS_FOR_SPACE; /* it keeps its lines */
+            /* On a full disk it keeps its lines. */
+            n_running += job->waits_for == DG_BULK_WAITS_FOR_SPACE && job->lacks == 0;
             continue;
         }
+        if (job->lacks > 0)
+            job->waits_for = DG_BULK_NO_WAIT;
+        job->lacks = 0;
         job->state = DG_BULK_RUNNING;
         dg_bulk_run(job);
         n_running += job->state == DG_BULK_RUNNING;
@@ -506,7 +534,7 @@ static enum dg_err resume(struct dg_bulk_job *job, struct dg_error *error)
         return err;
     job->n_done = job->n_begun = job->n_gathered = found.n_done;
     job->n_failed = found.n_failed;
-    job->in_at = job->gathered_at = found.in_at;
+    job->in_at = job->gathered_at = job->written_at = found.in_at;
     job->out_bytes = found.out_bytes;
     return DG_OK;
 }

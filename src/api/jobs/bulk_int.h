@@ -25,7 +25,6 @@ struct dg_bulk {
     struct dg_list jobs;   /* of struct dg_bulk_job, oldest first */
     struct dg_list coming; /* of those that are being written; counted, and not seen yet */
     size_t n_jobs;
-    uint64_t bytes;             /* of all files, about */
     uint64_t n_lines, n_failed; /* done since the start */
 };
 
@@ -101,7 +100,10 @@ struct dg_bulk_job {
     size_t n_gathered;    /* lines: written, or handed over to be */
     uint64_t gathered_at; /* where the input goes on behind them, */
     bool gathered_cut;    /* with the rest of a line that was too long */
+    uint64_t written_at;  /* both, of what is written */
+    bool written_cut;
     enum dg_bulk_wait waits_for;
+    size_t lacks; /* bytes: it waits until its result may grow by so much, and has no lines */
     size_t n_rewinds;
     struct dg_list lines; /* of struct dg_bulk_line, in order */
     size_t n_open, open_bytes;
@@ -146,8 +148,9 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_erro
 void dg_bulk_run(struct dg_bulk_job *job);
 void dg_bulk_halt(struct dg_bulk_job *job);
 
-/* Whether the files of a running job, with what it has written, have the room that they may take.
- */
-bool dg_bulk_may_grow(const struct dg_bulk_job *job) DG_MUST_CHECK;
+/* Whether the result of a job that is not over may grow by so much now, beside what older jobs are
+ * expected to write; and whether it ever may. */
+bool dg_bulk_may_grow(const struct dg_bulk_job *job, size_t bytes) DG_MUST_CHECK;
+bool dg_bulk_may_ever_grow(const struct dg_bulk_job *job, size_t bytes) DG_MUST_CHECK;
 
 #endif

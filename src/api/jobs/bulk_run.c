@@ -481,8 +481,8 @@ static void on_written(struct dg_offload_task *task)
         job->n_done += writing->n_lines;
         job->n_failed += writing->n_failed;
         job->out_bytes += writing->lines.len;
-        if (!job->is_removed)
-            bulk->bytes += writing->lines.len;
+        job->written_at = job->gathered_at;
+        job->written_cut = job->gathered_cut;
         bulk->n_lines += writing->n_lines;
         bulk->n_failed += writing->n_failed;
     }
@@ -500,12 +500,35 @@ static void on_written(struct dg_offload_task *task)
             dg_bulk_fail(job, writing->err, &writing->error);
         else if (writing->is_last)
             dg_bulk_finish(job, DG_BULK_DONE);
-        else if (!dg_bulk_may_grow(job))
-            dg_bulk_fail(job, DG_ERR_LIMIT, NULL);
         else
             dg_bulk_run(job);
     }
     dg_bulk_release(job);
+}
+
+/* Whether there is room for what is gathered. Otherwise the job waits for it without any lines, so
+ * that others can go on; what will never have room fails. */
+static bool has_room(struct dg_bulk_job *job)
+{
+    const size_t bytes = job->writing.lines.len;
+    struct dg_error error;
+    if (dg_bulk_may_grow(job, bytes))
+        return true;
+    if (!dg_bulk_may_ever_grow(job, bytes)) {
+        dg_bulk_fail(job, DG_ERR_LIMIT, NULL);
+        return false;
+    }
+    dg_error_set(&error, DG_ERR_NO_SPACE,
+                 "the files of all jobs have no room for %zu bytes more, or those of its client",
+                 bytes);
+    dg_bulk_wait(job, DG_BULK_WAITS_FOR_SPACE, &error);
+    job->lacks = bytes;
+    dg_buf_deinit(&job->writing.lines);
+    job->n_gathered = job->n_done;
+    job->gathered_at = job->written_at;
+    job->gathered_cut = job->written_cut;
+    rewind_job(job);
+    return false;
 }
 
 /* Moves the answered lines at the front into the task's buffer. */
@@ -547,7 +570,7 @@ static void write_lines(struct dg_bulk_job *job)
     if (gather(job) != DG_OK && writing->lines.len == 0)
         return; /* no memory; the next turn tries again */
     writing->is_last = dg_list_is_empty(&job->lines) && job->in_ended && job->input.len == 0;
-    if (writing->lines.len == 0 && !writing->is_last)
+    if ((writing->lines.len == 0 && !writing->is_last) || !has_room(job))
         return;
     writing->job = job;
     writing->error = (struct dg_error)DG_ERROR_NONE;
