@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: ISC
+# Copyright (c) 2026 The dragoman authors
+"""Batches of neighbours in length, put together on the device: no processor waits between two steps."""
+import numpy as np
+import torch
+
+
+class Table:
+    """The sequences of a pairs.Sides, on the device."""
+
+    def __init__(self, sides, device):
+        self.ids = torch.as_tensor(sides.ids, device=device)
+        self.offsets = torch.as_tensor(sides.offsets[:-1], device=device)
+        self.lengths = torch.as_tensor(sides.lengths, device=device)
+
+    def rows(self, chosen):
+        """(ids [n, longest], True where there is one)"""
+        lengths = self.lengths[chosen]
+        columns = torch.arange(int(lengths.max()), device=self.ids.device)
+        there = columns < lengths[:, None]
+        at = (self.offsets[chosen][:, None] + columns).clamp(max=len(self.ids) - 1)
+        return self.ids[at].masked_fill(~there, 0), there
+
+
+def cut(order, lengths, tokens):
+    """Splits `order`, in which neighbours are alike in length, into batches whose padded size is at most `tokens`."""
+    out, first, longest = [], 0, 0
+    for i, length in enumerate(lengths[order]):
+        if i > first and max(longest, length) * (i + 1 - first) > tokens:
+            out.append(order[first:i])
+            first, longest = i, 0
+        longest = max(longest, length)
+    out.append(order[first:])
+    return out
+
+
+def epoch(found, tokens, seed):
+    """Each pair as often as it counts, in batches of random order."""
+    draw = np.random.default_rng(seed)
+    every = np.repeat(np.arange(len(found)), found.counts)
+    longest = np.maximum(found.sources.lengths, found.targets.lengths)
+    order = every[np.argsort(longest[every] + draw.random(len(every)) * 2, kind="stable")]
+    batches = cut(order, longest, tokens)
+    draw.shuffle(batches)
+    return batches
+
+
+def joined(*parts):
+    """Several pairs.Pairs as one."""
+    from pairs import Pairs, Sides
+
+    def side(name):
+        sides = [getattr(part, name) for part in parts]
+        return Sides(np.concatenate([one.lengths for one in sides]), np.concatenate([one.ids for one in sides]))
+    return Pairs(side("sources"), side("targets"), np.concatenate([part.counts for part in parts]))
