@@ -139,6 +139,8 @@ struct dg_quota_ask dg_access_ask(const struct dg_access *access, const struct d
             .id = dg_span_cstr(id->text),
             .limits = {[DG_QUOTA_REQUESTS] = (uint64_t)key->requests_per_minute,
                        [DG_QUOTA_CHARACTERS] = (uint64_t)key->characters_per_minute,
+                       [DG_QUOTA_HOUR] = (uint64_t)key->requests_per_hour,
+                       [DG_QUOTA_DAY] = (uint64_t)key->requests_per_day,
                        [DG_QUOTA_MONTH] = (uint64_t)key->characters_per_month},
         };
     }
@@ -147,6 +149,8 @@ struct dg_quota_ask dg_access_ask(const struct dg_access *access, const struct d
         .kind = DG_QUOTA_ADDRESS,
         .id = dg_span_cstr(id->text),
         .limits = {[DG_QUOTA_REQUESTS] = access->rules.requests_per_minute,
-                   [DG_QUOTA_CHARACTERS] = access->rules.characters_per_minute},
+                   [DG_QUOTA_CHARACTERS] = access->rules.characters_per_minute,
+                   [DG_QUOTA_HOUR] = access->rules.requests_per_hour,
+                   [DG_QUOTA_DAY] = access->rules.requests_per_day},
     };
 }

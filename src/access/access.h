@@ -28,9 +28,9 @@ struct dg_access;
 
 struct dg_access_rules {
     bool require_key;
-    uint64_t requests_per_minute, characters_per_minute; /* per address without a key; 0: no limit
-                                                          */
-    enum dg_key_priority priority;                       /* the highest without a key */
+    /* Per address without a key; 0: no limit. */
+    uint64_t requests_per_minute, characters_per_minute, requests_per_hour, requests_per_day;
+    enum dg_key_priority priority; /* the highest without a key */
 };
 #define DG_ACCESS_RULES_DEFAULT                                                                    \
     {                                                                                              \

@@ -5,6 +5,7 @@
  * time, each by the parser of its kind. Names and hashes are held in a map while reading, so that
  * duplicates are found in one pass. */
 #include "access/key_file.h"
+#include "access/quota.h"
 #include "access/when.h"
 #include "base/file/file_out.h"
 #include "base/memory/map.h"
@@ -24,15 +25,17 @@ static const char *const priority_words[] = {
     [DG_KEY_INTERACTIVE] = "interactive", [DG_KEY_NORMAL] = "normal", [DG_KEY_BULK] = "bulk", NULL};
 
 #define T struct dg_key
-enum { MINUTE_MAX = 1000000000 };
-
 const struct dg_opt_row dg_key_rows[] = {
     {DG_OPT_ENUM(T, role), "role", .words = role_words, .def = "user",
      .help = "an admin may also administer the server"},
-    {DG_OPT_INT(T, requests_per_minute), "requests-per-minute", .min = 0, .max = MINUTE_MAX,
+    {DG_OPT_INT(T, requests_per_minute), "requests-per-minute", .min = 0, .max = DG_QUOTA_LIMIT_MAX,
      .def = "0", .help = "requests in a minute; 0 for no limit"},
-    {DG_OPT_INT(T, characters_per_minute), "characters-per-minute", .min = 0, .max = MINUTE_MAX,
-     .def = "0", .help = "characters in a minute; 0 for no limit"},
+    {DG_OPT_INT(T, requests_per_hour), "requests-per-hour", .min = 0, .max = DG_QUOTA_LONG_MAX,
+     .def = "0", .help = "requests in an hour; 0 for no limit"},
+    {DG_OPT_INT(T, requests_per_day), "requests-per-day", .min = 0, .max = DG_QUOTA_LONG_MAX,
+     .def = "0", .help = "requests in a day; 0 for no limit"},
+    {DG_OPT_INT(T, characters_per_minute), "characters-per-minute", .min = 0,
+     .max = DG_QUOTA_LIMIT_MAX, .def = "0", .help = "characters in a minute; 0 for no limit"},
     {DG_OPT_INT(T, characters_per_month), "characters-per-month", .min = 0, .max = DG_KEY_MONTH_MAX,
      .def = "0", .help = "characters in a calendar month (UTC); 0 for no limit"},
     {DG_OPT_ENUM(T, priority), "priority", .words = priority_words, .def = "normal",

@@ -58,10 +58,11 @@ struct dg_key {
     uint64_t expires_s;   /* 0: never */
     int role;             /* enum dg_key_role */
     int priority;         /* enum dg_key_priority */
-    int64_t requests_per_minute, characters_per_minute, characters_per_month; /* 0: no limit */
-    struct dg_opt_list models; /* owned; empty: all */
-    const char *glossary;      /* owned: id of the glossary for requests that name none; "": none */
-    const char *note;          /* owned; never NULL after init */
+    int64_t requests_per_minute, requests_per_hour, requests_per_day; /* 0: no limit */
+    int64_t characters_per_minute, characters_per_month;              /* 0: no limit */
+    struct dg_opt_list models;                                        /* owned; empty: all */
+    const char *glossary; /* owned: id of the glossary for requests that name none; "": none */
+    const char *note;     /* owned; never NULL after init */
 };
 
 /* The fields of a key that people may set, as option rows: requests-per-minute,

@@ -6,7 +6,7 @@
  * share, and falls back to the local one while the store is unreachable.
  *
  *     struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY, .id = DG_SPAN("alice"), .requests = 1,
- *                                .characters = 120, .limits = {60, 10000, 5000000}};
+ *                                .characters = 120, .limits = {[DG_QUOTA_REQUESTS] = 60}};
  *     ticket = dg_quota_charge(quota, &ask, on_verdict, ctx);
  *     dg_quota_refund(quota, &ask);           the work was not done after all
  *     dg_quota_peek(quota, &ask, then, ctx);  the same verdict, but nothing is taken
@@ -14,9 +14,10 @@
  * on_verdict(ctx, &verdict) is called exactly once: either before dg_quota_charge returns (then the
  * ticket is NULL), or later from the loop, unless dg_quota_cancel(quota, ticket) is called first.
  *
- * A charge takes the whole amount or nothing. A window holds a minute's (or a month's) worth. A
- * charge above a whole minute's worth is allowed when the window is full, and must be paid off
- * before the next charge is allowed. Months are calendar months, UTC.
+ * A charge takes the whole amount or nothing. A window holds its time's worth, which flows
+ * in evenly; a month, a calendar month UTC, begins anew. A charge above the whole worth of any
+ * other window is allowed when that is full, and must be paid off before the next charge is
+ * allowed.
  *
  * To implement a quota, fill a struct dg_quota_ops; its functions get `self`. An asynchronous
  * implementation copies what it needs of the ask, and must answer by itself after a while when the
@@ -36,16 +37,29 @@
 enum dg_quota_window {
     DG_QUOTA_REQUESTS,   /* per minute */
     DG_QUOTA_CHARACTERS, /* per minute */
+    DG_QUOTA_HOUR,       /* requests per hour */
+    DG_QUOTA_DAY,        /* requests per day */
     DG_QUOTA_MONTH,      /* characters per month; of keys only */
-    DG_QUOTA_WINDOWS
+    DG_QUOTA_WINDOWS,
+    DG_QUOTA_FLOWING = DG_QUOTA_MONTH /* the windows before this one are buckets */
 };
 
 enum dg_quota_kind { DG_QUOTA_KEY, DG_QUOTA_ADDRESS };
 
 enum {
     DG_QUOTA_ID_MAX = 64,            /* bytes of an id */
-    DG_QUOTA_LIMIT_MAX = 1000000000, /* of the windows per minute */
+    DG_QUOTA_LIMIT_MAX = 1000000000, /* of the windows of a minute */
+    DG_QUOTA_LONG_MAX = 100000000,   /* of those of an hour and of a day */
 };
+
+/* What is so of each window. */
+extern const struct dg_quota_about {
+    const char *name;       /* "requests-hour", as in RateLimit-Policy */
+    const char *limit_name; /* "requests_per_hour", as in /v1/usage */
+    const char *unit;       /* "per 1 hour", as in LibreTranslate's "Slowdown: 20 per 1 hour" */
+    uint64_t seconds;       /* a month is told as thirty days */
+    bool counts_requests;   /* else characters */
+} dg_quota_windows[DG_QUOTA_WINDOWS];
 
 struct dg_quota_ask {
     enum dg_quota_kind kind;
@@ -53,6 +67,9 @@ struct dg_quota_ask {
     uint64_t limits[DG_QUOTA_WINDOWS]; /* 0: no limit, but usage is still counted */
     uint64_t requests, characters;     /* the cost */
 };
+
+/* True when any window but the month has a limit. */
+bool dg_quota_is_limited(const struct dg_quota_ask *ask);
 
 struct dg_quota_state {
     uint64_t limit;     /* 0: no limit, and the other fields mean nothing */

@@ -17,7 +17,7 @@ struct dg_quota_local {
 
 /* The counters of one client. */
 struct counters {
-    struct dg_rate *rate;         /* NULL: no limit per minute, or no memory */
+    struct dg_rate *rate;         /* NULL: no limit but that of the month, or no memory */
     struct dg_usage_count *month; /* NULL: an address, or no memory */
 };
 
@@ -48,23 +48,18 @@ size_t dg_quota_local_addresses(const struct dg_quota_local *local)
 
 static struct counters find(struct dg_quota_local *local, const struct dg_quota_ask *ask)
 {
-    bool is_key = ask->kind == DG_QUOTA_KEY,
-         is_limited = ask->limits[DG_QUOTA_REQUESTS] || ask->limits[DG_QUOTA_CHARACTERS];
+    const bool is_key = ask->kind == DG_QUOTA_KEY;
     return (struct counters){
-        .rate =
-            is_limited ? dg_rates_get(is_key ? &local->keys : &local->addresses, ask->id) : NULL,
+        .rate = dg_quota_is_limited(ask)
+                    ? dg_rates_get(is_key ? &local->keys : &local->addresses, ask->id)
+                    : NULL,
         .month = is_key ? dg_usage_get(local->usage, ask->id) : NULL,
     };
 }
 
-static struct dg_bucket *bucket_of(const struct counters *counters, int window)
-{
-    return window == DG_QUOTA_REQUESTS ? &counters->rate->requests : &counters->rate->characters;
-}
-
 static uint64_t cost_of(const struct dg_quota_ask *ask, int window)
 {
-    return window == DG_QUOTA_REQUESTS ? ask->requests : ask->characters;
+    return dg_quota_windows[window].counts_requests ? ask->requests : ask->characters;
 }
 
 static uint64_t seconds(uint64_t ns)
@@ -85,8 +80,9 @@ static uint64_t wait_of(struct dg_quota_local *local, const struct dg_quota_ask 
     uint64_t limit = ask->limits[window], cost = cost_of(ask, window);
     if (limit == 0 || cost == 0)
         return 0;
-    if (window != DG_QUOTA_MONTH)
-        return counters->rate ? seconds(dg_bucket_wait(bucket_of(counters, window), limit, cost,
+    if (window < DG_QUOTA_FLOWING)
+        return counters->rate ? seconds(dg_bucket_wait(&counters->rate->buckets[window], limit,
+                                                       dg_quota_windows[window].seconds, cost,
                                                        dg_clock_now(local->clock)))
                               : 0;
     bool fits = !counters->month || (counters->month->characters < limit &&
@@ -98,9 +94,10 @@ static void take(struct dg_quota_local *local, const struct dg_quota_ask *ask,
                  const struct counters *counters)
 {
     uint64_t now = dg_clock_now(local->clock);
-    for (int w = 0; w < DG_QUOTA_MONTH; w++)
+    for (int w = 0; w < DG_QUOTA_FLOWING; w++)
         if (ask->limits[w] && counters->rate)
-            dg_bucket_take(bucket_of(counters, w), ask->limits[w], cost_of(ask, w), now);
+            dg_bucket_take(&counters->rate->buckets[w], ask->limits[w], dg_quota_windows[w].seconds,
+                           cost_of(ask, w), now);
     if (counters->month)
         dg_usage_add(local->usage, counters->month, ask->requests, ask->characters);
 }
@@ -117,8 +114,10 @@ static struct dg_quota_state state_of(struct dg_quota_local *local, const struct
         state.remaining = used < state.limit ? state.limit - used : 0;
         state.reset_s = to_next_month(local);
     } else if (counters->rate) {
-        state.remaining = dg_bucket_level(bucket_of(counters, window), state.limit, now);
-        state.reset_s = seconds(dg_bucket_full_in(bucket_of(counters, window), now));
+        const struct dg_bucket *bucket = &counters->rate->buckets[window];
+        state.remaining =
+            dg_bucket_level(bucket, state.limit, dg_quota_windows[window].seconds, now);
+        state.reset_s = seconds(dg_bucket_full_in(bucket, now));
     }
     return state;
 }
@@ -171,9 +170,10 @@ static void refund(void *self, const struct dg_quota_ask *ask)
 {
     struct dg_quota_local *local = self;
     struct counters counters = find(local, ask);
-    for (int w = 0; w < DG_QUOTA_MONTH; w++)
+    for (int w = 0; w < DG_QUOTA_FLOWING; w++)
         if (ask->limits[w] && counters.rate)
-            dg_bucket_give(bucket_of(&counters, w), ask->limits[w], cost_of(ask, w));
+            dg_bucket_give(&counters.rate->buckets[w], ask->limits[w], dg_quota_windows[w].seconds,
+                           cost_of(ask, w));
     if (counters.month)
         dg_usage_sub(local->usage, counters.month, ask->requests, ask->characters);
 }

@@ -6,12 +6,12 @@
  *
  *     dg_rates_init(&rates, 65536);                             nothing is allocated yet
  *     struct dg_rate *rate = dg_rates_get(&rates, DG_SPAN("192.0.2.7"));     NULL: no memory
- *     ... rate->requests, rate->characters ...                  borrowed until the next call
+ *     ... rate->buckets[DG_QUOTA_HOUR] ...                      borrowed until the next call
  *     dg_rates_deinit(&rates);
  *
- * A client that is removed gets full buckets when it returns. An idle bucket is full after a minute
- * anyway, so this is an advantage only while more addresses than the maximum arrive within one
- * minute. One thread. */
+ * A client that is removed gets full buckets when it returns. An idle bucket is full after its
+ * window anyway, so this is an advantage only while more addresses than the maximum arrive within
+ * that. One thread. */
 #ifndef DG_ACCESS_RATES_H
 #define DG_ACCESS_RATES_H
 
@@ -22,7 +22,7 @@
 
 struct dg_rate {
     struct dg_list link; /* most recently seen last */
-    struct dg_bucket requests, characters;
+    struct dg_bucket buckets[DG_QUOTA_FLOWING];
     struct dg_quota_id id;
 };
 

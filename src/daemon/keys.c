@@ -203,6 +203,8 @@ static void set_rules(struct dg_keys *keys, const struct dg_options *options)
         .require_key = options->require_key,
         .requests_per_minute = (uint64_t)options->anonymous_requests,
         .characters_per_minute = (uint64_t)options->anonymous_characters,
+        .requests_per_hour = (uint64_t)options->anonymous_requests_hour,
+        .requests_per_day = (uint64_t)options->anonymous_requests_day,
         .priority = (enum dg_key_priority)options->anonymous_priority,
     };
     dg_access_set_rules(keys->access, &rules);

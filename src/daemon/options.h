@@ -38,7 +38,8 @@ struct dg_options {
     /* Access. */
     const char *keys_file, *usage_file, *suggestions;
     bool require_key;
-    int64_t anonymous_requests, anonymous_characters;
+    int64_t anonymous_requests, anonymous_requests_hour, anonymous_requests_day;
+    int64_t anonymous_characters;
     int anonymous_priority; /* enum dg_key_priority */
 
     /* Models and work. */

@@ -14,45 +14,50 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Per minute windows are kept as the time, in microseconds, at which they are full again
+/* Windows but the month are kept as the time, in microseconds, at which they are full again
  * (access/bucket.c). KEYS: the hash. ARGV: the limits, requests and characters to count, what to do
- * (take, peek or give), the month
- * ("" without one), seconds until the next.
+ * (take, peek or give), the month ("" without one), seconds until the next.
  * Answers: allowed, refused by, retry, remaining and reset of each window, the month's requests and
- * characters. */
+ * characters. The windows are those of access/quota.h, in its order. */
 static const char script[] =
     "local time = redis.call('TIME')\n"
-    "local now, minute, year = time[1] * 1e6 + time[2], 60e6, 365 * 86400e6\n"
-    "local limit = {tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])}\n"
-    "local cost = {tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[5])}\n"
-    "local mode, month, left = ARGV[6], ARGV[7], tonumber(ARGV[8])\n"
-    "local kept = redis.call('HMGET', KEYS[1], 'requests_full', 'characters_full', 'month', "
-    "'requests', 'characters')\n"
-    "local full = {tonumber(kept[1]) or 0, tonumber(kept[2]) or 0}\n"
+    "local now, year = time[1] * 1e6 + time[2], 365 * 86400e6\n"
+    "local window = {60e6, 60e6, 3600e6, 86400e6}\n"
+    "local names = {'requests_full', 'characters_full', 'hour_full', 'day_full'}\n"
+    "local n_cost, c_cost = tonumber(ARGV[6]), tonumber(ARGV[7])\n"
+    "local cost = {n_cost, c_cost, n_cost, n_cost, c_cost}\n"
+    "local mode, month, left = ARGV[8], ARGV[9], tonumber(ARGV[10])\n"
+    "local kept = redis.call('HMGET', KEYS[1], 'month', 'requests', 'characters', "
+    "unpack(names))\n"
+    "local limit, full = {}, {}\n"
+    "for w = 1, 5 do limit[w] = tonumber(ARGV[w]) end\n"
+    "for w = 1, 4 do full[w] = tonumber(kept[3 + w]) or 0 end\n"
     "local requests, characters = 0, 0\n"
-    "local kept_month, of, live = tonumber(kept[3]) or 0, month, 60\n"
+    "local kept_month, of, live = tonumber(kept[1]) or 0, month, 60\n"
     "if month ~= '' then\n"
     "  local mine = tonumber(month)\n"
     "  local following = mine % 100 == 12 and mine + 89 or mine + 1\n"
     "  if kept_month == following and left <= 86400 then\n"
-    "    of, live = kept[3], math.max(redis.call('TTL', KEYS[1]), 86400)\n"
+    "    of, live = kept[1], math.max(redis.call('TTL', KEYS[1]), 86400)\n"
     "  end\n"
     "end\n"
     "if month ~= '' and kept_month >= tonumber(month) then\n"
-    "  requests, characters = tonumber(kept[4]) or 0, tonumber(kept[5]) or 0\n"
+    "  requests, characters = tonumber(kept[2]) or 0, tonumber(kept[3]) or 0\n"
     "end\n"
-    "local function price(w) return math.floor(math.min(cost[w], 1e8) * minute / limit[w]) end\n"
+    "local function price(w)\n"
+    "  return math.floor(math.min(cost[w], 1e8) * window[w] / limit[w])\n"
+    "end\n"
     "local function missing(w) return math.max(full[w] - now, 0) end\n"
     "local retry, by = 0, 0\n"
-    "for w = 1, 3 do\n"
+    "for w = 1, 5 do\n"
     "  local wait = 0\n"
     "  if limit[w] > 0 and cost[w] > 0 then\n"
-    "    if w == 3 then\n"
-    "      if not (characters < limit[3] and cost[3] <= limit[3] - characters) then wait = left "
+    "    if w == 5 then\n"
+    "      if not (characters < limit[5] and cost[5] <= limit[5] - characters) then wait = left "
     "end\n"
     "    else\n"
-    "      wait = math.max(math.ceil((missing(w) + math.min(price(w), minute) - minute) / 1e6), "
-    "0)\n"
+    "      local late = missing(w) + math.min(price(w), window[w]) - window[w]\n"
+    "      wait = math.max(math.ceil(late / 1e6), 0)\n"
     "    end\n"
     "  end\n"
     "  if wait > retry then retry, by = wait, w - 1 end\n"
@@ -60,36 +65,38 @@ static const char script[] =
     "local sign = 0\n"
     "if mode == 'take' and retry == 0 then sign = 1 elseif mode == 'give' then sign = -1 end\n"
     "if sign ~= 0 then\n"
-    "  for w = 1, 2 do\n"
+    "  for w = 1, 4 do\n"
     "    if limit[w] > 0 then\n"
     "      if sign > 0 then full[w] = math.min(math.max(full[w], now) + price(w), now + year)\n"
     "      else full[w] = math.max(full[w] - price(w), 0) end\n"
     "    end\n"
     "  end\n"
-    "  requests = math.max(requests + sign * cost[1], 0)\n"
-    "  characters = math.max(characters + sign * cost[2], 0)\n"
+    "  requests = math.max(requests + sign * n_cost, 0)\n"
+    "  characters = math.max(characters + sign * c_cost, 0)\n"
     "  local function text(n) return string.format('%.0f', n) end\n"
-    "  redis.call('HSET', KEYS[1], 'requests_full', text(full[1]), 'characters_full', "
-    "text(full[2]),\n"
-    "    'month', of, 'requests', text(requests), 'characters', text(characters))\n"
-    "  live = math.max(math.max(missing(1), missing(2)) / 1e6 + 60, live)\n"
+    "  for w = 1, 4 do\n"
+    "    if limit[w] > 0 then redis.call('HSET', KEYS[1], names[w], text(full[w])) end\n"
+    "    live = math.max(missing(w) / 1e6 + 60, live)\n"
+    "  end\n"
+    "  redis.call('HSET', KEYS[1], 'month', of, 'requests', text(requests), 'characters', "
+    "text(characters))\n"
     "  if month ~= '' then live = math.max(live, left + 86400) end\n"
     "  redis.call('EXPIRE', KEYS[1], math.ceil(live))\n"
     "end\n"
     "local answer = {retry == 0 and 1 or 0, by, retry}\n"
-    "for w = 1, 2 do\n"
-    "  local level = limit[w] > 0 and math.floor(math.max(minute - missing(w), 0) * limit[w] / "
-    "minute) or 0\n"
+    "for w = 1, 4 do\n"
+    "  local level = limit[w] > 0 and math.floor(math.max(window[w] - missing(w), 0) * limit[w] / "
+    "window[w]) or 0\n"
     "  table.insert(answer, level)\n"
     "  table.insert(answer, limit[w] > 0 and math.ceil(missing(w) / 1e6) or 0)\n"
     "end\n"
-    "table.insert(answer, math.max(limit[3] - characters, 0))\n"
+    "table.insert(answer, math.max(limit[5] - characters, 0))\n"
     "table.insert(answer, left)\n"
     "table.insert(answer, requests)\n"
     "table.insert(answer, characters)\n"
     "return answer\n";
 
-enum { N_ANSWERS = 11 };
+enum { N_ANSWERS = 5 + 2 * DG_QUOTA_WINDOWS };
 
 /* A question under way, also one whose answer is no longer wanted. */
 struct dg_quota_ticket {
@@ -104,9 +111,9 @@ struct dg_quota_ticket {
 
 /* The command's arguments and the texts that they point to. */
 struct command {
-    struct dg_span args[3 + 1 + 8];
+    struct dg_span args[3 + 1 + DG_QUOTA_WINDOWS + 5];
     size_t n;
-    char texts[8][24];
+    char texts[DG_QUOTA_WINDOWS + 5][24];
     size_t n_texts;
     char key[32 + DG_QUOTA_ID_MAX];
 };
@@ -163,8 +170,8 @@ static bool read_verdict(unsigned month, const struct dg_redis_reply *reply,
         .refused_by = (enum dg_quota_window)(numbers[1] < DG_QUOTA_WINDOWS ? numbers[1] : 0),
         .retry_s = (uint64_t)numbers[2],
         .month = month,
-        .month_requests = (uint64_t)numbers[9],
-        .month_characters = (uint64_t)numbers[10],
+        .month_requests = (uint64_t)numbers[N_ANSWERS - 2],
+        .month_characters = (uint64_t)numbers[N_ANSWERS - 1],
     };
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
         if (ask->limits[w])

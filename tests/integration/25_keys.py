@@ -180,6 +180,29 @@ class Keys(IntegrationTest):
         self.assertEqual(self.until_refused(server, bearer(CAROL), path="/v1/models", method="GET")[0], 429)
         self.assertEqual(self.usage(server, ALICE)["limits"][0]["name"], "requests_per_minute")
 
+    def test_requests_per_hour_and_day(self):
+        """What LibreTranslate calls hourly-req-limit and daily-req-limit: of keys, and of addresses; told, and changed by a reload."""
+        server = self.serve(key("alice", ALICE, "requests-per-day = 2"), key("bob", BOB, "requests-per-hour = 1"),
+                            conf="anonymous-requests-hour = 2\nanonymous-requests-day = 1000\n")
+        lt = {"q": TEXT, "source": "fr", "target": "en"}
+        for who, limit, left, policy, words in (
+                ({"api_key": ALICE}, 2, 2, '"requests-day";q=2;w=86400', "Slowdown: 2 per 1 day"),
+                ({"api_key": BOB}, 1, 1, '"requests-hour";q=1;w=3600', "Slowdown: 1 per 1 hour"),
+                ({}, 2, 2, '"requests-hour";q=2;w=3600, "requests-day";q=1000;w=86400', "Slowdown: 2 per 1 hour")):
+            for n in range(left):
+                status, headers, _ = self.ask(server, path="/translate", **who, **lt)
+                self.assertEqual((status, headers["RateLimit-Limit"], headers["RateLimit-Remaining"]), (200, str(limit), str(left - 1 - n)))
+                self.assertEqual(headers["RateLimit-Policy"], policy)
+            status, headers, answer = self.ask(server, path="/translate", **who, **lt)
+            self.assertEqual((status, answer), (429, {"error": words}))
+            self.assertGreater(int(headers["Retry-After"]), 60)
+        self.assertEqual([one["name"] for one in self.usage(server, BOB)["limits"]], ["requests_per_hour"])
+        self.refused(server, 429, "rate_limited")
+        server.write_conf("anonymous-requests-day = 1000\n")
+        self.reload(server, 2)  # after the first, at the start
+        status, headers, _ = self.ask(server)
+        self.assertEqual((status, headers["RateLimit-Policy"]), (200, '"requests-day";q=1000;w=86400'))
+
     def test_characters_per_minute(self):
         server = self.serve(key("alice", ALICE, "characters-per-minute = 20", "requests-per-minute = 1000"))
         status, headers, error = self.until_refused(server, bearer(ALICE))

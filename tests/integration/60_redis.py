@@ -100,10 +100,10 @@ class SharedCache(IntegrationTest):
 
         def take(month, left, characters):
             """The month's characters after that, in the answer."""
-            answer = self.redis.command("EVAL", script, "1", "key", "0", "0", "1000", "1", str(characters), "take", str(month), str(left))
+            answer = self.redis.command("EVAL", script, "1", "key", "0", "0", "0", "0", "1000", "1", str(characters), "take", str(month), str(left))
             numbers = [int(number) for number in re.findall(rb":(-?\d+)\r\n", answer)]
-            self.assertEqual(len(numbers), 11, answer)
-            return numbers[10]
+            self.assertEqual(len(numbers), 15, answer)
+            return numbers[14]
 
         for month, following in ((202611, 202612), (202612, 202701)):
             self.redis.command("DEL", "key")

@@ -11,6 +11,7 @@
 #include "net/proto/target.h"
 #include "text/language/langid.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <strings.h>
 
@@ -45,8 +46,11 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     char text[SENTENCE_MAX];
     const char *sentence = sentence_of(failure);
     int status = status_of(failure);
-    if (failure->status == 429) { /* their words and the limit's */
-        snprintf(text, sizeof text, "Slowdown: %s", failure->message);
+    if (failure->status == 429) { /* their words */
+        if (failure->unit)
+            snprintf(text, sizeof text, "Slowdown: %" PRId64 " %s", failure->limit, failure->unit);
+        else
+            snprintf(text, sizeof text, "Slowdown: %s", failure->message);
         sentence = text;
     }
     if (status >= 500 && status != 503 && status != 504) {

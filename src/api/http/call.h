@@ -79,6 +79,7 @@ struct dg_failure {
     const char *field;   /* which field of the request; NULL for none */
     int64_t limit;       /* with has_limit: what would have been accepted */
     bool has_limit;
+    const char *unit;       /* of a limit that comes again: "per 1 minute"; NULL for none */
     unsigned retry_after_s; /* 0: no Retry-After */
 };
 

@@ -197,11 +197,7 @@ static int telling_window(const struct dg_quota_verdict *verdict)
 /* All limits, then how far the telling one is used up. */
 static void add_headers(struct dg_call *call, const struct dg_quota_verdict *verdict)
 {
-    static const struct {
-        const char *name;
-        unsigned seconds;
-    } windows[] = {{"requests", 60}, {"characters", 60}, {"month", 30 * 86400}};
-    char policy[160];
+    char policy[320];
     size_t len = 0;
     int telling = telling_window(verdict);
     if (!call || telling < 0)
@@ -209,8 +205,9 @@ static void add_headers(struct dg_call *call, const struct dg_quota_verdict *ver
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
         if (verdict->windows[w].limit)
             len += (size_t)snprintf(policy + len, sizeof policy - len,
-                                    "%s\"%s\";q=%" PRIu64 ";w=%u", len ? ", " : "", windows[w].name,
-                                    verdict->windows[w].limit, windows[w].seconds);
+                                    "%s\"%s\";q=%" PRIu64 ";w=%" PRIu64, len ? ", " : "",
+                                    dg_quota_windows[w].name, verdict->windows[w].limit,
+                                    dg_quota_windows[w].seconds);
     dg_http_reply_header(call->req, "RateLimit-Policy", dg_span_make(policy, len));
     add_number(call, "RateLimit-Limit", verdict->windows[telling].limit);
     add_number(call, "RateLimit-Remaining", verdict->windows[telling].remaining);
@@ -227,6 +224,9 @@ static struct dg_failure limit_failure(struct dg_api *api, const struct dg_quota
                                "Too many requests in a minute."},
         [DG_QUOTA_CHARACTERS] = {DG_REFUSAL_RATE_CHARACTERS, "rate_limited",
                                  "Too many characters in a minute."},
+        [DG_QUOTA_HOUR] = {DG_REFUSAL_RATE_REQUESTS, "rate_limited",
+                           "Too many requests in an hour."},
+        [DG_QUOTA_DAY] = {DG_REFUSAL_RATE_REQUESTS, "rate_limited", "Too many requests in a day."},
         [DG_QUOTA_MONTH] = {DG_REFUSAL_QUOTA, "quota_exceeded",
                             "The characters of this month are used up."},
     };
@@ -238,6 +238,7 @@ static struct dg_failure limit_failure(struct dg_api *api, const struct dg_quota
         .message = words[w].message,
         .limit = (int64_t)verdict->windows[w].limit,
         .has_limit = true,
+        .unit = dg_quota_windows[w].unit,
         .retry_after_s = verdict->retry_s < UINT32_MAX ? (unsigned)verdict->retry_s : UINT32_MAX,
     };
 }
@@ -263,8 +264,7 @@ static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
 /* An address without limits need not be counted; what a key uses is. */
 static bool is_counted(const struct dg_quota_ask *options)
 {
-    return options->kind == DG_QUOTA_KEY || options->limits[DG_QUOTA_REQUESTS] ||
-           options->limits[DG_QUOTA_CHARACTERS];
+    return options->kind == DG_QUOTA_KEY || dg_quota_is_limited(options);
 }
 
 /* Asks for what the charge's ask says. After this the charge may be gone. */

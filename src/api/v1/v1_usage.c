@@ -66,15 +66,13 @@ static void put_month(struct dg_json_out *out, const struct dg_call *call,
 
 static void put_limits(struct dg_json_out *out, const struct dg_quota_verdict *verdict)
 {
-    static const char *const names[DG_QUOTA_WINDOWS] = {
-        "requests_per_minute", "characters_per_minute", "characters_per_month"};
     dg_json_out_put_open(out, "limits", '[');
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++) {
         const struct dg_quota_state *state = &verdict->windows[w];
         if (state->limit == 0)
             continue;
         dg_json_out_open(out, '{');
-        dg_json_out_put_cstr(out, "name", names[w]);
+        dg_json_out_put_cstr(out, "name", dg_quota_windows[w].limit_name);
         dg_json_out_put_uint(out, "limit", state->limit);
         dg_json_out_put_uint(out, "remaining", state->remaining);
         dg_json_out_put_uint(out, "reset", state->reset_s);

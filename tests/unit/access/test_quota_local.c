@@ -47,7 +47,9 @@ static struct dg_quota_ask ask_of(const char *name, uint64_t requests, uint64_t 
 {
     return (struct dg_quota_ask){.kind = DG_QUOTA_KEY,
                                  .id = dg_span_cstr(name),
-                                 .limits = {requests, characters, month},
+                                 .limits = {[DG_QUOTA_REQUESTS] = requests,
+                                            [DG_QUOTA_CHARACTERS] = characters,
+                                            [DG_QUOTA_MONTH] = month},
                                  .requests = 1,
                                  .characters = 10};
 }
@@ -87,6 +89,35 @@ START_TEST(requests_per_minute_are_limited)
     dg_clock_advance(&clock, 20 * DG_CLOCK_S);
     ck_assert(charge(&ask).allowed);
     ck_assert(!charge(&ask).allowed);
+    end();
+}
+END_TEST
+
+START_TEST(hours_and_days_have_limits_of_their_own)
+{
+    begin();
+    struct dg_quota_ask ask = {.kind = DG_QUOTA_ADDRESS,
+                               .id = DG_SPAN("192.0.2.1"),
+                               .limits = {[DG_QUOTA_HOUR] = 2, [DG_QUOTA_DAY] = 3},
+                               .requests = 1,
+                               .characters = 1000};
+    ck_assert(charge(&ask).allowed);
+    struct dg_quota_verdict verdict = charge(&ask);
+    ck_assert(verdict.allowed);
+    ck_assert_uint_eq(verdict.windows[DG_QUOTA_HOUR].remaining, 0);
+    ck_assert_uint_eq(verdict.windows[DG_QUOTA_HOUR].reset_s, 3600);
+    ck_assert_uint_eq(verdict.windows[DG_QUOTA_DAY].remaining, 1);
+    verdict = charge(&ask);
+    ck_assert(!verdict.allowed);
+    ck_assert_int_eq(verdict.refused_by, DG_QUOTA_HOUR);
+    ck_assert_uint_eq(verdict.retry_s, 1800);
+    dg_quota_refund(&quota, &ask);
+    ck_assert(charge(&ask).allowed);
+    dg_clock_advance(&clock, 3600 * DG_CLOCK_S);
+    ck_assert(charge(&ask).allowed);
+    verdict = charge(&ask); /* the hour would allow it */
+    ck_assert_int_eq(verdict.refused_by, DG_QUOTA_DAY);
+    ck_assert_uint_gt(verdict.retry_s, 3600);
     end();
 }
 END_TEST
@@ -200,6 +231,7 @@ START_TEST(nobody_need_listen)
 END_TEST
 
 DG_UNIT(without_limits_all_is_allowed_and_counted, requests_per_minute_are_limited,
+        hours_and_days_have_limits_of_their_own,
         characters_per_minute_are_limited_and_nothing_is_taken_by_halves,
         the_month_ends_with_the_month, a_lowered_quota_leaves_nothing_rather_than_less,
         a_peek_takes_nothing_and_a_refund_gives_all_back,

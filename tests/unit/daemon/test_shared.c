@@ -357,7 +357,7 @@ START_TEST(counts_as_the_local_quota_does)
         /* Months only: no time passes for them. Address "b" and key "a" have no limit. */
         struct dg_quota_ask ask = {.kind = dice % 3 ? DG_QUOTA_KEY : DG_QUOTA_ADDRESS,
                                    .id = dice % 3 == 1 ? DG_SPAN("a") : DG_SPAN("b"),
-                                   .limits = {0, 0, dice % 3 == 2 ? 1000 : 0},
+                                   .limits = {[DG_QUOTA_MONTH] = dice % 3 == 2 ? 1000 : 0},
                                    .requests = 1,
                                    .characters = dice / 3 % 60};
         struct verdicts expected = {.n = 0};
@@ -397,7 +397,7 @@ START_TEST(windows_of_a_minute_fill_and_refuse)
     make_quotas(&quotas, &bench);
     struct dg_quota_ask ask = {.kind = DG_QUOTA_ADDRESS,
                                .id = DG_SPAN("192.0.2.1"),
-                               .limits = {3, 1000, 0},
+                               .limits = {[DG_QUOTA_REQUESTS] = 3, [DG_QUOTA_CHARACTERS] = 1000},
                                .requests = 1,
                                .characters = 10};
     for (unsigned n = 1; n <= 3; n++) {
@@ -415,6 +415,25 @@ START_TEST(windows_of_a_minute_fill_and_refuse)
     ck_assert_uint_le(verdict.retry_s, 20);
     dg_quota_refund(&quotas.quota, &ask);
     ck_assert(ask_shared(&bench, &quotas.quota, &ask, true).allowed);
+    ask.id = DG_SPAN("192.0.2.3");
+    ask.limits[DG_QUOTA_REQUESTS] = 0;
+    ask.limits[DG_QUOTA_HOUR] = 2;
+    ask.limits[DG_QUOTA_DAY] = 1000;
+    ck_assert(ask_shared(&bench, &quotas.quota, &ask, true).allowed);
+    verdict = ask_shared(&bench, &quotas.quota, &ask, true);
+    ck_assert(verdict.allowed);
+    ck_assert_uint_eq(verdict.windows[DG_QUOTA_HOUR].limit, 2);
+    ck_assert_uint_eq(verdict.windows[DG_QUOTA_HOUR].remaining, 0);
+    ck_assert_uint_eq(verdict.windows[DG_QUOTA_DAY].remaining, 998);
+    verdict = ask_shared(&bench, &quotas.quota, &ask, true);
+    ck_assert(!verdict.allowed);
+    ck_assert_int_eq(verdict.refused_by, DG_QUOTA_HOUR);
+    ck_assert_uint_gt(verdict.retry_s, 60);
+    ck_assert_uint_le(verdict.retry_s, 1800);
+    dg_quota_refund(&quotas.quota, &ask);
+    ck_assert(ask_shared(&bench, &quotas.quota, &ask, true).allowed);
+    ask.limits[DG_QUOTA_REQUESTS] = 3;
+    ask.limits[DG_QUOTA_HOUR] = ask.limits[DG_QUOTA_DAY] = 0;
     /* More than a minute's worth goes through a full window, once. */
     ask.id = DG_SPAN("192.0.2.2");
     ask.characters = 2500;
@@ -437,7 +456,7 @@ START_TEST(decides_locally_while_redis_is_away)
     make_quotas(&quotas, &bench);
     struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
                                .id = DG_SPAN("alice"),
-                               .limits = {0, 0, 100},
+                               .limits = {[DG_QUOTA_MONTH] = 100},
                                .requests = 1,
                                .characters = 40};
     ck_assert(ask_shared(&bench, &quotas.quota, &ask, true).allowed);
@@ -464,7 +483,7 @@ START_TEST(a_cancelled_question_is_not_answered)
     make_quotas(&quotas, &bench);
     struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
                                .id = DG_SPAN("alice"),
-                               .limits = {0, 0, 100},
+                               .limits = {[DG_QUOTA_MONTH] = 100},
                                .requests = 1,
                                .characters = 40};
     struct dg_quota_ticket *ticket = dg_quota_charge(&quotas.quota, &ask, on_verdict, &verdicts);
