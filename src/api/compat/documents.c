@@ -7,6 +7,7 @@
 #include "api/compat/documents.h"
 #include "api/http/api_int.h"
 #include "api/http/client_share.h"
+#include "api/http/work.h"
 #include "base/file/tmp_file.h"
 #include "base/memory/buf.h"
 #include "base/memory/clock.h"
@@ -179,7 +180,7 @@ struct errand {
     dg_documents_fn fn;
     void *ctx;
 
-    struct dg_call *call; /* of what is sent; NULL once it is gone */
+    struct dg_work work; /* of what is sent */
     char name[DG_DOCUMENT_NAME + 1];
     enum dg_doc_format format;
     bool removes;
@@ -205,6 +206,13 @@ static void free_errand(struct errand *errand)
     dg_free(errand->text);
     dg_free(errand);
 }
+
+static void free_sent(struct dg_work *work)
+{
+    free_errand(DG_LIST_ITEM(work, struct errand, work));
+}
+
+static const struct dg_work_ops send_ops = {.free = free_sent};
 
 static void run_keep(struct dg_offload_task *task)
 {
@@ -242,18 +250,16 @@ static void on_kept(struct dg_offload_task *task)
 }
 
 /* On its way, or done at once: where there is no thread, and what has been worked out when the
- * thread has as much to do as it takes. Takes the errand; frees it on failure. */
+ * thread has as much to do as it takes. Takes the errand, unless it fails. */
 static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg_offload_fn run,
                            dg_offload_fn done)
 {
     enum dg_err err = offload ? dg_offload_submit(offload, &errand->task, run, done) : DG_OK;
-    if (!offload || (err == DG_ERR_LIMIT && !errand->call)) {
+    if (!offload || (err == DG_ERR_LIMIT && !errand->work.call)) {
         run(&errand->task);
         done(&errand->task);
         return DG_OK;
     }
-    if (err)
-        free_errand(errand);
     return err;
 }
 
@@ -284,6 +290,8 @@ enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload 
         errand->fn = fn;
         errand->ctx = ctx;
         err = set_out(errand, offload, run_keep, on_kept);
+        if (err)
+            free_errand(errand);
     }
     document = find(documents, dg_span_cstr(id)); /* `fn` may have removed it */
     if (err && document)
@@ -312,21 +320,25 @@ static void run_read(struct dg_offload_task *task)
     errand->err = dg_tmp_file_read(errand->fd, errand->text, errand->len, &errand->error);
 }
 
+static const struct dg_failure no_room = {.status = 503,
+                                          .code = "overloaded",
+                                          .retry_after_s = 1,
+                                          .message =
+                                              "The file cannot be read just now; try again later."};
+
 static void on_read(struct dg_offload_task *task)
 {
     struct errand *errand = (struct errand *)task;
-    struct dg_call *call = errand->call;
     struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
     char header[DG_DOCUMENT_NAME + 64];
-    if (call)
-        call->on_gone = NULL;
-    if (call && errand->err) {
-        dg_call_fail(call, (struct dg_failure){
-                               .status = 503,
-                               .code = "unavailable",
-                               .retry_after_s = 1,
-                               .message = "The file cannot be read just now; try again later."});
-    } else if (call) {
+    if (errand->err) {
+        struct dg_failure failure = no_room;
+        failure.code = "unavailable";
+        dg_work_fail(&errand->work, failure);
+        return;
+    }
+    struct dg_call *call = dg_work_detach(&errand->work);
+    if (call) {
         snprintf(header, sizeof header, "attachment; filename=\"%s\"", errand->name);
         dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
         dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
@@ -335,42 +347,24 @@ static void on_read(struct dg_offload_task *task)
         if (document && errand->removes)
             dg_documents_remove(errand->documents, document);
     }
-    free_errand(errand);
-}
-
-static void on_gone(void *work)
-{
-    struct errand *errand = work;
-    errand->call = NULL;
+    dg_work_end(&errand->work);
 }
 
 void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes)
 {
     struct errand *errand = new_errand(&call->api->documents, document);
-    enum dg_err err = errand ? DG_OK : DG_ERR_NOMEM;
-    if (!err) {
-        errand->len = document->len;
-        errand->text = dg_try_malloc(document->len + 1);
-        errand->fd = fcntl(document->fd, F_DUPFD_CLOEXEC, 0);
-        errand->removes = removes;
-        errand->call = call;
-        err = errand->text && errand->fd >= 0 ? DG_OK : DG_ERR_NOMEM;
-        if (err)
-            free_errand(errand);
+    if (!errand) {
+        dg_call_fail(call, no_room);
+        return;
     }
-    if (!err) {
-        call->work = errand;
-        call->on_gone = on_gone;
-        err = set_out(errand, call->api->readers, run_read, on_read);
-        if (err)
-            call->on_gone = NULL;
-    }
-    if (err)
-        dg_call_fail(call, (struct dg_failure){
-                               .status = 503,
-                               .code = "overloaded",
-                               .retry_after_s = 1,
-                               .message = "The file cannot be read just now; try again later."});
+    errand->len = document->len;
+    errand->text = dg_try_malloc(document->len + 1);
+    errand->fd = fcntl(document->fd, F_DUPFD_CLOEXEC, 0);
+    errand->removes = removes;
+    dg_work_attach(call, &errand->work, &send_ops);
+    if (!errand->text || errand->fd < 0 ||
+        set_out(errand, call->api->readers, run_read, on_read) != DG_OK)
+        dg_work_fail(&errand->work, no_room);
 }
 
 bool dg_document_opens(const struct dg_document *document, struct dg_span key)

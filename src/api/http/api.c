@@ -8,6 +8,7 @@
 #include "api/compat/lt.h"
 #include "api/http/api_int.h"
 #include "api/http/bodies.h"
+#include "api/http/work.h"
 #include "api/ops/admin.h"
 #include "api/v1/generation_job.h"
 #include "api/v1/job.h"
@@ -168,8 +169,8 @@ static void on_reply_done(void *owner)
 static void on_gone(void *owner)
 {
     struct dg_call *call = owner;
-    if (call->on_gone)
-        call->on_gone(call->work);
+    if (call->work)
+        dg_work_leave(call->work);
     dg_gate_end(call, 499);
     log_call(call, 499);
 }

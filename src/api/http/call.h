@@ -29,6 +29,7 @@ struct dg_json_out;
 struct dg_route;
 struct dg_call;
 struct dg_failure;
+struct dg_work;
 
 /* How a compatible API words what every route has to answer. A NULL member, or a NULL dialect,
  * stands for our own form. */
@@ -53,10 +54,7 @@ struct dg_call {
                                          NULL: ours */
     char id[DG_CALL_ID_MAX + 1];
 
-    /* For a route that answers later. on_gone is called when the client has left; the call must not
-     * be touched after it returns. */
-    void *work;
-    void (*on_gone)(void *work);
+    struct dg_work *work; /* of a route that answers later (work.h); NULL: none */
 
     struct dg_charge charge; /* who sent the request, and what it cost (gate.h) */
 
@@ -113,8 +111,8 @@ void dg_call_add_headers(struct dg_call *call);
 /* Begins a streamed answer with the headers that every answer has. */
 void dg_call_begin_stream(struct dg_call *call, const char *type);
 
-/* One server-sent event of such an answer; `name` may be NULL. on_gone reports a client
- * that has left. */
+/* One server-sent event of such an answer; `name` may be NULL. The work is told of a
+ * client that has left. */
 void dg_call_event(struct dg_call *call, const char *name, struct dg_span json);
 void dg_call_event_failure(struct dg_call *call, const char *name,
                            const struct dg_failure *failure); /* the error object */

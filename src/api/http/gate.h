@@ -5,19 +5,16 @@
  * says which gate a route has; api.c does most of the work before it calls the route's function.
  *
  * A route that works on texts has DG_GATE_TEXT and calls dg_gate_pass itself, after it has read its
- * body and before it begins to work:
+ * body and before it begins to work (work.h does that for it):
  *
- *     call->work = job;
- *     call->on_gone = on_gone;                              the answer may come later
  *     const struct dg_gate_wish wish = {.key = options->api_key, .characters = n,
  *                                       .request = &options->request, .arena = arena,
  *                                       .has_priority = options->has_priority};
- *     dg_gate_pass(call, &wish, on_passed);
+ *     dg_gate_pass(call, &wish, on_passed, work);
  *
  *     static void on_passed(void *work, const struct dg_failure *failure)
  *     {
- *         if (failure) { dg_call_fail(call, *failure); dg_job_drop(job); return; }
- *         ... begin ...
+ *         if (failure) ... it is refused ...
  *     }
  * on_passed is called once, before dg_gate_pass returns or later; if the client leaves before that,
  * it is not called. The route does nothing more to be counted: an answer with 4xx counts as one

@@ -14,10 +14,8 @@
  * for the next request. */
 struct dg_call *dg_work_detach(struct dg_work *work)
 {
-    if (work->call && work->state != DG_WORK_DETACHED) {
+    if (work->call && work->state != DG_WORK_DETACHED)
         work->call->work = NULL;
-        work->call->on_gone = NULL;
-    }
     work->state = DG_WORK_DETACHED;
     return work->call;
 }
@@ -30,10 +28,8 @@ static struct dg_call *let_go(struct dg_work *work)
     return call;
 }
 
-/* The client has left. */
-static void on_gone(void *owner)
+void dg_work_leave(struct dg_work *work)
 {
-    struct dg_work *work = owner;
     work->call = NULL;
     if (work->state == DG_WORK_AT_GATE)
         work->ops->free(work);
@@ -44,10 +40,8 @@ static void on_gone(void *owner)
 static void attach(struct dg_work *work, enum dg_work_state state)
 {
     work->state = state;
-    if (work->call) {
+    if (work->call)
         work->call->work = work;
-        work->call->on_gone = on_gone;
-    }
 }
 
 void dg_work_hold(struct dg_work *work)

@@ -54,8 +54,8 @@ struct dg_work_ops {
     /* Through the gate: begins. */
     enum dg_err (*start)(struct dg_work *work, struct dg_failure *failure);
     /* The client has left while the work was under way: stops what is not worth finishing, and
-     * frees the work, now (dg_work_end) or when its end is reported. NULL: what is under way goes
-     * on to its end. */
+     * frees the work, now (it may be the same function as `free`) or when its end is reported.
+     * NULL: what is under way goes on to its end. */
     void (*leave)(struct dg_work *work);
     /* Writes the JSON of the answer, for dg_work_finish. Any thread: it may use only its own
      * struct. */
@@ -124,5 +124,8 @@ void dg_work_fail(struct dg_work *work, struct dg_failure failure);
 /* Ends the work without an answer. Returns its call, which the caller answers; NULL: the client has
  * left. */
 struct dg_call *dg_work_end(struct dg_work *work);
+
+/* The client of the call has left (for api.c). */
+void dg_work_leave(struct dg_work *work);
 
 #endif

@@ -16,6 +16,7 @@
  * Options stand in the query, because the body is the lines. A job is shown to its owner
  * (dg_call_owner) and to administrators. */
 #include "api/http/api_int.h"
+#include "api/http/work.h"
 #include "api/http/client_share.h"
 #include "api/ops/admin.h"
 #include "api/v1/translate_options.h"
@@ -190,53 +191,34 @@ static enum dg_err read_format(struct dg_call *call, enum dg_bulk_format *format
     return DG_ERR_UNSUPPORTED;
 }
 
-/* A job on its way to the disk: checked, passed through the gate, written. */
+/* A job on its way to the disk: checked, passed through the gate, written. A client that leaves
+ * while it is written has handed its job over, as if it had left a moment later. */
 struct adding {
-    struct dg_call *call; /* NULL when the client has left */
+    struct dg_work work;
     enum dg_bulk_format format;
     struct dg_buf options_json;
     struct dg_translate_options options;
-    bool is_written; /* or about to be: on_added is called for it */
 };
 
-static void free_adding(struct adding *adding)
+static void free_adding(struct dg_work *work)
 {
+    struct adding *adding = (struct adding *)work;
     dg_buf_deinit(&adding->options_json);
     dg_free(adding);
-}
-
-/* A client that leaves now has handed its job over, as if it had left a moment later. */
-static void on_gone(void *work)
-{
-    struct adding *adding = work;
-    adding->call = NULL;
-    if (!adding->is_written)
-        free_adding(adding);
-}
-
-static void fail(struct adding *adding, struct dg_failure failure)
-{
-    struct dg_call *call = adding->call;
-    call->on_gone = NULL;
-    dg_call_fail(call, failure);
-    free_adding(adding);
 }
 
 static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
                      const struct dg_error *error)
 {
     struct adding *adding = owner;
-    struct dg_call *call = adding->call;
     (void)error; /* it names a file; the log has it */
-    if (call && !job) {
-        fail(adding, dg_translate_options_file_failure(err));
+    if (!job) {
+        dg_work_fail(&adding->work, dg_translate_options_file_failure(err));
         return;
     }
-    if (call) {
-        call->on_gone = NULL;
+    struct dg_call *call = dg_work_end(&adding->work);
+    if (call)
         answer_state(call, 201, job);
-    }
-    free_adding(adding);
 }
 
 static struct dg_failure failure_of_adding(struct dg_call *call, enum dg_err err,
@@ -252,7 +234,7 @@ static struct dg_failure failure_of_adding(struct dg_call *call, enum dg_err err
 
 static enum dg_err hand_over(struct adding *adding, struct dg_error *error)
 {
-    struct dg_call *call = adding->call;
+    struct dg_call *call = adding->work.call;
     struct dg_buf body;
     dg_buf_init(&body, SIZE_MAX / 2);
     dg_http_take_body(call->req, &body);
@@ -271,31 +253,29 @@ static enum dg_err hand_over(struct adding *adding, struct dg_error *error)
 }
 
 /* Through the gate: the key's models are in the request now. */
-static void on_passed(void *work, const struct dg_failure *failure)
+static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
 {
-    struct adding *adding = work;
-    struct dg_call *call = adding->call;
+    struct adding *adding = (struct adding *)work;
+    struct dg_call *call = work->call;
     struct dg_error error = DG_ERROR_NONE;
-    if (failure) {
-        fail(adding, *failure);
-        return;
-    }
     enum dg_err err = call->api->bulk
                           ? dg_engine_can(call->api->engine, &adding->options.request, &error)
                           : DG_ERR_CLOSED;
     if (err) {
-        fail(adding, dg_translate_options_failure(call->req->arena, err, &error, NULL));
-        return;
+        *failure = dg_translate_options_failure(call->req->arena, err, &error, NULL);
+        return err;
     }
-    adding->is_written = true;
     err = hand_over(adding, &error);
     if (err)
-        fail(adding, failure_of_adding(call, err, &error));
+        *failure = failure_of_adding(call, err, &error);
+    return err;
 }
+
+static const struct dg_work_ops adding_ops = {.start = begin, .free = free_adding};
 
 static enum dg_err read_request(struct adding *adding, struct dg_failure *failure)
 {
-    struct dg_call *call = adding->call;
+    struct dg_call *call = adding->work.call;
     enum dg_err err = read_format(call, &adding->format, failure);
     if (!err && call->req->body.len == 0) {
         *failure = (struct dg_failure){
@@ -319,19 +299,17 @@ void dg_api_v1_jobs_add(struct dg_call *call)
         dg_call_fail(call, failure);
         return;
     }
-    adding->call = call;
+    dg_work_init(&adding->work, call->api, call, &adding_ops);
     dg_buf_init(&adding->options_json, OPTIONS_MAX);
     if (read_request(adding, &failure) != DG_OK) {
-        fail(adding, failure);
+        dg_work_fail(&adding->work, failure);
         return;
     }
-    call->work = adding;
-    call->on_gone = on_gone;
-    const struct dg_gate_wish wish = {.characters = dg_utf8_count(call->req->body),
-                                      .request = &adding->options.request,
-                                      .arena = call->req->arena,
-                                      .has_priority = true};
-    dg_gate_pass(call, &wish, on_passed, adding);
+    adding->work.wish = (struct dg_gate_wish){.characters = dg_utf8_count(call->req->body),
+                                              .request = &adding->options.request,
+                                              .arena = call->req->arena,
+                                              .has_priority = true};
+    dg_work_pass(&adding->work);
 }
 
 /* ---- Looking, ending ----------------------------------------------------------------------------
@@ -381,28 +359,34 @@ void dg_api_v1_job_remove(struct dg_call *call)
 
 /* One download: a piece is read when the one before it has gone out. */
 struct download {
-    struct dg_call *call;
+    struct dg_work work;
     struct dg_bulk_reader *reader;
     const char *type;
     bool has_begun, is_reading;
 };
 
-static void end_download(struct download *download)
+static void free_download(struct dg_work *work)
 {
-    struct dg_call *call = download->call;
-    call->on_gone = NULL;
-    call->req->on_room = NULL;
+    struct download *download = (struct download *)work;
     dg_bulk_reader_close(download->reader);
     dg_free(download);
+}
+
+static const struct dg_work_ops download_ops = {.leave = free_download, .free = free_download};
+
+static struct dg_call *end_download(struct download *download)
+{
+    struct dg_call *call = dg_work_end(&download->work);
+    call->req->on_room = NULL;
+    return call;
 }
 
 /* What was promised cannot be kept: the connection ends without the last chunk, so that nobody
  * takes the part for the whole. */
 static void break_off(struct download *download)
 {
-    struct dg_call *call = download->call;
     bool has_begun = download->has_begun;
-    end_download(download);
+    struct dg_call *call = end_download(download);
     if (has_begun)
         dg_http_reply_abort(call->req);
     else
@@ -424,7 +408,7 @@ static void read_on(struct download *download)
 static void on_piece(void *owner, struct dg_span piece, enum dg_err err)
 {
     struct download *download = owner;
-    struct dg_call *call = download->call;
+    struct dg_call *call = download->work.call;
     download->is_reading = false;
     if (err) {
         break_off(download);
@@ -438,24 +422,17 @@ static void on_piece(void *owner, struct dg_span piece, enum dg_err err)
         end_download(download);
         dg_http_reply_end(call->req);
     } else {
-        /* A client that left is told by on_gone. */
+        /* A client that left is told of by the work. */
         (void)!dg_http_reply_write(call->req, piece);
     }
 }
 
 static void on_room(void *owner)
 {
-    struct dg_call *call = owner;
-    struct download *download = call->work;
+    const struct dg_call *call = owner;
+    struct download *download = (struct download *)call->work;
     if (download->has_begun)
         read_on(download);
-}
-
-static void on_reader_gone(void *work)
-{
-    struct download *download = work;
-    dg_bulk_reader_close(download->reader);
-    dg_free(download);
 }
 
 /* True when the query says partial=true. */
@@ -490,11 +467,9 @@ void dg_api_v1_job_result(struct dg_call *call)
         dg_call_fail(call, no_memory);
         return;
     }
-    download->call = call;
     download->type =
         dg_bulk_format(job) == DG_BULK_TEXT ? "text/plain; charset=utf-8" : "application/x-ndjson";
-    call->work = download;
-    call->on_gone = on_reader_gone;
+    dg_work_attach(call, &download->work, &download_ops);
     call->req->on_room = on_room;
     call->req->stream_low = STREAM_LOW;
     read_on(download);

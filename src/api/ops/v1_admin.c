@@ -13,6 +13,7 @@
  *     POST   /v1/admin/reload                as SIGHUP
  *     POST   /v1/admin/drain                 as SIGTERM: finishes what runs, then ends */
 #include "api/http/api_int.h"
+#include "api/http/work.h"
 #include "api/ops/counters.h"
 #include "api/v1/translate_options.h"
 #include "base/json/json_out.h"
@@ -120,41 +121,35 @@ void dg_api_v1_admin_status(struct dg_call *call)
 /* ---- Models -------------------------------------------------------------------------------------
  */
 
-static void on_gone(void *work)
+static void free_loading(struct dg_work *work)
 {
-    *(struct dg_call **)work = NULL;
+    dg_free(work);
 }
+
+static const struct dg_work_ops loading_ops = {.free = free_loading};
 
 static void on_loaded(void *owner, enum dg_err err, const struct dg_error *error)
 {
-    struct dg_call **slot = owner;
-    struct dg_call *call = *slot;
-    dg_free(slot);
-    if (!call)
-        return;
-    call->on_gone = NULL;
-    if (err)
+    struct dg_call *call = dg_work_end(owner);
+    if (call && err)
         fail(call, err, error, NULL);
-    else
+    else if (call)
         answer(call, 200, "loaded");
 }
 
 static void load(struct dg_call *call, const struct dg_admin_model *model)
 {
     struct dg_error error = DG_ERROR_NONE;
-    struct dg_call **slot = dg_try_malloc(sizeof *slot);
-    enum dg_err err = slot ? DG_OK : DG_ERR_NOMEM;
+    struct dg_work *work = dg_try_malloc(sizeof *work);
+    enum dg_err err = work ? DG_OK : DG_ERR_NOMEM;
     if (!err) {
-        *slot = call;
-        err = call->api->admin->load(call->api->admin_user, model, on_loaded, slot, &error);
+        dg_work_attach(call, work, &loading_ops);
+        err = call->api->admin->load(call->api->admin_user, model, on_loaded, work, &error);
+        if (err)
+            dg_work_end(work);
     }
-    if (err) {
-        dg_free(slot);
+    if (err)
         fail(call, err, &error, NULL);
-        return;
-    }
-    call->work = slot;
-    call->on_gone = on_gone;
 }
 
 /* A text with a NUL behind it; DG_ERR_INVALID when there is one in it. */

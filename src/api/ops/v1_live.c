@@ -13,6 +13,7 @@
  * (clients/web/ops.html): the page itself contains no figures and is open to all; the figures are
  * behind admin.h. */
 #include "api/http/api_int.h"
+#include "api/http/work.h"
 #include "base/json/json_out.h"
 #include "base/memory/mem.h"
 #include "net/proto/sse.h"
@@ -23,8 +24,8 @@ enum {
 };
 
 struct viewer {
+    struct dg_work work;
     struct dg_list link;
-    struct dg_call *call;
     unsigned n_unread; /* seconds written since all had gone out */
 };
 
@@ -194,27 +195,28 @@ static enum dg_err put_now(struct dg_api *api, struct dg_buf *text)
 /* ---- Who looks
  * ----------------------------------------------------------------------------------- */
 
+static void free_viewer(struct dg_work *work)
+{
+    struct viewer *viewer = (struct viewer *)work;
+    work->api->live.n_viewers--;
+    dg_list_unlink(&viewer->link);
+    dg_free(viewer);
+}
+
+static const struct dg_work_ops viewer_ops = {.leave = free_viewer, .free = free_viewer};
+
 /* After this the call is not the viewer's any more. */
 static struct dg_call *let_go(struct viewer *viewer)
 {
-    struct dg_call *call = viewer->call;
-    call->on_gone = NULL;
+    struct dg_call *call = dg_work_end(&viewer->work);
     call->req->on_room = NULL;
-    call->api->live.n_viewers--;
-    dg_list_unlink(&viewer->link);
-    dg_free(viewer);
     return call;
-}
-
-static void on_gone(void *work)
-{
-    (void)let_go(work);
 }
 
 static void on_room(void *owner)
 {
-    struct dg_call *call = owner;
-    struct viewer *viewer = call->work;
+    const struct dg_call *call = owner;
+    struct viewer *viewer = (struct viewer *)call->work;
     viewer->n_unread = 0;
 }
 
@@ -226,7 +228,7 @@ static void tell(struct dg_api *api, struct dg_span text)
         struct viewer *viewer = DG_LIST_ITEM(at, struct viewer, link);
         next = at->next;
         if (viewer->n_unread++ < UNREAD_MAX &&
-            dg_http_reply_write(viewer->call->req, text) == DG_OK)
+            dg_http_reply_write(viewer->work.call->req, text) == DG_OK)
             continue;
         live->n_dropped++;
         dg_http_reply_abort(let_go(viewer)->req);
@@ -285,9 +287,7 @@ void dg_api_v1_admin_live(struct dg_call *call)
         dg_call_begin_stream(call, "text/event-stream");
         dg_http_reply_end(call->req);
     } else {
-        viewer->call = call;
-        call->work = viewer;
-        call->on_gone = on_gone;
+        dg_work_attach(call, &viewer->work, &viewer_ops);
         call->req->on_room = on_room;
         dg_list_link_last(&api->live.viewers, &viewer->link);
         api->live.n_viewers++;

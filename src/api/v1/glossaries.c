@@ -298,6 +298,13 @@ static void make_time(struct dg_glossaries *store, const struct dg_clock *clock,
     snprintf(text, DG_GLOSSARIES_TIME, "%s.%03dZ", seconds, (int)(store->last_ms % 1000));
 }
 
+static void free_change(struct dg_work *work)
+{
+    dg_glossaries_change_free(DG_LIST_ITEM(work, struct dg_glossaries_change, work));
+}
+
+static const struct dg_work_ops change_ops = {.free = free_change};
+
 struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call,
                                                       const struct dg_glossaries_entry *replaced,
                                                       struct dg_span text)
@@ -308,8 +315,7 @@ struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call,
         dg_free(change);
         return NULL;
     }
-    change->api = call->api;
-    change->call = call;
+    dg_work_init(&change->work, call->api, call, &change_ops);
     change->entry = entry;
     change->is_new = !replaced;
     change->may_share = dg_glossaries_is_admin(call);
@@ -366,8 +372,8 @@ static void reserve(struct dg_glossaries *store, struct dg_glossaries_change *ch
 static void run_glossary_work(struct dg_offload_task *task)
 {
     struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
-    struct dg_glossaries *store = &change->api->glossaries; /* only its room, and its folder, which
-                                                               does not change */
+    /* Only its room, and its folder, which does not change. */
+    struct dg_glossaries *store = &change->work.api->glossaries;
     char path[PATH_MAX_BYTES + 256];
     struct dg_buf file;
     dg_buf_init(&file, FILE_MAX);
@@ -445,13 +451,12 @@ static void start(struct dg_glossaries_change *change);
 /* The change takes its place, or is told why not; then those that waited for it have their turn. */
 static void end(struct dg_glossaries_change *change)
 {
-    struct dg_glossaries *store = &change->api->glossaries;
+    struct dg_glossaries *store = &change->work.api->glossaries;
     struct dg_glossaries_entry *old = find(store, dg_span_cstr(change->entry->id));
     dg_list_unlink(&change->link);
     store->n_changes--;
     store->reserved -= change->reserved;
-    if (change->call)
-        change->call->on_gone = NULL;
+    struct dg_call *call = dg_work_detach(&change->work);
     if (!change->err && (old || change->is_new)) {
         link_entry(store, change->entry);
         if (old) {
@@ -465,14 +470,14 @@ static void end(struct dg_glossaries_change *change)
             dg_error_set(&change->error, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
     }
     if (change->err)
-        dg_log_event(change->api->log, change->is_bad ? DG_LOG_DEBUG : DG_LOG_ERROR, "glossaries",
-                     DG_LOG_FIELDS(dg_log_err(change->err)), "a glossary is not kept: %s",
-                     dg_error_text(&change->error, change->err));
-    if (change->call)
-        change->answer(change->call, change);
+        dg_log_event(change->work.api->log, change->is_bad ? DG_LOG_DEBUG : DG_LOG_ERROR,
+                     "glossaries", DG_LOG_FIELDS(dg_log_err(change->err)),
+                     "a glossary is not kept: %s", dg_error_text(&change->error, change->err));
+    if (call)
+        change->answer(call, change);
     if (!change->err)
         change->entry = NULL; /* the store's */
-    dg_glossaries_change_free(change);
+    dg_work_end(&change->work);
     struct dg_glossaries_change *next;
     while ((next = next_change(store))) {
         dg_list_unlink(&next->link);
@@ -484,12 +489,6 @@ static void end(struct dg_glossaries_change *change)
 static void done(struct dg_offload_task *task)
 {
     end((struct dg_glossaries_change *)task);
-}
-
-static void on_gone(void *work)
-{
-    struct dg_glossaries_change *change = work;
-    change->call = NULL; /* what was handed over is carried out */
 }
 
 /* Whether the client may keep one more, and one so large, beside what others keep. Changes of the
@@ -520,7 +519,7 @@ static bool has_share(const struct dg_glossaries *store, struct dg_glossaries_ch
 /* What it replaces or amends is what is there now. */
 static enum dg_err prepare(struct dg_glossaries_change *change)
 {
-    struct dg_glossaries *store = &change->api->glossaries;
+    struct dg_glossaries *store = &change->work.api->glossaries;
     const struct dg_glossaries_entry *replaced = find(store, dg_span_cstr(change->entry->id));
     change->freed = replaced ? dg_glossary_bytes(replaced->glossary) : 0;
     if (change->amends && replaced && replaced->is_shared && !change->may_share)
@@ -552,10 +551,10 @@ static enum dg_err prepare(struct dg_glossaries_change *change)
 
 static void start(struct dg_glossaries_change *change)
 {
-    dg_list_link_last(&change->api->glossaries.running, &change->link);
+    dg_list_link_last(&change->work.api->glossaries.running, &change->link);
     enum dg_err err = prepare(change);
-    if (!err && change->api->threads) {
-        err = dg_offload_submit(change->api->threads, &change->task, run_glossary_work, done);
+    if (!err && change->work.api->threads) {
+        err = dg_offload_submit(change->work.api->threads, &change->task, run_glossary_work, done);
         if (!err)
             return;
     } else if (!err) {
@@ -568,10 +567,9 @@ static void start(struct dg_glossaries_change *change)
 
 void dg_glossaries_change(struct dg_glossaries_change *change)
 {
-    struct dg_glossaries *store = &change->api->glossaries;
+    struct dg_glossaries *store = &change->work.api->glossaries;
     store->n_changes++;
-    change->call->work = change;
-    change->call->on_gone = on_gone;
+    dg_work_attach(change->work.call, &change->work, &change_ops);
     size_t n_own = 0;
     for (const struct dg_list *at = store->waiting.next; at != &store->waiting; at = at->next)
         n_own += is_same_client(change->entry,
@@ -593,7 +591,7 @@ void dg_glossaries_change(struct dg_glossaries_change *change)
 /* A file on its way out. */
 struct removal {
     struct dg_offload_task task;
-    struct dg_call *call; /* NULL when the client has left */
+    struct dg_work work; /* whose client may leave: what was asked for is carried out */
     char path[PATH_MAX_BYTES + 256];
     char dir[4096];
 };
@@ -610,20 +608,18 @@ static void answer_removal(struct dg_call *call)
     dg_call_reply(call, 204, NULL, (struct dg_span){NULL, 0});
 }
 
-static void on_removed(struct dg_offload_task *task)
+static void free_removal(struct dg_work *work)
 {
-    struct removal *removal = (struct removal *)task;
-    if (removal->call) {
-        removal->call->on_gone = NULL;
-        answer_removal(removal->call);
-    }
-    dg_free(removal);
+    dg_free(DG_LIST_ITEM(work, struct removal, work));
 }
 
-static void on_remover_gone(void *work)
+static const struct dg_work_ops removal_ops = {.free = free_removal};
+
+static void on_removed(struct dg_offload_task *task)
 {
-    struct removal *removal = work;
-    removal->call = NULL; /* what was asked for is carried out */
+    struct dg_call *call = dg_work_end(&((struct removal *)task)->work);
+    if (call)
+        answer_removal(call);
 }
 
 void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entry)
@@ -637,12 +633,10 @@ void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entr
     if (removal && call->api->threads) {
         memcpy(removal->path, path, sizeof path);
         memcpy(removal->dir, store->dir, sizeof store->dir);
-        removal->call = call;
-        call->work = removal;
-        call->on_gone = on_remover_gone;
+        dg_work_attach(call, &removal->work, &removal_ops);
         if (dg_offload_submit(call->api->threads, &removal->task, run_removal, on_removed) == DG_OK)
             return;
-        call->on_gone = NULL;
+        dg_work_detach(&removal->work);
     }
     dg_free(removal);
     if (*store->dir)

@@ -19,6 +19,7 @@
 
 #include "access/key_file.h"
 #include "access/quota.h"
+#include "api/http/work.h"
 #include "base/log/log.h"
 #include "base/memory/buf.h"
 #include "base/memory/list.h"
@@ -95,8 +96,7 @@ struct dg_glossaries_change {
     struct dg_offload_task task;
     struct dg_list link; /* in `running`, or in `waiting` for earlier ones of its glossary or client
                           */
-    struct dg_api *api;
-    struct dg_call *call;              /* NULL when the client has left */
+    struct dg_work work; /* whose client may leave: what was handed over is carried out */
     struct dg_glossaries_entry *entry; /* owned: the new one */
     struct dg_buf text;                /* what to read */
     int format;                        /* of `text`; used only by `read` */

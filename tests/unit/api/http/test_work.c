@@ -308,6 +308,42 @@ START_TEST(what_cannot_be_stopped_goes_on_to_its_end)
 }
 END_TEST
 
+START_TEST(what_is_held_is_freed_by_who_holds_it)
+{
+    struct bench bench;
+    open_bench(&bench);
+    bench.attaches = true;
+    post(&bench, 3);
+    dg_work_hold(&bench.under_way->work);
+    hang_up(&bench);
+    ck_assert_int_eq(bench.n_left + bench.n_freed, 0);
+    ck_assert_ptr_null(bench.under_way->work.call);
+    ck_assert_ptr_null(dg_work_end(&bench.under_way->work));
+    ck_assert_int_eq(bench.n_freed, 1);
+    close_bench(&bench);
+}
+END_TEST
+
+START_TEST(a_detached_work_leaves_an_answered_call_alone)
+{
+    struct bench bench;
+    open_bench(&bench);
+    bench.attaches = true;
+    post(&bench, 3);
+    struct greeting *first = bench.under_way;
+    dg_call_text(dg_work_detach(&first->work), 200, DG_SPAN("first"));
+    ck_assert(says(&bench, "\r\n\r\nfirst"));
+    post(&bench, 3); /* its call is where the first one's was */
+    struct greeting *second = bench.under_way;
+    dg_work_end(&first->work);
+    bench.under_way = second;
+    hang_up(&bench);
+    ck_assert_int_eq(bench.n_left, 1);
+    ck_assert_int_eq(bench.n_freed, 2);
+    close_bench(&bench);
+}
+END_TEST
+
 START_TEST(failures_are_answered_and_the_work_freed)
 {
     for (int at = 0; at < 6; at++) {
@@ -383,5 +419,6 @@ END_TEST
 DG_UNIT(a_work_is_read_started_written_and_freed, much_is_read_and_written_elsewhere,
         who_leaves_while_a_thread_works_is_forgotten_then,
         who_leaves_while_it_is_under_way_stops_it, what_cannot_be_stopped_goes_on_to_its_end,
+        what_is_held_is_freed_by_who_holds_it, a_detached_work_leaves_an_answered_call_alone,
         failures_are_answered_and_the_work_freed, what_was_read_may_be_refused_before_the_gate,
         a_stream_ends_with_an_event, what_has_its_answer_gives_it)
