@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tarfile
 import tempfile
 import time
 import unittest
@@ -193,6 +194,32 @@ class Train(unittest.TestCase):
         with open(self.file("model.safetensors"), "rb") as half, open(os.path.join(small, "model.safetensors"), "rb") as i8:
             self.assertLess(len(i8.read()), len(half.read()))
         run("translate", "--model", small, text="lusa bato\n")
+
+    def test_a_run_is_carried_to_another_machine_in_one_file(self):
+        """Where none of the files are that it was begun with; and it learns there what it would have learned here."""
+        here, there = (os.path.join(self.root, name) for name in ("here", "there"))
+        os.mkdir(here)
+        os.mkdir(there)
+        test = os.path.join(here, "test.tsv")
+        with open(test, "w", encoding="utf-8") as out:
+            out.write(pairs(30, seed=9))
+        run("train", "--out", self.out, *SMALL, "--steps", "10", "--test", test, "--test-pairs", "5", self.pairs)
+        with tarfile.open(os.path.join(there, "run.tar"), "w") as tar:
+            tar.add(self.out, "run")
+        shutil.rmtree(here)
+        with tarfile.open(os.path.join(there, "run.tar")) as tar:
+            tar.extractall(there)
+        os.rename(self.pairs, self.pairs + ".gone")
+        for place in (self.out, os.path.join(there, "run")):
+            done = run("train", "--resume", place, "--steps", "20")
+            self.assertIn("| test.tsv | 30 |", done.stderr)
+        with open(self.file("model.safetensors"), "rb") as one, open(os.path.join(there, "run", "model.safetensors"), "rb") as two:
+            self.assertEqual(one.read(), two.read())
+        # A set that nobody has is told before the first step.
+        done = run("train", "--resume", self.out, "--steps", "30", "--test", test + ".other", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("test.tsv.other", done.stderr)
+        self.assertNotIn("steps are done", done.stderr)
 
     def test_fine_tuning_freezes_mixes_and_compares(self):
         run("train", "--out", self.out, *SMALL, "--steps", "3", self.pairs)

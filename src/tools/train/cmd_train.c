@@ -1172,8 +1172,9 @@ static enum dg_err run_trainer(const struct train *flags, const char *dir,
     struct show show = {.flags = flags, .dir = dir, .is_terminal = isatty(STDERR_FILENO) == 1};
     const struct dg_trainer_now *now = dg_trainer_now(trainer);
     char time[48];
-    enum dg_err err =
-        *flags->data.init && now->step == 0 ? train_end_score(&ending, true, error) : DG_OK;
+    enum dg_err err = train_end_keep_tests(&ending, error);
+    if (!err && *flags->data.init && now->step == 0)
+        err = train_end_score(&ending, true, error);
     if (!err)
         err = dg_trainer_run(trainer, &events, &show, &end, error);
     wipe(&show);

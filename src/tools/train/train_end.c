@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_CAP = 4096, TEXT_MAX = 1 << 18, TABLE_MAX = 1 << 16 };
+enum { PATH_CAP = 4096, TEXT_MAX = 1 << 18, TABLE_MAX = 1 << 16, TEST_MAX = 1 << 28 };
 
 static enum dg_err path_in(const char *dir, const char *name, char path[PATH_CAP],
                            struct dg_error *error)
@@ -65,17 +65,56 @@ static enum dg_err judge(const struct train_end *end, const char *name, bool is_
     return DG_OK;
 }
 
-static enum dg_err judge_test(const struct train_end *end, const char *file, bool is_before,
+/* Where the run keeps its copy of test set `i`. */
+static enum dg_err kept_test(const struct train_end *end, size_t i, char path[PATH_CAP],
+                             struct dg_error *error)
+{
+    const char *file = end->tests->items[i], *slash = strrchr(file, '/');
+    char name[PATH_CAP];
+    const int n = snprintf(name, sizeof name, "test-%zu-%s", i + 1, slash ? slash + 1 : file);
+    if (n <= 0 || n >= (int)sizeof name)
+        return dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", file);
+    return path_in(end->dir, name, path, error);
+}
+
+static enum dg_err keep_test(const struct train_end *end, size_t i, struct dg_error *error)
+{
+    const char *file = end->tests->items[i];
+    char kept[PATH_CAP];
+    struct dg_map_file bytes;
+    enum dg_err err = kept_test(end, i, kept, error);
+    if (err || (access(file, F_OK) != 0 && access(kept, F_OK) == 0))
+        return err;
+    err = dg_map_file_read(&bytes, file, TEST_MAX, error);
+    if (err)
+        return err;
+    err = dg_file_out_save(kept, 0644, bytes.bytes, bytes.len, error);
+    dg_map_file_close(&bytes);
+    return err;
+}
+
+enum dg_err train_end_keep_tests(const struct train_end *end, struct dg_error *error)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < end->tests->n && !err; i++)
+        err = keep_test(end, i, error);
+    return err;
+}
+
+static enum dg_err judge_test(const struct train_end *end, size_t i, bool is_before,
                               struct dg_scores *scores, struct dg_error *error)
 {
-    char ids[PATH_CAP];
+    char ids[PATH_CAP], kept[PATH_CAP];
     struct dg_setup_set set;
     enum dg_err err = path_in(end->dir, "test.bin", ids, error);
     if (!err)
-        err = dg_setup_open_set(&set, end->setup, file, end->swap, ids, error);
+        err = kept_test(end, i, kept, error);
+    if (!err)
+        err = dg_setup_open_set(&set, end->setup, kept, end->swap, ids, error);
     if (err)
         return err;
-    err = judge(end, file, is_before, &set.corpus, set.pairs.list, scores, NULL, error);
+    err = judge(end, end->tests->items[i], is_before, &set.corpus, set.pairs.list, scores, NULL,
+                error);
     dg_setup_close_set(&set);
     unlink(ids);
     return err;
@@ -93,7 +132,7 @@ static enum dg_err score_all(const struct train_end *end, bool is_before, struct
                     dg_blueprint_is_reader(&end->setup->bp) ? "held-out lines" : "held-out pairs",
                     is_before, &end->setup->dev, end->setup->dev_texts, scores, samples, error);
     for (size_t i = 0; i < end->tests->n && !err; i++)
-        err = judge_test(end, end->tests->items[i], is_before, scores, error);
+        err = judge_test(end, i, is_before, scores, error);
     return err ? err : dg_scores_write(scores, path, error);
 }
 

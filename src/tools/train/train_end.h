@@ -5,6 +5,7 @@
  * (training/scores.tsv), the loss curve, the card.
  *
  *     struct train_end end = {.dir = dir, .setup = &setup, .trainer = trainer, ...};
+ *     err = train_end_keep_tests(&end, &error);       whenever the run begins or goes on
  *     err = train_end_score(&end, true, &error);      before the first step of a trained model
  *     err = train_end_finish(&end, "...", &error);    after the last step */
 #ifndef DG_TOOLS_TRAIN_TRAIN_END_H
@@ -24,6 +25,10 @@ struct train_end {
     int beam;                        /* of the second search */
     size_t threads;
 };
+
+/* Copies the test sets into training/, so that the run can go on where its first files are not. A
+ * file that is gone, but was copied before, is well. */
+enum dg_err train_end_keep_tests(const struct train_end *end, struct dg_error *error) DG_MUST_CHECK;
 
 /* Scores the present weights on all sets and writes the rows to the file. */
 enum dg_err train_end_score(const struct train_end *end, bool is_before,
