@@ -104,6 +104,19 @@ bool dg_markup_attribute(struct dg_span tag, const char *name, struct dg_span *v
     return false;
 }
 
+bool dg_markup_next_attribute(struct dg_span tag, size_t *at, struct dg_span *name,
+                              struct dg_span *value)
+{
+    struct attribute found = {.name = {NULL, 0}};
+    if (*at == 0)
+        *at = name_end(tag, 1);
+    if (*at < tag.len)
+        *at = next_attribute(tag, *at, &found);
+    *name = found.name;
+    *value = found.value;
+    return found.name.len > 0;
+}
+
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
 /* The end of the next `what` behind `from`; text.len when there is none. */

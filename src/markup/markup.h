@@ -49,6 +49,10 @@ bool dg_markup_next(struct dg_markup *markup, struct dg_markup_token *token);
 /* Finds an attribute of a start tag, its name in any case; *value is raw, without quotes. */
 bool dg_markup_attribute(struct dg_span tag, const char *name, struct dg_span *value);
 
+/* The attributes of a start tag, one after the other: *at is 0 for the first. False at the end. */
+bool dg_markup_next_attribute(struct dg_span tag, size_t *at, struct dg_span *name,
+                              struct dg_span *value);
+
 /* Compares a name with `other`, which is in lower case; for HTML the case of `name` is ignored. */
 bool dg_markup_is(enum dg_markup_kind kind, struct dg_span name, struct dg_span other);
 

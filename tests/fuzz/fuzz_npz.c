@@ -4,7 +4,7 @@
 /* Any bytes as a ZIP with .npy arrays, and as one array: members lie inside the file, numbers
  * inside members. */
 #include "import/container/npy.h"
-#include "import/container/zip_in.h"
+#include "archive/zip_in.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 /* The file is read once from front to end by a cursor that cannot pass the end. */
 #include "import/container/ct2_file.h"
 #include "base/memory/mem.h"
-#include "model/file/lfs.h"
+#include "base/file/lfs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

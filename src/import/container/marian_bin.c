@@ -4,7 +4,7 @@
 /* One cursor runs through the four tables and the data; the data must end where the file ends. */
 #include "import/container/marian_bin.h"
 #include "base/memory/mem.h"
-#include "model/file/lfs.h"
+#include "base/file/lfs.h"
 
 #include <inttypes.h>
 #include <math.h>

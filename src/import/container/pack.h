@@ -18,7 +18,7 @@
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
-#include "import/container/zip_in.h"
+#include "archive/zip_in.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
  *               i64 count and that many elements */
 #include "import/container/torch.h"
 #include "base/memory/mem.h"
-#include "model/file/lfs.h"
+#include "base/file/lfs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #define DG_IMPORT_CONTAINER_TORCH_H
 
 #include "import/container/pickle.h"
-#include "import/container/zip_in.h"
+#include "archive/zip_in.h"
 
 struct dg_torch_tensor {
     const char *name;

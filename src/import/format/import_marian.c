@@ -6,7 +6,7 @@
 #include "base/file/folder.h"
 #include "base/memory/mem.h"
 #include "import/container/npy.h"
-#include "import/container/zip_in.h"
+#include "archive/zip_in.h"
 #include "import/format/marian.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include "model/file/safetensors.h"
 #include "base/json/json.h"
 #include "base/memory/mem.h"
-#include "model/file/lfs.h"
+#include "base/file/lfs.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

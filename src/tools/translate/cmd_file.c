@@ -18,10 +18,10 @@
 
 enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30 };
 
-/* "auto", then the words of dg_doc_format_words. */
+/* "auto", then the words of dg_doc_format_words, then what is no format of text. */
 static const char *const kind_words[] = {"auto",   "text", "html", "xml",   "markdown", "subrip",
-                                         "webvtt", "json", "po",   "xliff", NULL};
-_Static_assert(sizeof kind_words / sizeof *kind_words == DG_DOC_XLIFF + 3,
+                                         "webvtt", "json", "po",   "xliff", "office",   NULL};
+_Static_assert(sizeof kind_words / sizeof *kind_words == KIND_OFFICE + 2,
                "a kind of document has no word");
 
 static const struct dg_opt_row rows[] = {
@@ -49,8 +49,8 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman file",
-    .summary = "Translates a document and keeps its form: txt, srt, vtt, html, xml, md, po, xliff, "
-               "json. '-': stdin, stdout.",
+    .summary = "Translates a document and keeps its form: docx, txt, srt, vtt, html, xml, md, "
+               "po, xliff, json. '-': stdin, stdout.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),
     .size = sizeof(struct file_flags),
@@ -62,18 +62,49 @@ static const struct dg_opt_table table = {
 /* ---- In and out
  * ---------------------------------------------------------------------------------- */
 
-static enum dg_err write_out(const char *in, const char *out, struct dg_span text,
+struct out {
+    struct dg_file_out *file; /* NULL: stdout */
+    size_t n;
+};
+
+static enum dg_err write_bytes(void *ctx, struct dg_span bytes, struct dg_error *error)
+{
+    struct out *out = ctx;
+    out->n += bytes.len;
+    if (out->file)
+        return dg_file_out_write(out->file, bytes.ptr, bytes.len, error);
+    return fwrite(bytes.ptr, 1, bytes.len, stdout) == bytes.len
+               ? DG_OK
+               : dg_error_set(error, DG_ERR_IO, "cannot write stdout: %s", strerror(errno));
+}
+
+static enum dg_err write_result(struct file_work *work, struct out *out, struct dg_error *error)
+{
+    const struct dg_span result = dg_buf_span(&work->result);
+    const char *target = *work->target ? work->target : work->flags->remote.target;
+    if (!work->office)
+        return write_bytes(out, result, error);
+    return dg_office_write(work->office, work->text, result, dg_span_cstr(target), write_bytes, out,
+                           error);
+}
+
+static enum dg_err write_out(struct file_work *work, const char *in, const char *path,
                              struct dg_error *error)
 {
     struct stat info;
-    if (strcmp(out, "-") == 0) {
-        bool is_written = fwrite(text.ptr, 1, text.len, stdout) == text.len && fflush(stdout) == 0;
-        return is_written
-                   ? DG_OK
-                   : dg_error_set(error, DG_ERR_IO, "cannot write stdout: %s", strerror(errno));
-    }
-    unsigned mode = strcmp(in, "-") != 0 && stat(in, &info) == 0 ? info.st_mode & 0777 : 0644;
-    return dg_file_out_save(out, mode | 0200, text.ptr, text.len, error);
+    struct out out = {.file = NULL};
+    const bool is_stdout = strcmp(path, "-") == 0;
+    const unsigned mode = strcmp(in, "-") != 0 && stat(in, &info) == 0 ? info.st_mode & 0777 : 0644;
+    enum dg_err err = is_stdout ? DG_OK : dg_file_out_open(&out.file, path, mode | 0200, error);
+    if (err)
+        return err;
+    err = write_result(work, &out, error);
+    work->n_out = out.n;
+    if (out.file)
+        return dg_file_out_close(out.file, err, error);
+    return !err && fflush(stdout) != 0
+               ? dg_error_set(error, DG_ERR_IO, "cannot write stdout: %s", strerror(errno))
+               : err;
 }
 
 /* ---- What it is
@@ -83,13 +114,31 @@ static enum dg_doc_format kind_of(const struct file_flags *flags, const char *in
                                   struct dg_span text)
 {
     enum dg_doc_format format;
-    if (flags->kind)
+    if (flags->kind && flags->kind != KIND_OFFICE)
         return (enum dg_doc_format)(flags->kind - 1);
     if (strchr(in, '.') && dg_doc_format_of(dg_span_cstr(in), &format))
         return format;
     if (strcmp(in, "-") == 0 && strchr(out, '.') && dg_doc_format_of(dg_span_cstr(out), &format))
         return format;
     return dg_doc_format_guess(text);
+}
+
+static bool is_office(const struct file_flags *flags, const char *in, struct dg_span bytes)
+{
+    return flags->kind == KIND_OFFICE ||
+           (!flags->kind && (dg_office_is(bytes) || dg_office_is_named(dg_span_cstr(in))));
+}
+
+/* Takes the text out of an office document. */
+static enum dg_err open_office(struct file_work *work, const char *in, struct dg_buf *html,
+                               struct dg_error *error)
+{
+    enum dg_err err = dg_office_new(work->text, in, &work->office, error);
+    if (!err)
+        err = dg_office_text(work->office, html, error);
+    work->text = dg_buf_span(html);
+    work->format = DG_DOC_HTML;
+    return err;
 }
 
 /* How much there is, for the progress line; and the refusal of what cannot be read, before any
@@ -138,7 +187,7 @@ static enum dg_err translate(struct file_work *work, struct dg_error *error)
     return err;
 }
 
-static void sum_up(const struct file_work *work)
+static void sum_up(const struct file_work *work, size_t n_in)
 {
     if (work->n_lost)
         fprintf(stderr,
@@ -146,8 +195,8 @@ static void sum_up(const struct file_work *work)
                 "whole; look at them\n",
                 work->n_lost);
     fprintf(stderr, "file: kind=%s sentences=%zu lost=%zu bytes_in=%zu bytes_out=%zu\n",
-            dg_doc_format_words[work->format], work->n_sentences, work->n_lost, work->text.len,
-            work->result.len);
+            work->office ? kind_words[KIND_OFFICE] : dg_doc_format_words[work->format],
+            work->n_sentences, work->n_lost, n_in, work->n_out);
 }
 
 int dg_cmd_file(int argc, char **argv)
@@ -160,9 +209,11 @@ int dg_cmd_file(int argc, char **argv)
     const char *in = dg_opt_arg(set, 0), *out = dg_opt_arg(set, 1);
     struct dg_error error = DG_ERROR_NONE;
     struct dg_text_in file = {.at = 0};
-    struct dg_buf text;
+    struct dg_buf text, html;
     bool is_open = false;
+    size_t n_in = 0;
     dg_buf_init(&text, FILE_MAX);
+    dg_buf_init(&html, FILE_MAX);
     dg_buf_init(&work.result, RESULT_MAX);
     enum dg_err err = check_flags(set, work.flags, &error);
     bool is_misused = err != DG_OK;
@@ -175,21 +226,29 @@ int dg_cmd_file(int argc, char **argv)
         work.text = file.text;
     }
     if (!err) {
-        work.format = kind_of(work.flags, in, out, work.text);
+        n_in = work.text.len;
+        if (is_office(work.flags, in, work.text))
+            err = open_office(&work, in, &html, &error);
+        else
+            work.format = kind_of(work.flags, in, out, work.text);
+    }
+    if (!err) {
         work.opts = (struct dg_doc_opts){.target = dg_span_cstr(work.flags->remote.target),
                                          .retranslate = work.flags->all,
                                          .unmarked = !work.flags->mark};
         err = translate(&work, &error);
     }
     if (!err)
-        err = write_out(in, out, dg_buf_span(&work.result), &error);
+        err = write_out(&work, in, out, &error);
     if (err)
         fprintf(stderr, "dragoman file: %s: %s\n", in, dg_error_text(&error, err));
     else if (!work.flags->quiet)
-        sum_up(&work);
+        sum_up(&work, n_in);
+    dg_office_free(work.office);
     if (is_open)
         dg_text_in_close(&file);
     dg_buf_deinit(&text);
+    dg_buf_deinit(&html);
     dg_buf_deinit(&work.result);
     dg_opt_set_free(set);
     return is_misused || err == DG_ERR_USAGE ? 2 : err ? 1 : 0;

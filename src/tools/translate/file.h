@@ -9,27 +9,33 @@
 #include "base/log/progress.h"
 #include "base/memory/buf.h"
 #include "markup/doc.h"
+#include "office/office.h"
 #include "tools/server_options.h"
 
 struct file_flags {
     int help;
     const char *model;
     int64_t threads, beam;
-    int kind; /* 0: detected; else enum dg_doc_format + 1 */
+    int kind; /* 0: detected; else enum dg_doc_format + 1, or KIND_OFFICE */
     bool all, mark, dry_run, quiet;
     struct server_flags remote;
 };
+
+enum { KIND_OFFICE = DG_DOC_XLIFF + 2, TARGET_CAP = 64 };
 
 /* One file on its way. */
 struct file_work {
     const struct file_flags *flags;
     const struct dg_opt_set *set;
-    struct dg_span text; /* of the file */
+    struct dg_span text;      /* of the file; of an office document what is translated of it */
+    struct dg_office *office; /* the document that the text comes from; NULL: the file is the text
+                               */
     enum dg_doc_format format;
     struct dg_doc_opts opts;
     struct dg_progress progress; /* in bytes of dg_doc_original */
-    struct dg_buf result;
-    size_t n_sentences, n_lost;
+    struct dg_buf result;        /* the text, translated */
+    char target[TARGET_CAP];     /* the language of the result, as far as it is known */
+    size_t n_sentences, n_lost, n_out;
 };
 
 /* Puts the whole file, translated, into work->result. */

@@ -37,6 +37,8 @@ static void on_document_done(void *ctx, const struct dg_engine_result *result)
     else
         local->err = dg_buf_append_span(&work->result, result->text);
     work->n_sentences = result->n_sentences;
+    if (result->target)
+        snprintf(work->target, sizeof work->target, "%s", result->target);
     work->n_lost = result->n_lost;
     if (!result->err && result->is_foreign)
         fprintf(stderr,

@@ -4,10 +4,10 @@
 /* End record, ZIP64 end record, central directory, local headers: read in this order, each field by
  * its offset in the APPNOTE's tables. Sorting the members by place shows overlaps, by name
  * duplicates. */
-#include "import/container/zip_in.h"
+#include "archive/zip_in.h"
+#include "base/file/lfs.h"
 #include "base/file/tmp_file.h"
 #include "base/memory/mem.h"
-#include "model/file/lfs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,8 @@ static enum dg_err refuse(const struct reading *r, enum dg_err err, size_t offse
 /* ---- The end --------------------------------------------------------------------------------- */
 
 struct directory {
-    size_t offset, len, n_members;
+    size_t offset, len, n_members, end;
+    bool is_zip64;
 };
 
 static enum dg_err find_end(const struct reading *r, size_t *end)
@@ -91,7 +92,7 @@ static enum dg_err read_end64(const struct reading *r, size_t end, struct direct
                       "the central directory lies outside the file");
     if (n > MEMBERS_MAX)
         return refuse(r, DG_ERR_LIMIT, (size_t)at + 32, "too many members");
-    *directory = (struct directory){(size_t)offset, (size_t)len, (size_t)n};
+    *directory = (struct directory){(size_t)offset, (size_t)len, (size_t)n, end, true};
     return DG_OK;
 }
 
@@ -111,7 +112,7 @@ static enum dg_err read_end(const struct reading *r, struct directory *directory
         return refuse(r, DG_ERR_LIMIT, end + 10, "too many members");
     if (offset > end || len > end - offset)
         return refuse(r, DG_ERR_FORMAT, end + 12, "the central directory lies outside the file");
-    *directory = (struct directory){(size_t)offset, (size_t)len, (size_t)n};
+    *directory = (struct directory){(size_t)offset, (size_t)len, (size_t)n, end, false};
     return DG_OK;
 }
 
@@ -239,7 +240,10 @@ static enum dg_err read_member(const struct reading *r, size_t at, size_t end, s
                                      .deflated = method == 8,
                                      .crc = (uint32_t)uint_at(row, 16, 4),
                                      .packed_len = (size_t)packed,
-                                     .len = (size_t)len};
+                                     .len = (size_t)len,
+                                     .header = (size_t)local,
+                                     .row = at};
+    r->zip->is_zip64 |= wanted[0] || wanted[1] || wanted[2];
     return locate(r, local, name, packed, member);
 }
 
@@ -280,6 +284,10 @@ static enum dg_err read_all(struct reading *r)
         return refuse(r, DG_ERR_FORMAT, directory.offset,
                       "the central directory is too short for its members");
     struct dg_zip *zip = r->zip;
+    zip->directory = directory.offset;
+    zip->directory_len = directory.len;
+    zip->end = directory.end;
+    zip->is_zip64 = directory.is_zip64;
     zip->members = dg_arena_calloc(&zip->arena, directory.n_members + 1, sizeof *zip->members);
     if (!zip->members)
         return DG_ERR_NOMEM;

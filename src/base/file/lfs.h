@@ -4,8 +4,8 @@
 /* Git-LFS pointers: the small text files that replace large ones when a repository was cloned
  * without its big files. Every reader of weights checks for one first, so that the user learns what
  * happened and not that a header is damaged. */
-#ifndef DG_MODEL_FILE_LFS_H
-#define DG_MODEL_FILE_LFS_H
+#ifndef DG_BASE_FILE_LFS_H
+#define DG_BASE_FILE_LFS_H
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads ZIP containers (.npz, pytorch_model.bin, .argosmodel) in a mapping: stored members are used
- * where they lie, deflated ones are inflated on demand. This reader replaces libzip because models
- * need the bytes in place, and a refusal must name offset and field.
+/* Reads ZIP containers (.npz, pytorch_model.bin, .argosmodel, .docx) in a mapping: stored members
+ * are used where they lie, deflated ones are inflated on demand. This reader replaces libzip
+ * because models need the bytes in place, and a refusal must name offset and field.
  *
  * The central directory at the end lists the members; each entry points back to a local header,
  * whose own name and extra lengths say where the data begins. All is checked before any data is
@@ -19,8 +19,8 @@
  *     ... data.bytes[0 .. data.len) ...
  *     dg_zip_data_free(&data);
  *     dg_zip_close(&zip); */
-#ifndef DG_IMPORT_CONTAINER_ZIP_IN_H
-#define DG_IMPORT_CONTAINER_ZIP_IN_H
+#ifndef DG_ARCHIVE_ZIP_IN_H
+#define DG_ARCHIVE_ZIP_IN_H
 
 #include "base/file/map_file.h"
 #include "base/memory/arena.h"
@@ -35,9 +35,10 @@ struct dg_zip_member {
     const char *name; /* NUL-terminated, holds no NUL; in the arena */
     bool deflated;
     uint32_t crc;
-    size_t packed_len; /* bytes in the file */
-    size_t len;        /* bytes when inflated */
-    size_t offset;     /* of the data in the file */
+    size_t packed_len;  /* bytes in the file */
+    size_t len;         /* bytes when inflated */
+    size_t offset;      /* of the data in the file */
+    size_t header, row; /* of the local header, and of the row in the central directory */
 };
 
 struct dg_zip {
@@ -47,6 +48,8 @@ struct dg_zip {
     struct dg_arena arena;
     struct dg_zip_member *members; /* [n_members] sorted by name; in the arena */
     size_t n_members;
+    size_t directory, directory_len, end; /* where the central directory and the end record lie */
+    bool is_zip64;
 };
 
 struct dg_zip_data {

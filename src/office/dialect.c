@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Two tables: namespaces by their names, roles by namespace and name. */
+#include "office/dialect.h"
+#include "markup/markup.h"
+
+#include <string.h>
+
+static const struct {
+    const char *uri;
+    enum dg_office_ns ns;
+} namespaces[] = {
+    {"http://schemas.openxmlformats.org/wordprocessingml/2006/main", DG_NS_WORD},
+    {"http://purl.oclc.org/ooxml/wordprocessingml/main", DG_NS_WORD},
+    {"http://schemas.openxmlformats.org/drawingml/2006/main", DG_NS_DRAWING},
+    {"http://purl.oclc.org/ooxml/drawingml/main", DG_NS_DRAWING},
+    {"http://schemas.openxmlformats.org/spreadsheetml/2006/main", DG_NS_SHEET},
+    {"http://purl.oclc.org/ooxml/spreadsheetml/main", DG_NS_SHEET},
+    {"urn:oasis:names:tc:opendocument:xmlns:text:1.0", DG_NS_TEXT},
+    {"urn:oasis:names:tc:opendocument:xmlns:office:1.0", DG_NS_OFFICE},
+    {"urn:oasis:names:tc:opendocument:xmlns:table:1.0", DG_NS_TABLE},
+    {"urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0", DG_NS_SVG},
+    {"urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0", DG_NS_FO},
+    {"urn:oasis:names:tc:opendocument:xmlns:style:1.0", DG_NS_STYLE},
+    {"http://purl.org/dc/elements/1.1/", DG_NS_DC},
+};
+
+static const struct {
+    enum dg_office_ns ns;
+    enum dg_office_role role;
+    const char *name;
+} roles[] = {
+    {DG_NS_WORD, DG_ROLE_PARAGRAPH, "p"},
+    {DG_NS_WORD, DG_ROLE_PARA_PROPS, "pPr"},
+    {DG_NS_WORD, DG_ROLE_RUN, "r"},
+    {DG_NS_WORD, DG_ROLE_RUN_PROPS, "rPr"},
+    {DG_NS_WORD, DG_ROLE_TEXT, "t"},
+    {DG_NS_WORD, DG_ROLE_BREAK, "br"},
+    {DG_NS_WORD, DG_ROLE_BREAK, "cr"},
+    {DG_NS_WORD, DG_ROLE_BREAK, "tab"},
+    {DG_NS_WORD, DG_ROLE_BREAK, "ptab"},
+    {DG_NS_WORD, DG_ROLE_DROP, "proofErr"},
+    {DG_NS_WORD, DG_ROLE_DROP, "lastRenderedPageBreak"},
+    {DG_NS_WORD, DG_ROLE_CONTAINER, "hyperlink"},
+    {DG_NS_WORD, DG_ROLE_CONTAINER, "ins"},
+    {DG_NS_WORD, DG_ROLE_CONTAINER, "moveTo"},
+    {DG_NS_WORD, DG_ROLE_CONTAINER, "smartTag"},
+    {DG_NS_WORD, DG_ROLE_CONTAINER, "customXml"},
+    {DG_NS_WORD, DG_ROLE_CONTAINER, "dir"},
+    {DG_NS_WORD, DG_ROLE_CONTAINER, "bdo"},
+    {DG_NS_WORD, DG_ROLE_CONTAINER, "sdt"},
+    {DG_NS_WORD, DG_ROLE_HEAD, "sdtPr"},
+    {DG_NS_WORD, DG_ROLE_HEAD, "sdtEndPr"},
+    {DG_NS_WORD, DG_ROLE_HEAD, "smartTagPr"},
+    {DG_NS_WORD, DG_ROLE_HEAD, "customXmlPr"},
+    {DG_NS_WORD, DG_ROLE_CONTENT, "sdtContent"},
+    {DG_NS_WORD, DG_ROLE_OPAQUE, "del"},
+    {DG_NS_WORD, DG_ROLE_OPAQUE, "moveFrom"},
+    {DG_NS_WORD, DG_ROLE_SIMPLE_FIELD, "fldSimple"},
+    {DG_NS_WORD, DG_ROLE_FIELD_MARK, "fldChar"},
+    {DG_NS_WORD, DG_ROLE_FIELD_CODE, "instrText"},
+    {DG_NS_WORD, DG_ROLE_FIELD_CODE, "delInstrText"},
+    {DG_NS_WORD, DG_ROLE_RANGE_START, "bookmarkStart"},
+    {DG_NS_WORD, DG_ROLE_RANGE_END, "bookmarkEnd"},
+    {DG_NS_WORD, DG_ROLE_RANGE_START, "commentRangeStart"},
+    {DG_NS_WORD, DG_ROLE_RANGE_END, "commentRangeEnd"},
+    {DG_NS_WORD, DG_ROLE_RANGE_START, "permStart"},
+    {DG_NS_WORD, DG_ROLE_RANGE_END, "permEnd"},
+    {DG_NS_WORD, DG_ROLE_RANGE_START, "moveToRangeStart"},
+    {DG_NS_WORD, DG_ROLE_RANGE_END, "moveToRangeEnd"},
+    {DG_NS_WORD, DG_ROLE_LANGUAGE, "lang"},
+    {DG_NS_WORD, DG_ROLE_LANGUAGE, "themeFontLang"},
+    {DG_NS_WORD, DG_ROLE_BIDI, "bidi"},
+    {DG_NS_WORD, DG_ROLE_BIDI, "rtl"},
+    {DG_NS_DC, DG_ROLE_PLAIN, "title"},
+};
+
+enum dg_office_ns dg_dialect_ns(const struct dg_dialect *dialect, struct dg_span name,
+                                struct dg_span *local)
+{
+    const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
+    const size_t n = colon ? (size_t)(colon - name.ptr) : 0;
+    const struct dg_span prefix = dg_span_sub(name, 0, n);
+    *local = colon ? dg_span_sub(name, n + 1, name.len) : name;
+    for (size_t i = 0; i < dialect->n; i++)
+        if (dg_span_eq(dialect->prefixes[i].text, prefix))
+            return dialect->prefixes[i].ns;
+    return DG_NS_OTHER;
+}
+
+static enum dg_office_ns ns_of(struct dg_span uri)
+{
+    for (size_t i = 0; i < sizeof namespaces / sizeof *namespaces; i++)
+        if (dg_span_eq(uri, dg_span_cstr(namespaces[i].uri)))
+            return namespaces[i].ns;
+    return DG_NS_OTHER;
+}
+
+static void declare(struct dg_dialect *dialect, struct dg_span prefix, enum dg_office_ns ns)
+{
+    size_t i = 0;
+    while (i < dialect->n && !dg_span_eq(dialect->prefixes[i].text, prefix))
+        i++;
+    if (i == dialect->n && (ns == DG_NS_OTHER || i == DG_DIALECT_PREFIXES))
+        return;
+    dialect->prefixes[i] = (struct dg_dialect_prefix){.text = prefix, .ns = ns};
+    dialect->n += i == dialect->n;
+}
+
+void dg_dialect_note(struct dg_dialect *dialect, struct dg_span tag)
+{
+    struct dg_span name, value;
+    size_t at = 0;
+    while (dg_markup_next_attribute(tag, &at, &name, &value)) {
+        if (dg_span_eq(name, DG_SPAN("xmlns")))
+            declare(dialect, dg_span_sub(name, 0, 0), ns_of(value));
+        else if (dg_span_starts(name, DG_SPAN("xmlns:")))
+            declare(dialect, dg_span_sub(name, 6, name.len), ns_of(value));
+    }
+}
+
+enum dg_office_role dg_dialect_role(enum dg_office_ns ns, struct dg_span local)
+{
+    for (size_t i = 0; ns != DG_NS_OTHER && i < sizeof roles / sizeof *roles; i++)
+        if (roles[i].ns == ns && dg_span_eq(local, dg_span_cstr(roles[i].name)))
+            return roles[i].role;
+    return DG_ROLE_POINT;
+}
+
+bool dg_dialect_attribute(struct dg_span tag, const char *local, struct dg_span *value)
+{
+    struct dg_span name;
+    size_t at = 0;
+    while (dg_markup_next_attribute(tag, &at, &name, value)) {
+        const char *colon = memchr(name.ptr, ':', name.len);
+        const size_t from = colon ? (size_t)(colon - name.ptr) + 1 : 0;
+        if (dg_span_eq(dg_span_sub(name, from, name.len), dg_span_cstr(local)))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* What the elements of office documents are for a translation: paragraphs, runs, text, or marks
+ * that stand in the text. Names are compared by namespace, whatever their prefix.
+ *
+ *     struct dg_dialect dialect = {.n = 0};
+ *     dg_dialect_note(&dialect, tag);             for each start tag: it may declare prefixes
+ *     switch (dg_dialect_role(&dialect, name)) ...
+ *
+ * A declaration counts from where it stands to the end of the part. */
+#ifndef DG_OFFICE_DIALECT_H
+#define DG_OFFICE_DIALECT_H
+
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum dg_office_ns {
+    DG_NS_OTHER,
+    DG_NS_WORD,    /* WordprocessingML */
+    DG_NS_DRAWING, /* DrawingML: slides, charts, shapes */
+    DG_NS_SHEET,   /* SpreadsheetML */
+    DG_NS_TEXT,    /* OpenDocument: text, ... */
+    DG_NS_OFFICE,
+    DG_NS_TABLE,
+    DG_NS_SVG,
+    DG_NS_FO,
+    DG_NS_STYLE,
+    DG_NS_DC, /* Dublin Core: properties */
+};
+
+enum dg_office_role {
+    DG_ROLE_POINT,       /* in a paragraph: a mark that is kept whole; elsewhere: looked into */
+    DG_ROLE_PARAGRAPH,   /* its text stands in runs */
+    DG_ROLE_MIXED,       /* a paragraph whose text stands in it directly */
+    DG_ROLE_PLAIN,       /* an element that holds only text: a title, a description */
+    DG_ROLE_PARA_PROPS,  /* the properties of a paragraph, in front of its text */
+    DG_ROLE_RUN,         /* text with one formatting */
+    DG_ROLE_RUN_PROPS,   /* that formatting */
+    DG_ROLE_TEXT,        /* the text of a run */
+    DG_ROLE_TAIL,        /* what ends a paragraph's text */
+    DG_ROLE_BREAK,       /* a mark that divides sentences: a line break, a tabulator */
+    DG_ROLE_SPACE,       /* a white space that is written as an element */
+    DG_ROLE_DROP,        /* what says something of the old text only: spelling errors */
+    DG_ROLE_CONTAINER,   /* has runs or text inside: a link, an insertion */
+    DG_ROLE_HEAD,        /* the properties of a container */
+    DG_ROLE_CONTENT,     /* what holds the runs of a container that has several parts */
+    DG_ROLE_OPAQUE,      /* a mark that is not looked into: deleted text */
+    DG_ROLE_RANGE_START, /* two marks with something between: bookmarks, comments */
+    DG_ROLE_RANGE_END,
+    DG_ROLE_FIELD_MARK, /* begin, separate, end */
+    DG_ROLE_FIELD_CODE,
+    DG_ROLE_SIMPLE_FIELD,
+    DG_ROLE_CELL,     /* a cell that may hold a number or a formula */
+    DG_ROLE_LANGUAGE, /* says the language of text in its attributes */
+    DG_ROLE_BIDI,     /* says that a paragraph, a run is written from right to left */
+};
+
+enum { DG_DIALECT_PREFIXES = 64 };
+
+struct dg_dialect {
+    struct dg_dialect_prefix {
+        struct dg_span text; /* of the part; may be empty */
+        enum dg_office_ns ns;
+    } prefixes[DG_DIALECT_PREFIXES];
+    size_t n;
+};
+
+void dg_dialect_note(struct dg_dialect *dialect, struct dg_span tag);
+
+/* The namespace of an element's name, and the name without its prefix. */
+enum dg_office_ns dg_dialect_ns(const struct dg_dialect *dialect, struct dg_span name,
+                                struct dg_span *local);
+
+enum dg_office_role dg_dialect_role(enum dg_office_ns ns, struct dg_span local);
+
+/* The value of an attribute whose name, without its prefix, is `local`. */
+bool dg_dialect_attribute(struct dg_span tag, const char *local, struct dg_span *value);
+
+#endif

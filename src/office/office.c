@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* An archive, and for each of its members whether it is a part with text. In Office Open XML the
+ * part [Content_Types].xml says what each part is, whatever its name. Parts are read once for their
+ * text and once more when they are written: what was learnt of their runs is not kept meanwhile. */
+#include "office/office.h"
+#include "archive/zip_in.h"
+#include "archive/zip_out.h"
+#include "base/memory/mem.h"
+#include "markup/markup.h"
+#include "office/part.h"
+#include "text/language/langtag.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PART_MAX = 64 << 20, PARTS_MAX = 256 << 20, TYPES_MAX = 4 << 20, NAME_MAX_BYTES = 1024 };
+
+enum role {
+    COPIED,   /* not looked into */
+    TEXT,     /* has paragraphs */
+    LANGUAGE, /* says the language, but has no text */
+};
+
+struct dg_office {
+    struct dg_zip zip;
+    unsigned char *roles; /* owned; [n_members] enum role */
+};
+
+static const struct {
+    const char *ending, *type;
+} kinds[] = {
+    {"docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+    {"docm", "application/vnd.ms-word.document.macroEnabled.12"},
+    {"dotx", "application/vnd.openxmlformats-officedocument.wordprocessingml.template"},
+};
+
+static const char *type_of(struct dg_span name)
+{
+    size_t dot = name.len;
+    while (dot > 0 && name.ptr[dot - 1] != '.')
+        dot--;
+    const struct dg_span ending = dg_span_sub(name, dot, name.len);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (dg_markup_is(DG_MARKUP_HTML, ending, dg_span_cstr(kinds[i].ending)))
+            return kinds[i].type;
+    return NULL;
+}
+
+bool dg_office_is_named(struct dg_span name)
+{
+    return type_of(name) != NULL;
+}
+
+const char *dg_office_type(struct dg_span name)
+{
+    const char *type = type_of(name);
+    return type ? type : "application/octet-stream";
+}
+
+/* The compound file of Office before 2007, and of encrypted documents today. */
+static const struct dg_span compound_file = {"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", 8};
+
+bool dg_office_is(struct dg_span bytes)
+{
+    return dg_zip_is((const uint8_t *)bytes.ptr, bytes.len) || dg_span_starts(bytes, compound_file);
+}
+
+/* ---- What the parts are ---------------------------------------------------------------------- */
+
+/* The last word of the types of parts that have text, and of those that say a language. */
+static const struct {
+    const char *ending;
+    enum role role;
+} part_types[] = {
+    {".document.main+xml", TEXT},
+    {".template.main+xml", TEXT},
+    {".document.macroEnabled.main+xml", TEXT},
+    {".header+xml", TEXT},
+    {".footer+xml", TEXT},
+    {".footnotes+xml", TEXT},
+    {".endnotes+xml", TEXT},
+    {".comments+xml", TEXT},
+    {".chart+xml", TEXT},
+    {".diagramData+xml", TEXT},
+    {".core-properties+xml", TEXT},
+    {".styles+xml", LANGUAGE},
+    {".settings+xml", LANGUAGE},
+};
+
+static enum role role_of(struct dg_span type)
+{
+    for (size_t i = 0; i < sizeof part_types / sizeof *part_types; i++)
+        if (dg_span_ends(type, dg_span_cstr(part_types[i].ending)))
+            return part_types[i].role;
+    return COPIED;
+}
+
+/* <Override PartName="/word/document.xml" ContentType="..."/> */
+static void note_type(struct dg_office *office, struct dg_span tag, size_t *n_text)
+{
+    struct dg_span part, type;
+    char name[NAME_MAX_BYTES];
+    if (!dg_markup_attribute(tag, "PartName", &part) ||
+        !dg_markup_attribute(tag, "ContentType", &type) || part.len < 2 || part.ptr[0] != '/' ||
+        part.len > sizeof name)
+        return;
+    memcpy(name, part.ptr + 1, part.len - 1);
+    name[part.len - 1] = '\0';
+    const struct dg_zip_member *member = dg_zip_find(&office->zip, name);
+    if (!member)
+        return;
+    office->roles[member - office->zip.members] = (unsigned char)role_of(type);
+    *n_text += role_of(type) == TEXT;
+}
+
+static enum dg_err read_types(struct dg_office *office, const struct dg_zip_member *member,
+                              struct dg_error *error)
+{
+    struct dg_zip_data data;
+    struct dg_markup_token token;
+    size_t n_text = 0;
+    enum dg_err err = dg_zip_data(&office->zip, member, TYPES_MAX, &data, error);
+    if (err)
+        return err;
+    struct dg_markup markup = {.text = dg_span_make((const char *)data.bytes, data.len),
+                               .kind = DG_MARKUP_XML};
+    while (dg_markup_next(&markup, &token))
+        if ((token.type == DG_MARKUP_START || token.type == DG_MARKUP_EMPTY) &&
+            dg_span_ends(token.name, DG_SPAN("Override")))
+            note_type(office, dg_span_sub(markup.text, token.at, token.len), &n_text);
+    dg_zip_data_free(&data);
+    return n_text ? DG_OK
+                  : dg_error_set(error, DG_ERR_UNSUPPORTED,
+                                 "%s: no part of it is text of a kind of document that is read",
+                                 office->zip.name);
+}
+
+static enum dg_err check_sizes(const struct dg_office *office, struct dg_error *error)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < office->zip.n_members; i++) {
+        const struct dg_zip_member *member = &office->zip.members[i];
+        if (office->roles[i] == COPIED)
+            continue;
+        if (member->len > PART_MAX)
+            return dg_error_set(error, DG_ERR_LIMIT,
+                                "%s: the part %s has %zu bytes, expected at most %d",
+                                office->zip.name, member->name, member->len, (int)PART_MAX);
+        total += member->len;
+        if (total > PARTS_MAX)
+            return dg_error_set(error, DG_ERR_LIMIT,
+                                "%s: the parts with text have more than %d bytes together",
+                                office->zip.name, (int)PARTS_MAX);
+    }
+    return DG_OK;
+}
+
+enum dg_err dg_office_new(struct dg_span bytes, const char *name, struct dg_office **out,
+                          struct dg_error *error)
+{
+    if (dg_span_starts(bytes, compound_file))
+        return dg_error_set(error, DG_ERR_UNSUPPORTED,
+                            "%s: the document is encrypted, or in the form of programs before "
+                            "2007; save it without a password, as .docx or the like",
+                            name);
+    struct dg_office *office = dg_try_calloc(1, sizeof *office);
+    if (!office)
+        return DG_ERR_NOMEM;
+    const struct dg_zip_member *types = NULL;
+    enum dg_err err =
+        dg_zip_parse(&office->zip, (const uint8_t *)bytes.ptr, bytes.len, name, error);
+    if (!err && !(office->roles = dg_try_calloc(office->zip.n_members + 1, 1)))
+        err = DG_ERR_NOMEM;
+    if (!err && !(types = dg_zip_find(&office->zip, "[Content_Types].xml")))
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED,
+                           "%s: an archive, but no kind of document that is read", name);
+    if (!err)
+        err = read_types(office, types, error);
+    if (!err)
+        err = check_sizes(office, error);
+    if (err)
+        dg_office_free(office);
+    else
+        *out = office;
+    return err;
+}
+
+void dg_office_free(struct dg_office *office)
+{
+    if (!office)
+        return;
+    dg_zip_close(&office->zip);
+    dg_free(office->roles);
+    dg_free(office);
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static enum dg_err open_part(const struct dg_office *office, size_t i,
+                             const struct dg_office_opts *opts, struct dg_zip_data *data,
+                             struct dg_office_part **part, struct dg_error *error)
+{
+    const struct dg_zip_member *member = &office->zip.members[i];
+    struct dg_office_opts own = *opts;
+    enum dg_err err = dg_zip_data(&office->zip, member, PART_MAX, data, error);
+    if (err)
+        return err;
+    own.has_text = office->roles[i] == TEXT;
+    err = dg_office_part_new(dg_span_make((const char *)data->bytes, data->len), &own, member->name,
+                             part, error);
+    if (err)
+        dg_zip_data_free(data);
+    return err;
+}
+
+/* Parts in the order of the archive, in which they are written, too. */
+struct reading {
+    const struct dg_office *office;
+    struct dg_buf *html;
+};
+
+static enum dg_err read_member(void *ctx, const struct dg_zip_member *member, struct dg_span *bytes,
+                               bool *is_new, struct dg_error *error)
+{
+    const struct reading *reading = ctx;
+    const struct dg_office_opts opts = {.language = NULL};
+    const size_t i = (size_t)(member - reading->office->zip.members);
+    struct dg_office_part *part;
+    struct dg_zip_data data;
+    (void)bytes;
+    *is_new = false;
+    if (reading->office->roles[i] != TEXT)
+        return DG_OK;
+    enum dg_err err = open_part(reading->office, i, &opts, &data, &part, error);
+    if (err)
+        return err;
+    err = dg_office_part_text(part, reading->html);
+    dg_office_part_free(part);
+    dg_zip_data_free(&data);
+    return err;
+}
+
+static enum dg_err write_nothing(void *ctx, struct dg_span bytes, struct dg_error *error)
+{
+    (void)ctx;
+    (void)bytes;
+    (void)error;
+    return DG_OK;
+}
+
+enum dg_err dg_office_text(const struct dg_office *office, struct dg_buf *html,
+                           struct dg_error *error)
+{
+    struct reading reading = {.office = office, .html = html};
+    const struct dg_zip_out out = {.replace = read_member, .write = write_nothing, .ctx = &reading};
+    return dg_zip_out_copy(&office->zip, &out, error);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+struct writing {
+    const struct dg_office *office;
+    struct dg_office_opts opts;
+    struct dg_span source, target; /* what is left of them */
+    struct dg_buf bytes;           /* of the part that is written */
+    enum dg_err (*write)(void *ctx, struct dg_span bytes, struct dg_error *error);
+    void *ctx;
+};
+
+static enum dg_err write_member(void *ctx, const struct dg_zip_member *member,
+                                struct dg_span *bytes, bool *is_new, struct dg_error *error)
+{
+    struct writing *w = ctx;
+    const size_t i = (size_t)(member - w->office->zip.members);
+    struct dg_office_part *part;
+    struct dg_zip_data data;
+    if (w->office->roles[i] == COPIED)
+        return DG_OK;
+    enum dg_err err = open_part(w->office, i, &w->opts, &data, &part, error);
+    if (err)
+        return err;
+    dg_buf_deinit(&w->bytes);
+    dg_buf_init(&w->bytes, INT32_MAX);
+    err = dg_office_part_write(part, &w->source, &w->target, &w->bytes, error);
+    *bytes = dg_buf_span(&w->bytes);
+    *is_new = !dg_span_eq(*bytes, dg_span_make((const char *)data.bytes, data.len));
+    dg_office_part_free(part);
+    dg_zip_data_free(&data);
+    return err;
+}
+
+static enum dg_err write_bytes(void *ctx, struct dg_span bytes, struct dg_error *error)
+{
+    const struct writing *w = ctx;
+    return w->write(w->ctx, bytes, error);
+}
+
+/* "de-DE": office programs want a region. */
+static void describe(struct dg_span language, char text[DG_LANGTAG_TEXT],
+                     struct dg_office_opts *opts)
+{
+    static const char *const right_to_left[] = {"Arab", "Hebr", "Thaa", "Syrc",
+                                                "Nkoo", "Adlm", "Rohg", NULL};
+    static const char *const east_asian[] = {"Hans", "Hant", "Hani", "Jpan", "Kore", NULL};
+    struct dg_langtag tag;
+    if (language.len == 0 || dg_langtag_parse(language, &tag, NULL))
+        return;
+    const char *region = *tag.region ? tag.region : tag.likely_region;
+    snprintf(text, DG_LANGTAG_TEXT, "%s%s%s", tag.language, *region ? "-" : "", region);
+    opts->language = text;
+    for (size_t i = 0; right_to_left[i]; i++)
+        opts->is_right_to_left |= strcmp(tag.likely_script, right_to_left[i]) == 0;
+    for (size_t i = 0; east_asian[i]; i++)
+        opts->is_east_asian |= strcmp(tag.likely_script, east_asian[i]) == 0;
+}
+
+enum dg_err dg_office_write(const struct dg_office *office, struct dg_span source,
+                            struct dg_span target, struct dg_span language,
+                            enum dg_err (*write)(void *ctx, struct dg_span bytes,
+                                                 struct dg_error *error),
+                            void *ctx, struct dg_error *error)
+{
+    char text[DG_LANGTAG_TEXT] = "";
+    struct writing w = {
+        .office = office, .source = source, .target = target, .write = write, .ctx = ctx};
+    const struct dg_zip_out out = {.replace = write_member, .write = write_bytes, .ctx = &w};
+    if (dg_span_eq(source, target))
+        return write(ctx, dg_span_make((const char *)office->zip.file.bytes, office->zip.file.len),
+                     error);
+    describe(language, text, &w.opts);
+    dg_buf_init(&w.bytes, INT32_MAX);
+    enum dg_err err = dg_zip_out_copy(&office->zip, &out, error);
+    dg_buf_deinit(&w.bytes);
+    return err;
+}

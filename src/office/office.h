@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* An office document as one text to translate, and the same document with that text translated.
+ *
+ *     struct dg_office *office;
+ *     err = dg_office_new(bytes, len, "letter.docx", &office, &error);
+ *     err = dg_office_text(office, &html, &error);         to be translated as HTML, as a whole
+ *     err = dg_office_write(office, source, target, "de", write, ctx, &error);
+ *     dg_office_free(office);
+ *
+ * Only parts with text, and those that say its language, are unpacked, one at a time, in reading
+ * and again in writing; all others are copied as they are packed. If target equals source, the
+ * document is written as it was, byte for byte. What the text looks like: part.h.
+ *
+ * Memory: the text, and of the largest part its bytes (64 MiB at most) and what is known of its
+ * runs. All parts with text together have at most 256 MiB. Any thread. */
+#ifndef DG_OFFICE_OFFICE_H
+#define DG_OFFICE_OFFICE_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_office;
+
+/* Whether a file's name, or its ending alone, is that of a kind of document that we read. */
+bool dg_office_is_named(struct dg_span name);
+
+/* Whether bytes begin like an archive, or like the older form that encrypted documents have. */
+bool dg_office_is(struct dg_span bytes);
+
+/* The type of the document for HTTP, by its name. */
+const char *dg_office_type(struct dg_span name);
+
+/* The bytes are borrowed as long as the document lives, and untrusted. */
+enum dg_err dg_office_new(struct dg_span bytes, const char *name, struct dg_office **office,
+                          struct dg_error *error) DG_MUST_CHECK;
+void dg_office_free(struct dg_office *office); /* NULL is fine */
+
+enum dg_err dg_office_text(const struct dg_office *office, struct dg_buf *html,
+                           struct dg_error *error) DG_MUST_CHECK;
+
+/* `source` is what dg_office_text gave, `target` its translation into the language of the tag,
+ * which may be empty: then attributes that say the language stay. `write` gets the bytes of the
+ * document, from its beginning to its end. */
+enum dg_err dg_office_write(const struct dg_office *office, struct dg_span source,
+                            struct dg_span target, struct dg_span language,
+                            enum dg_err (*write)(void *ctx, struct dg_span bytes,
+                                                 struct dg_error *error),
+                            void *ctx, struct dg_error *error) DG_MUST_CHECK;
+
+#endif

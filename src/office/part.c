@@ -1,0 +1,893 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Reads a part in one pass, element by element; the depth of elements is the depth of calls, and
+ * limited. A paragraph may stand in a mark of another one (a text box, a footnote): its atoms are
+ * kept apart until it ends. */
+#include "office/part.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+#include "markup/markup.h"
+#include "office/dialect.h"
+#include "office/part_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEPTH_MAX = 256,
+    ATOMS_MAX = 2 << 20, /* of one part, together */
+    ARENA_MAX = 256 << 20,
+};
+
+/* A paragraph while it is read. */
+struct paragraph {
+    struct dg_rows atoms; /* owned */
+    struct dg_block block;
+    size_t edit; /* of the block */
+    size_t at;   /* where its text begins */
+    size_t end;  /* where its text ends; 0 until that is known */
+};
+
+struct reader {
+    struct dg_office_part *part;
+    struct dg_markup markup;
+    struct dg_dialect dialect;
+    struct dg_error *error;
+    size_t depth, n_atoms;
+    size_t end_at; /* where the last end tag began */
+    enum dg_err err;
+};
+
+/* Where an element stands. */
+struct place {
+    struct paragraph *paragraph; /* NULL: in none */
+    uint32_t format;
+    bool in_run;
+};
+
+static void read_children(struct reader *r, const struct dg_markup_token *start,
+                          const struct place *place);
+
+void *dg_rows_add(struct dg_rows *rows, size_t size)
+{
+    if (rows->n == rows->cap) {
+        const size_t cap = rows->cap ? rows->cap * 2 : 16;
+        void *items = dg_try_realloc(rows->items, cap * size);
+        if (!items)
+            return NULL;
+        rows->items = items;
+        rows->cap = cap;
+    }
+    void *row = (char *)rows->items + rows->n++ * size;
+    memset(row, 0, size);
+    return row;
+}
+
+static void refuse(struct reader *r, enum dg_err err, size_t at, const char *what)
+{
+    if (!r->err)
+        r->err = dg_error_set(r->error, err, "%s: byte %zu: %s", r->part->name, at, what);
+}
+
+static struct dg_span bytes_of(const struct reader *r, const struct dg_markup_token *token)
+{
+    return dg_span_sub(r->part->bytes, token->at, token->len);
+}
+
+/* ---- Edits ----------------------------------------------------------------------------------- */
+
+static struct dg_edit *add_edit(struct reader *r, size_t at, size_t len)
+{
+    struct dg_edit *edit = dg_rows_add(&r->part->edits, sizeof *edit);
+    if (!edit) {
+        r->err = r->err ? r->err : DG_ERR_NOMEM;
+        return NULL;
+    }
+    *edit = (struct dg_edit){.at = at, .len = len, .block = SIZE_MAX};
+    edit->order = r->part->edits.n - 1;
+    return edit;
+}
+
+static void replace(struct reader *r, size_t at, size_t len, const struct dg_span *pieces, size_t n)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += pieces[i].len;
+    char *text = dg_arena_alloc(&r->part->arena, total + 1);
+    struct dg_edit *edit = text ? add_edit(r, at, len) : NULL;
+    if (!edit) {
+        r->err = r->err ? r->err : DG_ERR_NOMEM;
+        return;
+    }
+    edit->text = dg_span_make(text, total);
+    for (size_t i = 0; i < n; i++) {
+        if (pieces[i].len)
+            memcpy(text, pieces[i].ptr, pieces[i].len);
+        text += pieces[i].len;
+    }
+}
+
+static size_t offset_of(const struct reader *r, struct dg_span inside)
+{
+    return (size_t)(inside.ptr - r->part->bytes.ptr);
+}
+
+/* "w:" of "w:lang". */
+static struct dg_span prefix_of(struct dg_span name)
+{
+    const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
+    return dg_span_sub(name, 0, colon ? (size_t)(colon - name.ptr) + 1 : 0);
+}
+
+/* ---- Atoms ----------------------------------------------------------------------------------- */
+
+static struct dg_atom *add_atom(struct reader *r, const struct place *place, enum dg_atom_kind kind,
+                                size_t at, size_t len)
+{
+    struct dg_atom *atom = NULL;
+    if (r->n_atoms++ >= ATOMS_MAX)
+        refuse(r, DG_ERR_LIMIT, at, "there are more runs and marks than 2 million");
+    else if (!(atom = dg_rows_add(&place->paragraph->atoms, sizeof *atom)))
+        r->err = r->err ? r->err : DG_ERR_NOMEM;
+    if (!atom)
+        return NULL;
+    *atom = (struct dg_atom){
+        .at = at, .len = len, .format = place->format, .kind = kind, .in_run = place->in_run};
+    return atom;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void add_text(struct reader *r, const struct place *place,
+                     const struct dg_markup_token *token, bool trims)
+{
+    static const struct dg_span cdata = {"<![CDATA[", 9}, cdata_end = {"]]>", 3};
+    const struct dg_span bytes = bytes_of(r, token);
+    size_t from = token->at, to = token->at + token->len;
+    const bool is_cdata = token->type == DG_MARKUP_OTHER;
+    if (is_cdata) {
+        if (!dg_span_starts(bytes, cdata))
+            return;
+        if (!dg_span_ends(bytes, cdata_end) || bytes.len < cdata.len + cdata_end.len) {
+            refuse(r, DG_ERR_TRUNCATED, token->at, "a CDATA section does not end");
+            return;
+        }
+        from += cdata.len;
+        to -= cdata_end.len;
+    }
+    while (trims && from < to && is_space(r->part->bytes.ptr[from]))
+        from++;
+    while (trims && from < to && is_space(r->part->bytes.ptr[to - 1]))
+        to--;
+    struct dg_atom *atom = from < to ? add_atom(r, place, DG_ATOM_TEXT, from, to - from) : NULL;
+    if (atom)
+        atom->is_cdata = is_cdata;
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+static void begin_block(struct reader *r, struct paragraph *paragraph, enum dg_block_kind kind,
+                        size_t at)
+{
+    *paragraph = (struct paragraph){.block = {.kind = kind}, .at = at};
+    paragraph->edit = r->part->edits.n;
+    add_edit(r, at, 0);
+}
+
+static void end_block(struct reader *r, struct paragraph *paragraph, size_t end)
+{
+    struct dg_office_part *part = r->part;
+    struct dg_block *block = NULL;
+    const size_t first = part->atoms.n;
+    bool has_words = false;
+    end = paragraph->end ? paragraph->end : end;
+    for (size_t i = 0; i < paragraph->atoms.n && !r->err; i++) {
+        struct dg_atom *atom = dg_rows_add(&part->atoms, sizeof *atom);
+        if (atom)
+            *atom = ((struct dg_atom *)paragraph->atoms.items)[i];
+        else
+            r->err = DG_ERR_NOMEM;
+    }
+    dg_free(paragraph->atoms.items);
+    paragraph->block.atom = first;
+    paragraph->block.n_atoms = paragraph->atoms.n;
+    if (!r->err)
+        r->err = dg_office_arrange(part, &paragraph->block, &has_words);
+    if (!r->err && has_words && !(block = dg_rows_add(&part->blocks, sizeof *block)))
+        r->err = DG_ERR_NOMEM;
+    if (r->err)
+        return;
+    struct dg_edit *edit = (struct dg_edit *)part->edits.items + paragraph->edit;
+    edit->at = paragraph->at;
+    edit->len = end > paragraph->at ? end - paragraph->at : 0;
+    edit->is_void = !has_words;
+    if (block)
+        *block = paragraph->block;
+    edit->block = block ? part->blocks.n - 1 : SIZE_MAX;
+    if (!has_words)
+        part->atoms.n = first;
+}
+
+/* The value of an attribute as a block. */
+static void read_attribute(struct reader *r, struct dg_span tag, const char *name)
+{
+    struct dg_span value;
+    if (!r->part->opts.has_text || !dg_markup_attribute(tag, name, &value) || value.len == 0)
+        return;
+    struct paragraph paragraph;
+    const struct place place = {.paragraph = &paragraph};
+    const size_t at = offset_of(r, value);
+    begin_block(r, &paragraph, DG_BLOCK_ATTRIBUTE, at);
+    add_atom(r, &place, DG_ATOM_TEXT, at, value.len);
+    end_block(r, &paragraph, at + value.len);
+}
+
+/* ---- Tokens ---------------------------------------------------------------------------------- */
+
+/* False at the end of the part, and after a failure. */
+static bool next(struct reader *r, struct dg_markup_token *token)
+{
+    if (r->err || !dg_markup_next(&r->markup, token))
+        return false;
+    const struct dg_span bytes = bytes_of(r, token);
+    if (token->type == DG_MARKUP_OTHER && dg_span_starts(bytes, DG_SPAN("<!DOCTYPE")))
+        refuse(r, DG_ERR_DENIED, token->at, "document type declarations are not accepted");
+    else if (token->type == DG_MARKUP_OTHER && bytes.ptr[bytes.len - 1] != '>')
+        refuse(r, DG_ERR_TRUNCATED, token->at, "markup that does not end");
+    if (token->type == DG_MARKUP_START || token->type == DG_MARKUP_EMPTY)
+        dg_dialect_note(&r->dialect, bytes);
+    return !r->err;
+}
+
+/* The next token inside of an element; false at its end, which *end then is, or after a failure. */
+static bool next_child(struct reader *r, const struct dg_markup_token *start,
+                       struct dg_markup_token *token)
+{
+    if (!next(r, token)) {
+        refuse(r, DG_ERR_TRUNCATED, start->at, "an element that does not end");
+        return false;
+    }
+    if (token->type != DG_MARKUP_END)
+        return true;
+    r->end_at = token->at;
+    if (!dg_span_eq(token->name, start->name))
+        refuse(r, DG_ERR_FORMAT, token->at, "an end tag of another element");
+    return false;
+}
+
+/* Goes on behind an element without looking into it. */
+static void skip(struct reader *r, const struct dg_markup_token *start)
+{
+    struct dg_markup_token token = *start;
+    size_t depth = start->type == DG_MARKUP_START;
+    while (depth > 0) {
+        if (!next(r, &token)) {
+            refuse(r, DG_ERR_TRUNCATED, start->at, "an element that does not end");
+            return;
+        }
+        depth += token.type == DG_MARKUP_START;
+        depth -= token.type == DG_MARKUP_END;
+    }
+}
+
+/* Reads what is in an element, which is no part of a paragraph that it may stand in. */
+static void look_into(struct reader *r, const struct dg_markup_token *start)
+{
+    const struct place place = {.paragraph = NULL};
+    if (start->type == DG_MARKUP_START)
+        read_children(r, start, &place);
+}
+
+/* ---- Languages and directions ---------------------------------------------------------------- */
+
+static void set_attribute(struct reader *r, const struct dg_markup_token *tag, const char *name,
+                          struct dg_span prefix, const char *value)
+{
+    struct dg_span old;
+    const struct dg_span new = dg_span_cstr(value);
+    if (dg_dialect_attribute(bytes_of(r, tag), name, &old)) {
+        if (!dg_span_eq(old, new))
+            replace(r, offset_of(r, old), old.len, &new, 1);
+        return;
+    }
+    const struct dg_span pieces[] = {DG_SPAN(" "),   prefix, dg_span_cstr(name),
+                                     DG_SPAN("=\""), new,    DG_SPAN("\"")};
+    replace(r, offset_of(r, tag->name) + tag->name.len, 0, pieces, 6);
+}
+
+/* <w:lang w:val="en-US" w:eastAsia="ja-JP" w:bidi="ar-SA"/> */
+static void set_language(struct reader *r, const struct dg_markup_token *tag)
+{
+    const struct dg_office_opts *opts = &r->part->opts;
+    if (opts->language)
+        set_attribute(r, tag,
+                      opts->is_right_to_left ? "bidi"
+                      : opts->is_east_asian  ? "eastAsia"
+                                             : "val",
+                      prefix_of(tag->name), opts->language);
+}
+
+static bool is_one_of(struct dg_span name, const char *const *names)
+{
+    for (size_t i = 0; names[i]; i++)
+        if (dg_span_eq(name, dg_span_cstr(names[i])))
+            return true;
+    return false;
+}
+
+/* What must stand in front of the mark of direction in a paragraph's and in a run's properties. */
+static const char *const before_bidi[] = {"pStyle",
+                                          "keepNext",
+                                          "keepLines",
+                                          "pageBreakBefore",
+                                          "framePr",
+                                          "widowControl",
+                                          "numPr",
+                                          "suppressLineNumbers",
+                                          "pBdr",
+                                          "shd",
+                                          "tabs",
+                                          "kinsoku",
+                                          "suppressAutoHyphens",
+                                          "wordWrap",
+                                          "overflowPunct",
+                                          "topLinePunct",
+                                          "autoSpaceDE",
+                                          "autoSpaceDN",
+                                          NULL};
+static const char *const behind_rtl[] = {"cs",         "em",    "lang",      "eastAsianLayout",
+                                         "specVanish", "oMath", "rPrChange", NULL};
+
+/* Whether the mark of direction stands in front of this child. */
+static bool is_behind_mark(enum dg_office_role role, struct dg_span local)
+{
+    return role == DG_ROLE_PARA_PROPS ? !is_one_of(local, before_bidi)
+                                      : is_one_of(local, behind_rtl);
+}
+
+static const char *mark_of(enum dg_office_role role)
+{
+    return role == DG_ROLE_PARA_PROPS ? "bidi/>" : "rtl/>";
+}
+
+/* Reads the properties of a paragraph or a run in WordprocessingML, and has them say the direction
+ * of the language. */
+static void read_properties(struct reader *r, const struct dg_markup_token *start,
+                            enum dg_office_role role)
+{
+    const struct place place = {.paragraph = NULL};
+    const bool is_marked = r->part->opts.language && r->part->opts.is_right_to_left;
+    const struct dg_span prefix = prefix_of(start->name);
+    const struct dg_span mark[] = {DG_SPAN("<"), prefix, dg_span_cstr(mark_of(role))};
+    struct dg_markup_token token = *start;
+    size_t mark_at = 0;
+    if (start->type == DG_MARKUP_EMPTY) {
+        const struct dg_span whole[] = {DG_SPAN("<"),  start->name, DG_SPAN(">"),
+                                        DG_SPAN("<"),  prefix,      mark[2],
+                                        DG_SPAN("</"), start->name, DG_SPAN(">")};
+        if (is_marked)
+            replace(r, start->at, start->len, whole, 9);
+        return;
+    }
+    if (++r->depth > DEPTH_MAX)
+        refuse(r, DG_ERR_LIMIT, start->at, "elements nested deeper than 256");
+    while (next_child(r, start, &token)) {
+        struct dg_span local;
+        if (token.type != DG_MARKUP_START && token.type != DG_MARKUP_EMPTY)
+            continue;
+        const enum dg_office_ns ns = dg_dialect_ns(&r->dialect, token.name, &local);
+        const enum dg_office_role child = dg_dialect_role(ns, local);
+        if (!mark_at && child != DG_ROLE_BIDI && is_behind_mark(role, local))
+            mark_at = token.at;
+        if (child == DG_ROLE_BIDI && r->part->opts.language)
+            replace(r, token.at, token.len, NULL, 0);
+        if (child == DG_ROLE_LANGUAGE)
+            set_language(r, &token);
+        if (child == DG_ROLE_RUN_PROPS)
+            read_properties(r, &token, child);
+        else if (token.type == DG_MARKUP_START)
+            read_children(r, &token, &place);
+    }
+    r->depth--;
+    if (is_marked && !r->err)
+        replace(r, mark_at ? mark_at : r->end_at, 0, mark, 3);
+}
+
+/* A paragraph or a run without properties gets some. The tag's last byte is replaced, so that the
+ * edit is a part of the tag. */
+static void add_properties(struct reader *r, const struct dg_markup_token *start, const char *name,
+                           enum dg_office_role role)
+{
+    const struct dg_span prefix = prefix_of(start->name);
+    const struct dg_span pieces[] = {DG_SPAN("><"), prefix, dg_span_cstr(name),
+                                     DG_SPAN("><"), prefix, dg_span_cstr(mark_of(role)),
+                                     DG_SPAN("</"), prefix, dg_span_cstr(name),
+                                     DG_SPAN(">")};
+    if (r->part->opts.language && r->part->opts.is_right_to_left)
+        replace(r, start->at + start->len - 1, 1, pieces, 10);
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+/* What says how a run looks: its properties without languages and what a spelling checker left. */
+static enum dg_err put_looks(struct reader *r, struct dg_span properties, struct dg_buf *out)
+{
+    static const char *const idle_elements[] = {"lang", "noProof", NULL};
+    static const char *const idle_attributes[] = {"lang",     "altLang", "dirty", "err",
+                                                  "smtClean", "noProof", NULL};
+    struct dg_markup markup = {.text = properties, .kind = DG_MARKUP_XML};
+    struct dg_markup_token token;
+    struct dg_span local, name, value;
+    enum dg_err err = DG_OK;
+    while (!err && dg_markup_next(&markup, &token)) {
+        if (token.type != DG_MARKUP_START && token.type != DG_MARKUP_EMPTY &&
+            token.type != DG_MARKUP_END)
+            continue;
+        const struct dg_span tag = dg_span_sub(properties, token.at, token.len);
+        const bool is_word = dg_dialect_ns(&r->dialect, token.name, &local) == DG_NS_WORD;
+        const bool is_top = token.at == 0 || token.at + token.len == properties.len;
+        size_t at = 0;
+        if (is_word && is_one_of(local, idle_elements))
+            continue;
+        if (!is_top) {
+            err = dg_buf_append_byte(out, token.type == DG_MARKUP_END ? '/' : '<');
+            if (!err)
+                err = dg_buf_append_span(out, token.name);
+        }
+        while (!err && token.type != DG_MARKUP_END &&
+               dg_markup_next_attribute(tag, &at, &name, &value)) {
+            if (is_one_of(name, idle_attributes))
+                continue;
+            err = dg_buf_append_byte(out, ' ');
+            if (!err)
+                err = dg_buf_append_span(out, name);
+            if (!err)
+                err = dg_buf_append_byte(out, '=');
+            if (!err)
+                err = dg_buf_append_span(out, value);
+        }
+    }
+    return err;
+}
+
+/* The format of a run that begins so: an old one if it looks alike. */
+static uint32_t format_of(struct reader *r, size_t at, size_t len, struct dg_span properties)
+{
+    struct dg_office_part *part = r->part;
+    struct dg_format *format = NULL;
+    struct dg_buf looks;
+    uint64_t known = 0;
+    dg_buf_init(&looks, properties.len + 64);
+    enum dg_err err = put_looks(r, properties, &looks);
+    if (!err && !dg_map_get(&part->known, dg_buf_span(&looks), &known)) {
+        struct dg_span key = dg_arena_copy(&part->arena, dg_buf_span(&looks));
+        known = part->formats.n;
+        err = key.ptr ? dg_map_put(&part->known, key, known) : DG_ERR_NOMEM;
+        format = err ? NULL : dg_rows_add(&part->formats, sizeof *format);
+        if (format)
+            *format = (struct dg_format){.at = at, .len = len};
+        else
+            err = err ? err : DG_ERR_NOMEM;
+    }
+    dg_buf_deinit(&looks);
+    r->err = r->err ? r->err : err;
+    return (uint32_t)known;
+}
+
+/* A run's text: what is between the tags of its text element. */
+static void read_text(struct reader *r, const struct dg_markup_token *start,
+                      const struct place *place, enum dg_office_ns ns)
+{
+    struct dg_markup_token token;
+    struct dg_span value;
+    struct dg_block *block = &place->paragraph->block;
+    const bool keeps =
+        ns == DG_NS_DRAWING || (dg_markup_attribute(bytes_of(r, start), "xml:space", &value) &&
+                                dg_span_eq(value, DG_SPAN("preserve")));
+    if (!block->text.len) {
+        block->text = start->name;
+        block->keeps_space = ns != DG_NS_DRAWING;
+    }
+    while (start->type == DG_MARKUP_START && next_child(r, start, &token)) {
+        if (token.type == DG_MARKUP_TEXT || token.type == DG_MARKUP_OTHER)
+            add_text(r, place, &token, !keeps);
+        else
+            skip(r, &token);
+    }
+}
+
+static void read_element(struct reader *r, const struct dg_markup_token *token,
+                         const struct place *place);
+
+static void read_run(struct reader *r, const struct dg_markup_token *start,
+                     const struct place *outer)
+{
+    struct place place = *outer;
+    struct dg_markup_token token;
+    struct dg_span properties = {NULL, 0}, local;
+    size_t end = start->at + start->len;
+    bool is_known = false;
+    if (!place.paragraph->block.run.len)
+        place.paragraph->block.run = start->name;
+    place.in_run = true;
+    if (start->type == DG_MARKUP_EMPTY)
+        return;
+    if (++r->depth > DEPTH_MAX)
+        refuse(r, DG_ERR_LIMIT, start->at, "elements nested deeper than 256");
+    while (next_child(r, start, &token)) {
+        if (token.type != DG_MARKUP_START && token.type != DG_MARKUP_EMPTY)
+            continue;
+        const enum dg_office_ns ns = dg_dialect_ns(&r->dialect, token.name, &local);
+        const bool is_props = dg_dialect_role(ns, local) == DG_ROLE_RUN_PROPS;
+        if (is_props && !is_known) {
+            read_properties(r, &token, DG_ROLE_RUN_PROPS);
+            end = r->markup.at;
+            properties = dg_span_sub(r->part->bytes, token.at, end - token.at);
+        } else if (!is_known) {
+            add_properties(r, start, "rPr", DG_ROLE_RUN_PROPS);
+        }
+        if (!is_known)
+            place.format = format_of(r, start->at, end - start->at, properties);
+        is_known = true;
+        if (!is_props)
+            read_element(r, &token, &place);
+    }
+    r->depth--;
+}
+
+/* ---- Paragraphs ------------------------------------------------------------------------------ */
+
+/* Whether the paragraph that has begun begins with its properties. */
+static bool has_properties(const struct reader *r)
+{
+    struct dg_markup ahead = r->markup;
+    struct dg_markup_token token;
+    struct dg_span local;
+    do
+        if (!dg_markup_next(&ahead, &token))
+            return false;
+    while (token.type == DG_MARKUP_TEXT || token.type == DG_MARKUP_OTHER);
+    const enum dg_office_ns ns = dg_dialect_ns(&r->dialect, token.name, &local);
+    return dg_dialect_role(ns, local) == DG_ROLE_PARA_PROPS;
+}
+
+static void read_paragraph(struct reader *r, const struct dg_markup_token *start, bool is_mixed)
+{
+    struct paragraph paragraph;
+    const struct place place = {.paragraph = &paragraph};
+    struct dg_span local;
+    if (start->type == DG_MARKUP_EMPTY)
+        return;
+    begin_block(r, &paragraph, is_mixed ? DG_BLOCK_MIXED : DG_BLOCK_RUNS, start->at + start->len);
+    if (dg_dialect_ns(&r->dialect, start->name, &local) == DG_NS_WORD && !has_properties(r))
+        add_properties(r, start, "pPr", DG_ROLE_PARA_PROPS);
+    read_children(r, start, &place);
+    end_block(r, &paragraph, r->end_at);
+}
+
+/* An element that holds only text. */
+static void read_plain(struct reader *r, const struct dg_markup_token *start)
+{
+    struct paragraph paragraph;
+    const struct place place = {.paragraph = &paragraph};
+    struct dg_markup_token token = *start;
+    if (start->type == DG_MARKUP_EMPTY)
+        return;
+    begin_block(r, &paragraph, DG_BLOCK_PLAIN, start->at + start->len);
+    while (next_child(r, start, &token)) {
+        if (token.type == DG_MARKUP_TEXT || token.type == DG_MARKUP_OTHER)
+            add_text(r, &place, &token, false);
+        else
+            skip(r, &token);
+    }
+    end_block(r, &paragraph, r->end_at);
+}
+
+/* An element that is kept whole; paragraphs inside of it are paragraphs of their own. */
+static void read_mark(struct reader *r, const struct dg_markup_token *start,
+                      const struct place *place, enum dg_atom_kind kind)
+{
+    look_into(r, start);
+    if (!r->err)
+        add_atom(r, place, kind, start->at, r->markup.at - start->at);
+}
+
+static void read_container(struct reader *r, const struct dg_markup_token *start,
+                           const struct place *outer)
+{
+    struct place place = *outer;
+    if (start->type == DG_MARKUP_EMPTY) {
+        add_atom(r, outer, DG_ATOM_POINT, start->at, start->len);
+        return;
+    }
+    add_atom(r, outer, DG_ATOM_OPEN, start->at, start->len);
+    read_children(r, start, &place);
+    if (r->err)
+        return;
+    /* What a container closes with may have begun with the end of its content. */
+    const struct paragraph *paragraph = outer->paragraph;
+    struct dg_atom *last = (struct dg_atom *)paragraph->atoms.items + paragraph->atoms.n - 1;
+    if (last->kind == DG_ATOM_CLOSE && last->is_content) {
+        last->len = r->markup.at - last->at;
+        last->is_content = false;
+    } else {
+        add_atom(r, outer, DG_ATOM_CLOSE, r->end_at, r->markup.at - r->end_at);
+    }
+}
+
+/* The properties of a container, and the tag of its content, are a part of its beginning. */
+static void extend_open(struct reader *r, const struct dg_markup_token *start,
+                        const struct place *place)
+{
+    struct paragraph *paragraph = place->paragraph;
+    struct dg_atom *atoms = paragraph->atoms.items, *last = NULL;
+    if (paragraph->atoms.n)
+        last = &atoms[paragraph->atoms.n - 1];
+    if (last && last->kind == DG_ATOM_OPEN && !r->err)
+        last->len = r->markup.at - last->at;
+    else
+        refuse(r, DG_ERR_FORMAT, start->at, "the properties of a container behind its text");
+}
+
+static void read_content(struct reader *r, const struct dg_markup_token *start,
+                         const struct place *place)
+{
+    extend_open(r, start, place);
+    if (start->type == DG_MARKUP_EMPTY || r->err)
+        return;
+    read_children(r, start, place);
+    struct dg_atom *close =
+        r->err ? NULL : add_atom(r, place, DG_ATOM_CLOSE, r->end_at, r->markup.at - r->end_at);
+    if (close)
+        close->is_content = true;
+}
+
+/* An element that is kept whole and not looked into. */
+static struct dg_atom *read_whole(struct reader *r, const struct dg_markup_token *start,
+                                  const struct place *place, enum dg_atom_kind kind)
+{
+    skip(r, start);
+    return r->err ? NULL : add_atom(r, place, kind, start->at, r->markup.at - start->at);
+}
+
+static void read_range(struct reader *r, const struct dg_markup_token *start,
+                       const struct place *place, enum dg_atom_kind kind)
+{
+    struct dg_span id = {NULL, 0};
+    if (!dg_dialect_attribute(bytes_of(r, start), "id", &id))
+        (void)!dg_dialect_attribute(bytes_of(r, start), "name", &id);
+    struct dg_atom *atom = read_whole(r, start, place, kind);
+    if (atom)
+        atom->id = id;
+}
+
+/* Fields that show text of the document: a link, the entries of a table of contents. */
+static bool is_link(struct dg_span code)
+{
+    static const struct dg_span names[] = {{"HYPERLINK", 9}, {"TOC ", 4}};
+    for (size_t i = 0; i < code.len; i++)
+        for (size_t k = 0; k < 2; k++)
+            if (dg_span_starts(dg_span_sub(code, i, code.len), names[k]))
+                return true;
+    return false;
+}
+
+static void read_field(struct reader *r, const struct dg_markup_token *start,
+                       const struct place *place, enum dg_office_role role)
+{
+    struct dg_span type = {NULL, 0};
+    enum dg_atom_kind kind = DG_ATOM_FIELD_CODE;
+    (void)!dg_dialect_attribute(bytes_of(r, start), "fldCharType", &type);
+    if (role == DG_ROLE_FIELD_MARK)
+        kind = dg_span_eq(type, DG_SPAN("begin"))      ? DG_ATOM_FIELD_BEGIN
+               : dg_span_eq(type, DG_SPAN("separate")) ? DG_ATOM_FIELD_SEPARATE
+               : dg_span_eq(type, DG_SPAN("end"))      ? DG_ATOM_FIELD_END
+                                                       : DG_ATOM_POINT;
+    struct dg_atom *atom = read_whole(r, start, place, kind);
+    if (atom && kind == DG_ATOM_FIELD_CODE)
+        atom->is_link = is_link(dg_span_sub(r->part->bytes, atom->at, atom->len));
+}
+
+/* An element in a paragraph. */
+static void read_inline(struct reader *r, const struct dg_markup_token *token,
+                        const struct place *place, enum dg_office_ns ns, enum dg_office_role role)
+{
+    struct paragraph *paragraph = place->paragraph;
+    struct dg_span value;
+    switch (role) {
+    case DG_ROLE_PARA_PROPS:
+        read_properties(r, token, role);
+        if (paragraph->atoms.n == 0)
+            paragraph->at = r->markup.at;
+        break;
+    case DG_ROLE_RUN:
+        read_run(r, token, place);
+        break;
+    case DG_ROLE_TEXT:
+        read_text(r, token, place, ns);
+        break;
+    case DG_ROLE_TAIL:
+        paragraph->end = paragraph->end ? paragraph->end : token->at;
+        look_into(r, token);
+        break;
+    case DG_ROLE_BREAK:
+        read_mark(r, token, place, DG_ATOM_BREAK);
+        break;
+    case DG_ROLE_DROP:
+        skip(r, token);
+        break;
+    case DG_ROLE_CONTAINER:
+        read_container(r, token, place);
+        break;
+    case DG_ROLE_SIMPLE_FIELD:
+        if (dg_dialect_attribute(bytes_of(r, token), "instr", &value) && is_link(value))
+            read_container(r, token, place);
+        else
+            (void)read_whole(r, token, place, DG_ATOM_POINT);
+        break;
+    case DG_ROLE_HEAD:
+        look_into(r, token);
+        extend_open(r, token, place);
+        break;
+    case DG_ROLE_CONTENT:
+        read_content(r, token, place);
+        break;
+    case DG_ROLE_OPAQUE:
+        (void)read_whole(r, token, place, DG_ATOM_POINT);
+        break;
+    case DG_ROLE_RANGE_START:
+        read_range(r, token, place, DG_ATOM_START);
+        break;
+    case DG_ROLE_RANGE_END:
+        read_range(r, token, place, DG_ATOM_END);
+        break;
+    case DG_ROLE_FIELD_MARK:
+    case DG_ROLE_FIELD_CODE:
+        read_field(r, token, place, role);
+        break;
+    default:
+        read_mark(r, token, place, DG_ATOM_POINT);
+        break;
+    }
+}
+
+static void read_element(struct reader *r, const struct dg_markup_token *token,
+                         const struct place *place)
+{
+    struct dg_span local;
+    const enum dg_office_ns ns = dg_dialect_ns(&r->dialect, token->name, &local);
+    const enum dg_office_role role = dg_dialect_role(ns, local);
+    const bool has_text = r->part->opts.has_text;
+    if (dg_span_eq(local, DG_SPAN("docPr")) || dg_span_eq(local, DG_SPAN("cNvPr"))) {
+        read_attribute(r, bytes_of(r, token), "descr");
+        read_attribute(r, bytes_of(r, token), "title");
+    }
+    if (role == DG_ROLE_LANGUAGE)
+        set_language(r, token);
+    if (place->paragraph)
+        read_inline(r, token, place, ns, role);
+    else if (has_text && (role == DG_ROLE_PARAGRAPH || role == DG_ROLE_MIXED))
+        read_paragraph(r, token, role == DG_ROLE_MIXED);
+    else if (has_text && role == DG_ROLE_PLAIN)
+        read_plain(r, token);
+    else
+        look_into(r, token);
+}
+
+static void read_children(struct reader *r, const struct dg_markup_token *start,
+                          const struct place *place)
+{
+    struct dg_markup_token token;
+    if (++r->depth > DEPTH_MAX)
+        refuse(r, DG_ERR_LIMIT, start->at, "elements nested deeper than 256");
+    while (next_child(r, start, &token)) {
+        if (token.type == DG_MARKUP_START || token.type == DG_MARKUP_EMPTY)
+            read_element(r, &token, place);
+        else if (place->paragraph && place->paragraph->block.kind == DG_BLOCK_MIXED)
+            add_text(r, place, &token, false);
+    }
+    r->depth--;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+/* Edits that begin at the same byte: insertions first, then outer ones. */
+static int by_place(const void *a, const void *b)
+{
+    const struct dg_edit *x = a, *y = b;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    if ((x->len == 0) != (y->len == 0))
+        return x->len == 0 ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void settle_edits(struct dg_office_part *part)
+{
+    struct dg_edit *edits = part->edits.items;
+    size_t n = 0;
+    for (size_t i = 0; i < part->edits.n; i++)
+        if (!edits[i].is_void)
+            edits[n++] = edits[i];
+    part->edits.n = n;
+    if (n)
+        qsort(edits, n, sizeof *edits, by_place);
+}
+
+static void read_part(struct reader *r)
+{
+    const struct place place = {.paragraph = NULL};
+    struct dg_markup_token token;
+    while (next(r, &token)) {
+        if (token.type == DG_MARKUP_START || token.type == DG_MARKUP_EMPTY)
+            read_element(r, &token, &place);
+        else if (token.type == DG_MARKUP_END)
+            refuse(r, DG_ERR_FORMAT, token.at, "an end tag without an element");
+    }
+}
+
+/* The format of text without a run; and room in all rows, so that they are somewhere. */
+static void reserve_rows(struct reader *r)
+{
+    struct dg_office_part *part = r->part;
+    if (!dg_rows_add(&part->formats, sizeof(struct dg_format)) ||
+        !dg_rows_add(&part->atoms, sizeof(struct dg_atom)) ||
+        !dg_rows_add(&part->nodes, sizeof(struct dg_node)) ||
+        !dg_rows_add(&part->blocks, sizeof(struct dg_block)) ||
+        !dg_rows_add(&part->edits, sizeof(struct dg_edit)))
+        r->err = DG_ERR_NOMEM;
+    part->atoms.n = part->nodes.n = part->blocks.n = part->edits.n = 0;
+}
+
+enum dg_err dg_office_part_new(struct dg_span bytes, const struct dg_office_opts *opts,
+                               const char *name, struct dg_office_part **out,
+                               struct dg_error *error)
+{
+    size_t bad_at = 0;
+    if (!dg_utf8_valid(bytes, &bad_at))
+        return dg_error_set(error, DG_ERR_UTF8, "%s: not UTF-8 at byte %zu", name, bad_at);
+    struct dg_office_part *part = dg_try_calloc(1, sizeof *part);
+    struct reader *r = part ? dg_try_calloc(1, sizeof *r) : NULL;
+    if (!r) {
+        dg_free(part);
+        return DG_ERR_NOMEM;
+    }
+    part->bytes = bytes;
+    part->opts = *opts;
+    part->name = name;
+    dg_arena_init(&part->arena, ARENA_MAX);
+    dg_map_init(&part->known, ATOMS_MAX);
+    dg_buf_init(&part->texts, SIZE_MAX / 4);
+    *r = (struct reader){
+        .part = part, .markup = {.text = bytes, .kind = DG_MARKUP_XML}, .error = error};
+    reserve_rows(r);
+    read_part(r);
+    const enum dg_err err = r->err;
+    dg_free(r);
+    if (err) {
+        dg_office_part_free(part);
+        return err;
+    }
+    settle_edits(part);
+    *out = part;
+    return DG_OK;
+}
+
+void dg_office_part_free(struct dg_office_part *part)
+{
+    if (!part)
+        return;
+    dg_free(part->atoms.items);
+    dg_free(part->nodes.items);
+    dg_free(part->blocks.items);
+    dg_free(part->formats.items);
+    dg_free(part->edits.items);
+    dg_map_deinit(&part->known);
+    dg_buf_deinit(&part->texts);
+    dg_arena_deinit(&part->arena);
+    dg_free(part);
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: ISC
+"""Office documents: through the tool, with a model, a daemon, and none; and as a reader of this test's own sees them."""
+import os
+import subprocess
+import sys
+
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+
+import office  # noqa: E402
+
+TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+MODEL = os.path.join(SOURCES, "models", "fr-en")
+
+
+class Office(IntegrationTest):
+    def path(self, name, content=None):
+        path = os.path.join(self.directory, name)
+        if content is not None:
+            with open(path, "wb") as file:
+                file.write(content)
+        return path
+
+    def read(self, path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    def tool(self, *arguments, code=0, **more):
+        done = subprocess.run([TOOL, "file", *arguments], capture_output=True, timeout=120, check=False, **more)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def translated(self, name, document, *flags):
+        before, after = self.path(name, document), self.path("out." + name)
+        self.tool(*(flags or (f"--model={MODEL}", "--threads=1")), before, after)
+        return self.read(after)
+
+    def lines(self, *texts):
+        done = subprocess.run([TOOL, "translate", f"--model={MODEL}", "--threads=1"], input="\n".join(texts) + "\n",
+                              encoding="utf-8", capture_output=True, timeout=120, check=True)
+        return done.stdout.splitlines()
+
+    def check_docx(self, before, after):
+        old, new = office.parts(before), office.parts(after)
+        self.assertEqual(office.metadata(before), office.metadata(after))
+        changed = [name for name in old if old[name] != new[name]]
+        self.assertEqual(changed, ["word/document.xml", "word/header1.xml", "word/footer1.xml", "word/footnotes.xml",
+                                   "word/comments.xml", "word/styles.xml", "docProps/core.xml"])
+        document = new["word/document.xml"]
+        said = self.lines("Le chat noir", "La maison", "Où est la gare ?", "Une page", "Une note.")
+        texts = office.texts(document)
+        self.assertEqual([texts[0], texts[4]], said[:2])
+        self.assertEqual(texts[5], "12,5")
+        self.assertIn(said[2], texts)
+        self.assertEqual(office.texts(new["word/header1.xml"]), [said[3]])
+        self.assertEqual(office.texts(new["word/footnotes.xml"]), [said[4]])
+        self.assertIn(f"<dc:title>{said[0]}</dc:title><dc:creator>Anne</dc:creator>".encode(), new["docProps/core.xml"])
+        self.assertIn(b'<w:lang w:val="en-US"/>', new["word/styles.xml"])
+        for tag in ("w:b", "w:footnoteReference", "w:hyperlink", "w:ins", "w:del", "w:tab", "w:drawing", "w:instrText"):
+            self.assertEqual(len(office.tags(document, tag)), 1, tag)
+        self.assertIn(b"Adieu.", document)
+        self.assertNotIn(b"Un chat &amp; un chien", document)
+
+    def test_docx(self):
+        before = office.docx()
+        after = self.translated("a.docx", before)
+        self.check_docx(before, after)
+        # The same text as the same sentences with tags of HTML.
+        html = "<p>Le <b>chat noir</b> dort<img> sur la <b>table</b> rouge. Il ne mange pas.</p>"
+        self.assertEqual("".join(office.texts(office.parts(after)["word/document.xml"])[1]),
+                         office.plain(self.translated("a.html", html.encode()).decode()))
+
+    def test_a_daemon_says_the_same(self):
+        server = self.start(f"--models-dir={MODELS_DIR}")
+        self.check_docx(office.docx(), self.translated("a.docx", office.docx(), "--source=fr", "--target=en",
+                                                       f"--server=http://127.0.0.1:{server.port()}"))
+
+    def test_without_a_model_it_comes_back_byte_for_byte(self):
+        self.assertEqual(self.translated("a.docx", office.docx(), "--dry-run"), office.docx())
+        done = self.tool("--dry-run", "-", "-", input=office.docx())
+        self.assertEqual(done.stdout, office.docx())
+        self.assertIn(b"kind=office", done.stderr)
+
+    def test_what_cannot_be_read_is_refused_with_a_reason(self):
+        whole, out = office.docx(), self.path("out", b"as it was")
+        for content, why in ((whole[:-30], b"cut off"), (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1" + bytes(999), b"encrypted"),
+                             (b"plain text", b"ZIP"), (office.archive([("a.txt", "a")]), b"no kind of document")):
+            self.assertIn(why, self.tool("--dry-run", self.path("bad.docx", content), out, code=1).stderr)
+        self.assertEqual(self.read(out), b"as it was")
+
+
+if __name__ == "__main__":
+    main()
