@@ -187,9 +187,13 @@ static enum dg_err fetch(struct dg_package_file *file, struct dg_transfer *trans
     char part[PATH_CAP];
     const bool goes_on =
         snprintf(part, sizeof part, "%s.part", path) < PATH_CAP && access(part, F_OK) == 0;
+    const struct dg_transfer_want want = {.url = file->url,
+                                          .size = file->size,
+                                          .max = DG_CATALOGUE_FILE_MAX,
+                                          .has_hash = *file->sha256 || *file->git_sha1};
     enum dg_err err = DG_OK;
     if (!has_size(path, file->size))
-        err = dg_transfer_file(transfer, file->url, path, file->size, DG_CATALOGUE_FILE_MAX, error);
+        err = dg_transfer_file(transfer, &want, path, error);
     if (!err)
         err = check(file, path, stop, error);
     if (err == DG_ERR_INTEGRITY) {
@@ -198,7 +202,7 @@ static enum dg_err fetch(struct dg_package_file *file, struct dg_transfer *trans
     }
     if (err != DG_ERR_INTEGRITY || !goes_on)
         return err;
-    err = dg_transfer_file(transfer, file->url, path, file->size, DG_CATALOGUE_FILE_MAX, error);
+    err = dg_transfer_file(transfer, &want, path, error);
     if (!err)
         err = check(file, path, stop, error);
     if (err == DG_ERR_INTEGRITY)

@@ -47,6 +47,7 @@ struct attempt {
     char etag[ETAG_CAP];     /* of this answer */
     char next[DG_TRANSFER_URL_MAX];
     int64_t range_begin; /* of Content-Range; -1: none */
+    bool has_hash;       /* a file of two versions would be noticed */
     bool has_body;       /* the answer's body belongs into the file */
     bool restart;        /* what is there is of no use */
     enum dg_err err;     /* why the write callback stopped */
@@ -306,6 +307,20 @@ static enum outcome judge_failure(struct attempt *attempt, CURLcode rc, const ch
         dg_error_wrap(&attempt->why, attempt->err, "%s", url);
         return attempt->restart && attempt->err != DG_ERR_INTEGRITY ? AGAIN : FAILED;
     }
+    long proxy_status = 0;
+    curl_easy_getinfo(transfer->curl, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
+    if (proxy_status == 407) {
+        attempt->err = dg_error_set(&attempt->why, DG_ERR_DENIED,
+                                    "%s: the proxy asks for a login; name it in the environment: "
+                                    "https_proxy=http://NAME:PASSWORD@HOST:PORT",
+                                    url);
+        return FAILED;
+    }
+    if (proxy_status >= 400 && proxy_status < 500) {
+        attempt->err = dg_error_set(&attempt->why, DG_ERR_DENIED, "%s: the proxy refuses it (%ld)",
+                                    url, proxy_status);
+        return FAILED;
+    }
     switch (rc) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_OPERATION_TIMEDOUT:
@@ -345,6 +360,8 @@ static enum outcome try_once(struct attempt *attempt, const char *url, const cha
     attempt->err = DG_OK;
     attempt->why.text[0] = attempt->etag[0] = attempt->next[0] = '\0';
     attempt->range_begin = -1;
+    if (!*etag && (!attempt->has_hash || !attempt->size))
+        attempt->at = 0;
     attempt->begin = attempt->at;
     set_up(attempt, url);
     if (attempt->begin > 0) {
@@ -546,9 +563,11 @@ static enum dg_err find_offline(const char *dir, const char *url, char found[PAT
                         last);
 }
 
-enum dg_err dg_transfer_file(struct dg_transfer *transfer, const char *url, const char *path,
-                             uint64_t size, uint64_t max, struct dg_error *error)
+enum dg_err dg_transfer_file(struct dg_transfer *transfer, const struct dg_transfer_want *want,
+                             const char *path, struct dg_error *error)
 {
+    const char *url = want->url;
+    const uint64_t size = want->size, max = want->max;
     char part[PATH_CAP], mark[PATH_CAP], etag[ETAG_CAP], at[DG_TRANSFER_URL_MAX];
     struct stat st;
     if (!join(part, path, ".part") || !join(mark, path, ".etag"))
@@ -564,6 +583,7 @@ enum dg_err dg_transfer_file(struct dg_transfer *transfer, const char *url, cons
     if (!attempt)
         return DG_ERR_NOMEM;
     attempt->transfer = transfer;
+    attempt->has_hash = want->has_hash;
     attempt->size = size;
     attempt->max = max;
     attempt->fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -573,7 +593,7 @@ enum dg_err dg_transfer_file(struct dg_transfer *transfer, const char *url, cons
     } else {
         attempt->at = (uint64_t)st.st_size;
         read_etag(mark, etag);
-        if (attempt->at > (size ? size : max) || (!size && !*etag))
+        if (attempt->at > (size ? size : max))
             attempt->at = 0;
         if (size == 0 || attempt->at < size)
             err = run(attempt, at, etag, keep_etag, mark, error);

@@ -5,13 +5,15 @@
  *
  *     struct dg_transfer_opts opts = DG_TRANSFER_OPTS_DEFAULT;
  *     err = dg_transfer_new(&transfer, &opts, &error);
- *     err = dg_transfer_file(transfer, url, path, size, &error);
+ *     err = dg_transfer_file(transfer, &want, path, &error);
  *     err = dg_transfer_text(transfer, url, max, &text, next, &error);
  *     dg_transfer_free(transfer);
  *
  * Only https, also in redirects; proxies come from the environment as curl(1) takes them. A file
  * grows as PATH.part, with the server's mark of its version in PATH.etag; a later call goes on
- * where it ended, if the server still has that version, and else begins again. Broken connections,
+ * where it ended, if the server still has that version, and else begins again. Where the server
+ * gives no mark, only a file whose hash is known goes on: the parts could be of two versions.
+ * Broken connections,
  * stalls, 429 and 5xx are tried again with growing pauses, or after what the server says; as long
  * as bytes arrive it does not give up. What is larger than stated is cut off.
  *
@@ -56,10 +58,17 @@ enum dg_err dg_transfer_new(struct dg_transfer **transfer, const struct dg_trans
                             struct dg_error *error) DG_MUST_CHECK;
 void dg_transfer_free(struct dg_transfer *transfer);
 
-/* The file at `url` as `path`, which appears when it has all its bytes. `size` 0: not known, at
- * most `max`. DG_ERR_NOT_FOUND: the server does not have it (404, 410). */
-enum dg_err dg_transfer_file(struct dg_transfer *transfer, const char *url, const char *path,
-                             uint64_t size, uint64_t max, struct dg_error *error) DG_MUST_CHECK;
+struct dg_transfer_want {
+    const char *url;
+    uint64_t size; /* 0: not known, at most `max` */
+    uint64_t max;
+    bool has_hash; /* the caller knows what the file's hash is to be, and compares it */
+};
+
+/* The file as `path`, which appears when it has all its bytes. DG_ERR_NOT_FOUND: the server does
+ * not have it (404, 410). */
+enum dg_err dg_transfer_file(struct dg_transfer *transfer, const struct dg_transfer_want *want,
+                             const char *path, struct dg_error *error) DG_MUST_CHECK;
 
 /* A text of at most the buffer's maximum. `next` (may be NULL) receives the header Next-Page, "" if
  * there is none. */

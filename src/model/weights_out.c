@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK_FLOATS = 256 * 1024 };
+enum { BLOCK_FLOATS = 256 * 1024 }; /* a block of raw bytes has as many bytes */
 
 /* One planned tensor: an item, or the scales of one. */
 struct part {
@@ -134,11 +134,13 @@ static enum dg_err write_raw(struct saving *s, const struct part *part,
 {
     const struct dg_weights_out_item *item = &s->items[part->item];
     const void *bytes;
-    enum dg_err err = s->source->raw(s->source->ctx, part->item, &bytes, error);
+    enum dg_err err = DG_OK;
     size_t len = rows_of(item) * cols_of(item) * dg_dtype_size(item->dtype);
-    for (size_t at = 0; at < len && !err;) {
+    for (size_t at = 0; at < len && !err;) { /* asked for anew, so that the source can let go */
         size_t more = len - at < BLOCK_FLOATS ? len - at : BLOCK_FLOATS;
-        err = dg_safetensors_out_write(out, (const char *)bytes + at, more, error);
+        err = s->source->raw(s->source->ctx, part->item, &bytes, error);
+        if (!err)
+            err = dg_safetensors_out_write(out, (const char *)bytes + at, more, error);
         at += more;
         report(s, more);
     }

@@ -3,7 +3,7 @@
 
     hosts = ModelHosts(folder)                 # certificates of a throw-away authority, made by openssl
     hosts.files["/a/b.bin"] = b"..."           # what there is; ETag, Range and If-Range work
-    hosts.types["/a/b.bin"] = {...}            # more headers of that answer
+    hosts.types["/a/b.bin"] = {...}            # more headers of that answer; None: without it
     hosts.faults["/a/b.bin"] = [status(500), cut(70), ...]    # what its next requests get instead, in turn
     hosts.url("/a/b.bin"), hosts.other("/a/b.bin")            # the same files on two hosts
     hosts.asked("/a/b.bin")                    # the Range headers of its requests so far; None for one without
@@ -18,6 +18,8 @@ import hashlib
 import http.server
 import os
 import re
+import socket
+import socketserver
 import ssl
 import subprocess
 import threading
@@ -61,6 +63,15 @@ def cut(n):
     return answer
 
 
+def stall(n):
+    """The answer as it should be, but after n bytes of it nothing comes any more, until the client hangs up."""
+    def answer(handler, data):
+        handler.serve(data, n)
+        handler.wfile.flush()
+        handler.rfile.read(1)
+    return answer
+
+
 def flip(at):
     """One byte is another."""
     def answer(handler, data):
@@ -90,7 +101,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def reply(self, code, data, headers, end=None):
         self.send_response(code)
         for name, value in headers.items():
-            self.send_header(name, value)
+            if value is not None:
+                self.send_header(name, value)
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data if end is None else data[:end])
@@ -98,8 +110,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
 
     def serve(self, data, end=None):
-        etag = f'"{sha256(data)[:16]}"'
-        headers = {"ETag": etag, "Accept-Ranges": "bytes", **self.hosts.types.get(self.path, {})}
+        headers = {"ETag": f'"{sha256(data)[:16]}"', "Accept-Ranges": "bytes", **self.hosts.types.get(self.path, {})}
+        etag = headers["ETag"]
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
         if asked and self.headers.get("If-Range", etag) == etag:
             begin = int(asked.group(1))
@@ -126,6 +138,48 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 def openssl(folder, *arguments):
     subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+class Proxy(socketserver.ThreadingTCPServer):
+    """An HTTP proxy that tunnels, on a free port; `heads` are the requests that it got. With `refuses` it answers that."""
+    allow_reuse_address = daemon_threads = True
+
+    def __init__(self, refuses=None):
+        super().__init__(("127.0.0.1", 0), self.Tunnel)
+        self.heads, self.refuses = [], refuses
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        pass
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
+
+    class Tunnel(socketserver.StreamRequestHandler):
+        def handle(self):
+            head = b""
+            while not head.endswith(b"\r\n\r\n"):
+                head += self.rfile.readline()
+            self.server.heads.append(head.decode())
+            if self.server.refuses:
+                self.wfile.write(f"HTTP/1.1 {self.server.refuses} no\r\nContent-Length: 0\r\n\r\n".encode())
+                return
+            port = int(head.split()[1].rpartition(b":")[2])
+            with socket.create_connection(("127.0.0.1", port)) as there:
+                self.wfile.write(b"HTTP/1.1 200 open\r\n\r\n")
+                threading.Thread(target=pump, args=(there, self.connection), daemon=True).start()
+                pump(self.connection, there)
+
+
+def pump(source, sink):
+    try:
+        while data := source.recv(65536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
 
 
 class ModelHosts:

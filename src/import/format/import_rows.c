@@ -70,9 +70,16 @@ enum dg_err dg_import_rows_raw(struct dg_import *import, const struct dg_import_
 enum dg_err dg_import_rows_has_128(struct dg_import *import, const struct dg_import_tensor *tensor,
                                    bool *found, struct dg_error *error)
 {
-    const void *bytes;
-    enum dg_err err = dg_import_rows_raw(import, tensor, &bytes, error);
-    *found = !err && memchr(bytes, 0x80, rows_of(tensor) * cols_of(tensor));
+    enum { PIECE = 1 << 20 };
+    const size_t len = rows_of(tensor) * cols_of(tensor);
+    enum dg_err err = DG_OK;
+    *found = false;
+    for (size_t at = 0; at < len && !err && !*found; at += PIECE) {
+        const void *bytes; /* asked for anew, so that the reader can let go of the pages before */
+        err = dg_import_rows_raw(import, tensor, &bytes, error);
+        *found =
+            !err && memchr((const char *)bytes + at, 0x80, len - at < PIECE ? len - at : PIECE);
+    }
     return err;
 }
 

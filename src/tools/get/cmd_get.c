@@ -185,20 +185,39 @@ static enum dg_err full(struct dg_error *error)
     return dg_error_set(error, DG_ERR_LIMIT, "too many models at a time");
 }
 
-/* Takes the last package out of the plan again when it is there already, or planned twice. */
-static void keep_new(struct work *work, struct dg_package *package)
+static enum dg_err reload(const struct work *work, const struct dg_package *package,
+                          const char *path, struct dg_error *error)
+{
+    char whole[DG_MODEL_FOLDERS_PATH];
+    if (!realpath(path, whole))
+        snprintf(whole, sizeof whole, "%s", path);
+    enum dg_err err =
+        daemon_load(&work->opt->get, package->name, whole, package->source, package->target, error);
+    if (err)
+        return dg_error_wrap(error, err, "%s is installed, but not served yet", package->name);
+    fprintf(stderr, "dragoman get: the daemon serves %s now\n", package->name);
+    return DG_OK;
+}
+
+/* Takes the last package out of the plan again when it is there already, or planned twice. With
+ * --reload, what is there is served from now on as well. */
+static enum dg_err keep_new(struct work *work, struct dg_package *package, struct dg_error *error)
 {
     const size_t last = work->plan.n - 1;
     bool is_double = false;
+    enum dg_err err = DG_OK;
     for (size_t i = 0; i < last; i++)
         is_double = is_double || strcmp(work->plan.packages[i].name, package->name) == 0;
     if (!is_double && !work->opt->print_urls && is_installed(work, package)) {
         fprintf(stderr, "dragoman get: %s is installed already: %s %s %.12s\n", package->name,
                 package->from, package->kind, package->version);
         is_double = true;
+        if (work->opt->reload)
+            err = reload(work, package, library_find(&work->library, package->name)->path, error);
     }
     if (is_double)
         get_plan_drop_last(&work->plan);
+    return err;
 }
 
 static enum dg_err plan_model(struct work *work, const struct dg_catalogue_model *model,
@@ -212,8 +231,7 @@ static enum dg_err plan_model(struct work *work, const struct dg_catalogue_model
         return err;
     if (*work->opt->as)
         package->name = work->opt->as;
-    keep_new(work, package);
-    return DG_OK;
+    return keep_new(work, package, error);
 }
 
 static enum dg_err plan_hf(struct work *work, const struct dg_hf *hf, struct dg_error *error)
@@ -226,8 +244,7 @@ static enum dg_err plan_hf(struct work *work, const struct dg_hf *hf, struct dg_
         return err;
     if (*work->opt->as)
         package->name = work->opt->as;
-    keep_new(work, package);
-    return DG_OK;
+    return keep_new(work, package, error);
 }
 
 static enum dg_err need_catalogue(struct work *work, struct dg_error *error)
@@ -331,20 +348,6 @@ static void say_next(const struct work *work, const struct dg_package *package,
                 "    next: dragoman translate --from %s --to %s \"%s\"; a running daemon serves it "
                 "after its next reload\n",
                 package->source, package->target, result->sentence);
-}
-
-static enum dg_err reload(const struct work *work, const struct dg_package *package,
-                          const char *path, struct dg_error *error)
-{
-    char whole[DG_MODEL_FOLDERS_PATH];
-    if (!realpath(path, whole))
-        snprintf(whole, sizeof whole, "%s", path);
-    enum dg_err err =
-        daemon_load(&work->opt->get, package->name, whole, package->source, package->target, error);
-    if (err)
-        return dg_error_wrap(error, err, "%s is installed, but not served yet", package->name);
-    fprintf(stderr, "dragoman get: the daemon serves %s now\n", package->name);
-    return DG_OK;
 }
 
 static enum dg_err hint(enum dg_err err, const struct dg_package *package, struct dg_error *error)

@@ -474,6 +474,8 @@ enum dg_err install_package(struct install *install, struct dg_package *package,
     if (!err)
         err = make_folder(made, error);
     if (!err)
+        (void)utimensat(AT_FDCWD, work, NULL, 0); /* what goes on is not old (remove_old) */
+    if (!err)
         err = fetch_all(install, package, files, error);
     if (!err)
         err = check_hashes(install, package, error);
