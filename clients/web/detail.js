@@ -83,6 +83,8 @@ export class Detail {
             const percent = document.createElement("small");
             percent.textContent = `${Math.round(sureness * 100)} %`;
             percent.title = this.#words.say("sureness", { percent: Math.round(sureness * 100) });
+            percent.setAttribute("aria-hidden", "true");
+            button.setAttribute("aria-description", percent.title);
             button.append(text, percent);
             button.addEventListener("click", () => {
                 this.onreplace(sentence, text);
@@ -111,7 +113,7 @@ export class Detail {
         this.#offer("head", score.heads, "all_heads", head);
         this.#element("heat-choice").hidden = false;
         drawLinks(this.#element("links"), sentence, score, this.#words.say("attention"));
-        drawHeat(this.#element("heat"), sentence, score);
+        drawHeat(this.#element("heat"), sentence, score, this.#words.say("end"));
     }
 
     #offer(id, count, zeroWord, chosen) {
@@ -123,11 +125,11 @@ export class Detail {
 }
 
 /** A table with a cell for each pair of tokens: rows are the translation's, columns the text's. */
-function drawHeat(table, sentence, score) {
+function drawHeat(table, sentence, score, end) {
     const sourceIndex = indexOfBytes(sentence.source);
     const targetIndex = indexOfBytes(sentence.text);
-    const columns = score.source_tokens.map(token => label(sentence.source, sourceIndex, token));
-    const rows = score.tokens.map(token => label(sentence.text, targetIndex, token));
+    const columns = score.source_tokens.map(token => label(sentence.source, sourceIndex, token, end));
+    const rows = score.tokens.map(token => label(sentence.text, targetIndex, token, end));
     const head = table.ownerDocument.createElement("thead");
     const body = table.ownerDocument.createElement("tbody");
     const top = head.insertRow();
@@ -138,7 +140,7 @@ function drawHeat(table, sentence, score) {
         columns.forEach((column, s) => {
             const weight = score.attention[t][s];
             const square = cell("td", "");
-            square.title = `${text} → ${column}: ${Math.round(weight * 100)} %`;
+            square.title = `${text} ← ${column}: ${Math.round(weight * 100)} %`;
             square.style.backgroundColor = `rgba(var(--heat), ${weight.toFixed(3)})`;
             row.append(square);
         });
@@ -146,9 +148,10 @@ function drawHeat(table, sentence, score) {
     table.replaceChildren(head, body);
 }
 
-function label(text, index, token) {
+/** `whole`: what the token at the end is called, which has no text. */
+function label(text, index, token, whole) {
     const [start, end] = rangeOf(index, token);
-    return start === end ? "■" : text.slice(start, end).trim() || "␣";
+    return start === end ? whole : text.slice(start, end).trim() || "␣";
 }
 
 function cell(kind, text, scope) {

@@ -78,6 +78,7 @@ export class Files {
                 link.href = URL.createObjectURL(blob);
                 link.download = file.name.replace(/(\.[^.]+)?$/, `.${target}$1`);
                 link.textContent = this.#words.say("download");
+                link.setAttribute("aria-label", `${link.textContent} ${link.download}`);
                 progress.replaceWith(link);
                 cancel.remove();
             },

@@ -88,6 +88,7 @@ export class Target {
             element.className = told.finish === "eos" ? "sentence" : "sentence flagged";
             element.tabIndex = 0;
             element.setAttribute("role", "button");
+            element.setAttribute("aria-describedby", "about-sentence");
             element.textContent = told.text;
             parts.push(source.slice(at, start), element);
             this.#sentences.push(sentence);

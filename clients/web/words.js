@@ -35,8 +35,9 @@ const WORDS = {
         manner: "How it is said", glossary: "Glossary", no_glossary: "None", formality: "Formality", default: "As it comes",
         prefer_formal: "Formal", prefer_informal: "Informal", exactly: "Exactly, as a table",
         links: "The thicker a line, the more the word on the left comes from the one on the right.",
+        about_sentence: "Opens other ways to say it.", end: "end",
         undo: "Undo",
-        listen: "Listen", code: "Code", code_title: "The same from a program", code_way: "As", from_word: "Change it from a word on",
+        listen: "Listen", code: "Code", code_title: "The same from a program", code_way: "For", from_word: "Change it from a word on",
         no_models: "This server has no model yet.", flagged: "Underlined with dots: the model did not end this sentence by itself.",
     },
     fr: {
@@ -69,8 +70,9 @@ const WORDS = {
         manner: "Façon de le dire", glossary: "Glossaire", no_glossary: "Aucun", formality: "Registre", default: "Comme cela vient",
         prefer_formal: "Soutenu", prefer_informal: "Familier", exactly: "Exactement, en tableau",
         links: "Plus un trait est épais, plus le mot de gauche vient de celui de droite.",
+        about_sentence: "Ouvre d’autres façons de le dire.", end: "fin",
         undo: "Rétablir",
-        listen: "Écouter", code: "Code", code_title: "La même chose par programme", code_way: "En", from_word: "Changer à partir d’un mot",
+        listen: "Écouter", code: "Code", code_title: "La même chose par programme", code_way: "Pour", from_word: "Changer à partir d’un mot",
         no_models: "Ce serveur n’a pas encore de modèle.", flagged: "Souligné de points : le modèle n’a pas fini cette phrase de lui-même.",
     },
     ko: {
@@ -103,8 +105,9 @@ const WORDS = {
         manner: "말투와 용어", glossary: "용어집", no_glossary: "없음", formality: "말투", default: "기본",
         prefer_formal: "격식체", prefer_informal: "비격식체", exactly: "표로 정확히 보기",
         links: "선이 굵을수록 왼쪽 단어가 오른쪽 단어에서 온 것입니다.",
+        about_sentence: "다른 표현을 엽니다.", end: "끝",
         undo: "되돌리기",
-        listen: "듣기", code: "코드", code_title: "프로그램에서 똑같이 하기", code_way: "방식", from_word: "어느 단어부터 바꾸기",
+        listen: "듣기", code: "코드", code_title: "프로그램에서 똑같이 하기", code_way: "프로그램", from_word: "어느 단어부터 바꾸기",
         no_models: "이 서버에는 아직 모델이 없습니다.", flagged: "점선 밑줄: 모델이 이 문장을 스스로 끝내지 못했습니다.",
     },
 };

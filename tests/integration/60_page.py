@@ -454,6 +454,38 @@ class Used(IntegrationTest):
         page.run("const s = document.querySelector(arguments[0]); s.value = arguments[1]; s.dispatchEvent(new Event('change'))",
                  selector, value)
 
+    def spoken(self, page):
+        """What a screen reader has of the page: lines of role, name and description."""
+        nodes = page.devtools("Accessibility.getFullAXTree")["nodes"]
+        text = lambda node, part: node.get(part, {}).get("value", "")  # noqa: E731
+        return [" | ".join(filter(None, (text(node, "role"), text(node, "name"), text(node, "description"))))
+                for node in nodes if not node.get("ignored")]
+
+    def test_it_makes_sense_read_aloud(self):
+        page = self.page()
+        self.translate(page, TEXT, 2)
+        page.run("document.querySelectorAll('.sentence')[1].click()")
+        page.wait_for("return document.querySelectorAll('#heat td').length > 20", "the table")
+        page.wait_for("return document.querySelector('#alternatives button')", "other wordings")
+        page.run("document.querySelector('#detail details').open = true")
+        spoken = self.spoken(page)
+        sentence = page.run("return document.querySelectorAll('.sentence')[1].textContent")
+        self.assertIn("group | Translation", spoken)
+        self.assertIn(f"button | {sentence} | Opens other ways to say it.", spoken)
+        other = page.run("return document.querySelector('#alternatives button').firstChild.data")
+        self.assertRegex("\n".join(spoken), rf"button \| {re.escape(other)} \| The model is \d+ % sure of these words\.")
+        self.assertIn("columnheader | end", spoken)
+        regions = [line for line in spoken if line.startswith("region | ")]
+        self.assertEqual(len(regions), len(set(regions)))
+        unnamed = [line for line in spoken if line in ("button", "combobox", "textbox", "checkbox", "link", "region", "dialog", "image")]
+        self.assertEqual(unnamed, [])
+        # A list says how many things it has: there are no lists of buttons that are none of its items.
+        page.run("document.querySelector('#key-button').click()")
+        spoken = self.spoken(page)
+        self.assertIn("dialog | Access key", spoken)
+        self.assertNotIn("list", spoken)
+        page.run("document.querySelector('#key-dialog').close('cancel')")
+
     def test_targets_that_are_not_installed_say_how_they_are_got(self):
         models = os.path.join(self.directory, "models")
         os.mkdir(models)
