@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PART_MAX = 64 << 20, PARTS_MAX = 256 << 20, TYPES_MAX = 4 << 20, NAME_MAX_BYTES = 1024 };
+enum { TYPES_MAX = 4 << 20, NAME_MAX_BYTES = 1024 };
 
 enum role {
     COPIED,   /* not looked into */
@@ -137,28 +137,25 @@ static enum dg_err read_types(struct dg_office *office, const struct dg_zip_memb
                                  office->zip.name);
 }
 
-static enum dg_err check_sizes(const struct dg_office *office, struct dg_error *error)
+static enum dg_err check_sizes(const struct dg_office *office, size_t parts_max,
+                               struct dg_error *error)
 {
     size_t total = 0;
     for (size_t i = 0; i < office->zip.n_members; i++) {
         const struct dg_zip_member *member = &office->zip.members[i];
         if (office->roles[i] == COPIED)
             continue;
-        if (member->len > PART_MAX)
+        if (member->len > parts_max - total)
             return dg_error_set(error, DG_ERR_LIMIT,
-                                "%s: the part %s has %zu bytes, expected at most %d",
-                                office->zip.name, member->name, member->len, (int)PART_MAX);
+                                "%s: the parts with text, up to %s, have more than %zu bytes",
+                                office->zip.name, member->name, parts_max);
         total += member->len;
-        if (total > PARTS_MAX)
-            return dg_error_set(error, DG_ERR_LIMIT,
-                                "%s: the parts with text have more than %d bytes together",
-                                office->zip.name, (int)PARTS_MAX);
     }
     return DG_OK;
 }
 
-enum dg_err dg_office_new(struct dg_span bytes, const char *name, struct dg_office **out,
-                          struct dg_error *error)
+enum dg_err dg_office_new(struct dg_span bytes, const char *name, size_t parts_max,
+                          struct dg_office **out, struct dg_error *error)
 {
     if (dg_span_starts(bytes, compound_file))
         return dg_error_set(error, DG_ERR_UNSUPPORTED,
@@ -179,7 +176,7 @@ enum dg_err dg_office_new(struct dg_span bytes, const char *name, struct dg_offi
     if (!err)
         err = read_types(office, types, error);
     if (!err)
-        err = check_sizes(office, error);
+        err = check_sizes(office, parts_max, error);
     if (err)
         dg_office_free(office);
     else
@@ -204,7 +201,7 @@ static enum dg_err open_part(const struct dg_office *office, size_t i,
 {
     const struct dg_zip_member *member = &office->zip.members[i];
     struct dg_office_opts own = *opts;
-    enum dg_err err = dg_zip_data(&office->zip, member, PART_MAX, data, error);
+    enum dg_err err = dg_zip_data(&office->zip, member, DG_OFFICE_PARTS_MAX, data, error);
     if (err)
         return err;
     own.has_text = office->roles[i] == TEXT;

@@ -4,7 +4,7 @@
 /* An office document as one text to translate, and the same document with that text translated.
  *
  *     struct dg_office *office;
- *     err = dg_office_new(bytes, len, "letter.docx", &office, &error);
+ *     err = dg_office_new(bytes, "letter.docx", DG_OFFICE_PARTS_MAX, &office, &error);
  *     err = dg_office_text(office, &html, &error);         to be translated as HTML, as a whole
  *     err = dg_office_write(office, source, target, "de", write, ctx, &error);
  *     dg_office_free(office);
@@ -13,8 +13,8 @@
  * and again in writing; all others are copied as they are packed. If target equals source, the
  * document is written as it was, byte for byte. What the text looks like: part.h.
  *
- * Memory: the text, and of the largest part its bytes (64 MiB at most) and what is known of its
- * runs. All parts with text together have at most 256 MiB. Any thread. */
+ * Memory: the text, and of the largest part its bytes and what is known of its runs, which is at
+ * most some ten times as much. Any thread. */
 #ifndef DG_OFFICE_OFFICE_H
 #define DG_OFFICE_OFFICE_H
 
@@ -38,9 +38,12 @@ bool dg_office_is(struct dg_span bytes);
 /* The type of the document for HTTP, by its name. */
 const char *dg_office_type(struct dg_span name);
 
-/* The bytes are borrowed as long as the document lives, and untrusted. */
-enum dg_err dg_office_new(struct dg_span bytes, const char *name, struct dg_office **office,
-                          struct dg_error *error) DG_MUST_CHECK;
+enum { DG_OFFICE_PARTS_MAX = 256 << 20 };
+
+/* The bytes are borrowed as long as the document lives, and untrusted. All parts with text together
+ * may have `parts_max` bytes, DG_OFFICE_PARTS_MAX at most. */
+enum dg_err dg_office_new(struct dg_span bytes, const char *name, size_t parts_max,
+                          struct dg_office **office, struct dg_error *error) DG_MUST_CHECK;
 void dg_office_free(struct dg_office *office); /* NULL is fine */
 
 enum dg_err dg_office_text(const struct dg_office *office, struct dg_buf *html,

@@ -16,7 +16,8 @@
 
 enum {
     DEPTH_MAX = 256,
-    ATOMS_MAX = 2 << 20, /* of one part, together */
+    ATOM_BYTES = 24, /* as few have real parts for each run and mark, on average */
+    ATOMS_MORE = 10000,
     ARENA_MAX = 256 << 20,
 };
 
@@ -126,8 +127,8 @@ static struct dg_atom *add_atom(struct reader *r, const struct place *place, enu
                                 size_t at, size_t len)
 {
     struct dg_atom *atom = NULL;
-    if (r->n_atoms++ >= ATOMS_MAX)
-        refuse(r, DG_ERR_LIMIT, at, "there are more runs and marks than 2 million");
+    if (r->n_atoms++ >= r->part->bytes.len / ATOM_BYTES + ATOMS_MORE)
+        refuse(r, DG_ERR_LIMIT, at, "more runs and marks than a document of this size has");
     else if (!(atom = dg_rows_add(&place->paragraph->atoms, sizeof *atom)))
         r->err = r->err ? r->err : DG_ERR_NOMEM;
     if (!atom)
@@ -860,7 +861,7 @@ enum dg_err dg_office_part_new(struct dg_span bytes, const struct dg_office_opts
     part->opts = *opts;
     part->name = name;
     dg_arena_init(&part->arena, ARENA_MAX);
-    dg_map_init(&part->known, ATOMS_MAX);
+    dg_map_init(&part->known, UINT32_MAX / 2);
     dg_buf_init(&part->texts, SIZE_MAX / 4);
     *r = (struct reader){
         .part = part, .markup = {.text = bytes, .kind = DG_MARKUP_XML}, .error = error};

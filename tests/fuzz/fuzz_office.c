@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct dg_office *office;
     struct dg_buf html, out;
     read_part(whole);
-    if (dg_office_new(whole, "fuzz.docx", &office, NULL))
+    if (dg_office_new(whole, "fuzz.docx", TEXT_MAX, &office, NULL))
         return 0;
     dg_buf_init(&html, TEXT_MAX);
     dg_buf_init(&out, TEXT_MAX);

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: ISC
 """Office documents: through the tool, with a model, a daemon, and none; and as a reader of this test's own sees them."""
+import json
 import os
 import subprocess
 import sys
+import urllib.parse
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 
@@ -12,6 +14,8 @@ import office  # noqa: E402
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MODEL = os.path.join(SOURCES, "models", "fr-en")
+DOCX_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+BOMB = office.docx(more=" " * (33 << 20))
 
 
 class Office(IntegrationTest):
@@ -75,6 +79,41 @@ class Office(IntegrationTest):
         server = self.start(f"--models-dir={MODELS_DIR}")
         self.check_docx(office.docx(), self.translated("a.docx", office.docx(), "--source=fr", "--target=en",
                                                        f"--server=http://127.0.0.1:{server.port()}"))
+
+    def form(self, server, path, file, fields, status=200):
+        body = b"".join(f'--XX\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+                        for name, value in fields.items())
+        body += f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{file[0]}"\r\n\r\n'.encode() + file[1]
+        got, _, answer = server.request("POST", path, body + b"\r\n--XX--\r\n",
+                                        {"Content-Type": "multipart/form-data; boundary=XX"})
+        self.assertEqual(got, status, answer)
+        return json.loads(answer)
+
+    def test_libretranslate(self):
+        server, before = self.start(f"--models-dir={MODELS_DIR}"), office.docx()
+        fields = {"source": "fr", "target": "en"}
+        url = self.form(server, "/translate_file", ("Une lettre.docx", before), fields)["translatedFileUrl"]
+        self.assertTrue(url.endswith(".Une_lettre_en.docx"), url)
+        status, headers, after = server.request("GET", urllib.parse.urlsplit(url).path)
+        self.assertEqual((status, headers["Content-Type"]), (200, DOCX_TYPE))
+        self.check_docx(before, after)
+        for content, why in ((before[:-30], "cut off"), (b"x" * 99, "ZIP"), (BOMB, "more than 33554432 bytes")):
+            self.assertIn(why, self.form(server, "/translate_file", ("a.docx", content), fields, 400)["error"])
+
+    def test_deepl(self):
+        server, before = self.start(f"--models-dir={MODELS_DIR}"), office.docx()
+        fields = {"source_lang": "FR", "target_lang": "EN"}
+        document = self.form(server, "/v2/document", ("a.docx", before), fields)
+        key = json.dumps({"document_key": document["document_key"]})
+        ask = lambda end: server.request("POST", f"/v2/document/{document['document_id']}{end}", key,
+                                         {"Content-Type": "application/json"})
+        wait_for(lambda: json.loads(ask("")[2])["status"] == "done", "the document")
+        status, headers, after = ask("/result")
+        self.assertEqual((status, headers["Content-Type"]), (200, DOCX_TYPE))
+        self.check_docx(before, after)
+        self.assertIn("encrypted", self.form(server, "/v2/document", ("a.docx", b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"), fields,
+                                             400)["message"])
+        self.assertIn("more than", self.form(server, "/v2/document", ("a.docx", BOMB), fields, 413)["message"])
 
     def test_without_a_model_it_comes_back_byte_for_byte(self):
         self.assertEqual(self.translated("a.docx", office.docx(), "--dry-run"), office.docx())

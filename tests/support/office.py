@@ -56,7 +56,7 @@ DOCUMENT = (
     '<w:r><w:fldChar w:fldCharType="separate"/></w:r>' + run("3") + '<w:r><w:fldChar w:fldCharType="end"/></w:r></w:p>')
 
 
-def docx():
+def docx(more=""):
     names = f'xmlns:w="{W}" xmlns:r="urn:r" xmlns:wp="urn:wp" xmlns:wps="urn:wps"'
     kinds = {"document": "document.main", "header1": "header", "footer1": "footer", "footnotes": "footnotes",
              "comments": "comments", "styles": "styles"}
@@ -67,7 +67,7 @@ def docx():
         ("[Content_Types].xml", f'{HEADER}<Types xmlns="{TYPES}"><Default Extension="png" ContentType="image/png"/>{types}{core}'
                                 "</Types>"),
         ("_rels/.rels", HEADER + "<Relationships/>"),
-        ("word/document.xml", f"{HEADER}<w:document {names}><w:body>{DOCUMENT}<w:sectPr/></w:body></w:document>"),
+        ("word/document.xml", f"{HEADER}<w:document {names}><w:body>{DOCUMENT}{more}<w:sectPr/></w:body></w:document>"),
         ("word/header1.xml", f"{HEADER}<w:hdr {names}><w:p>{run('Une page')}</w:p></w:hdr>"),
         ("word/footer1.xml", f"{HEADER}<w:ftr {names}><w:p>{run('Au revoir')}</w:p></w:ftr>"),
         ("word/footnotes.xml", f'{HEADER}<w:footnotes {names}><w:footnote w:id="2"><w:p>{run("Une note.")}</w:p></w:footnote>'

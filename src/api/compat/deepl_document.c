@@ -10,9 +10,11 @@
  *
  * The translation continues without a waiting client. */
 #include "api/compat/deepl.h"
+#include "api/compat/office_file.h"
 #include "api/http/api_int.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
+#include "office/office.h"
 
 #include <stdio.h>
 
@@ -25,7 +27,9 @@ enum { SECONDS_MORE = 5 /* what is said of one that is under way: when to ask ag
 struct upload {
     struct dg_api *api;
     char id[DG_DOCUMENT_ID + 1];
-    struct dg_charge charge; /* what it cost: given back when the document fails */
+    struct dg_charge charge;     /* what it cost: given back when the document fails */
+    struct dg_office_file *file; /* owned until the document is kept; NULL: it is text */
+    bool is_begun;               /* the client was told of it, and need not wait */
 };
 
 static struct dg_document *find(struct dg_api *api, struct dg_span id)
@@ -40,6 +44,22 @@ static void on_kept(void *ctx, enum dg_err err)
     if (err)
         dg_charge_refund(charge, 507, 0);
     dg_free(charge);
+}
+
+/* Keeps the translation; takes the charge unless it fails. */
+static enum dg_err keep(struct dg_compat *compat, struct dg_document *document,
+                        struct dg_charge *charge)
+{
+    struct upload *upload = compat->user;
+    struct dg_api *api = upload->api;
+    struct dg_office_file *file = upload->file;
+    const struct dg_span text = dg_compat_result(compat, 0);
+    if (!file)
+        return dg_documents_keep(&api->documents, api->readers, document, text, on_kept, charge);
+    upload->file = NULL;
+    snprintf(file->language, sizeof file->language, "%s", compat->to->code);
+    return dg_documents_keep_office(&api->documents, api->readers, document, file, text, on_kept,
+                                    charge);
 }
 
 static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
@@ -63,9 +83,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
     }
     size_t n_characters = document->n_characters = compat->items[0].n_characters;
     *charge = upload->charge;
-    const enum dg_err err =
-        dg_documents_keep(&upload->api->documents, upload->api->readers, document,
-                          dg_compat_result(compat, 0), on_kept, charge);
+    const enum dg_err err = keep(compat, document, charge);
     if (err)
         on_kept(charge, err);
     else
@@ -98,7 +116,7 @@ static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
     upload->charge.call = NULL;
     dg_work_detach(&compat->work);
     compat->work.call = NULL; /* from here on nobody waits */
-    compat->undo = NULL;
+    upload->is_begun = true;
     compat->on_end = on_end;
     compat->job->may_wait = true;
     dg_call_json_out(call, 200, &out);
@@ -106,11 +124,13 @@ static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
     return DG_OK;
 }
 
-/* It was refused, or the client left. */
+/* It was refused, or the client left, or it has ended. */
 static void undo(struct dg_compat *compat)
 {
     const struct upload *upload = compat->user;
-    struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
+    struct dg_document *document =
+        upload->is_begun ? NULL : find(upload->api, dg_span_cstr(upload->id));
+    dg_office_file_free(upload->file);
     if (document)
         dg_documents_remove(&upload->api->documents, document);
 }
@@ -122,18 +142,31 @@ static struct dg_span name_of(const struct dg_compat *compat, const struct dg_fi
     return name.len ? name : file->filename;
 }
 
-static enum dg_err keep_file(struct dg_compat *compat, struct upload *upload,
-                             struct dg_error *error)
+static enum dg_err check_file(const struct dg_compat *compat, const struct dg_field *file,
+                              struct dg_error *error)
 {
-    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
-    struct dg_document *document = NULL;
+    const struct upload *upload = compat->user;
+    enum dg_doc_format format;
     if (!dg_documents_are_taken(&upload->api->documents))
         return dg_error_set(error, DG_ERR_INVALID, "Documents are not translated on this server.");
     if (!file || file->in_array || file->value.len == 0)
         return dg_error_set(error, DG_ERR_INVALID, "Invalid file data.");
-    if (!dg_utf8_valid(file->value, NULL))
+    const struct dg_span name = name_of(compat, file);
+    if (!dg_office_is_named(name) && !dg_utf8_valid(file->value, NULL))
         return dg_error_set(error, DG_ERR_UTF8, "Invalid file data: the file is not UTF-8.");
-    size_t n_characters = dg_utf8_count(file->value), n_max = upload->api->opts.characters_max;
+    if (!dg_document_is_known(name, &format))
+        return dg_error_set(error, DG_ERR_UNSUPPORTED,
+                            "Invalid file data: expected a name that ends in .docx, .txt, .html, "
+                            ".xml, .md, .srt, .vtt, .json, .po or .xliff.");
+    return DG_OK;
+}
+
+static enum dg_err keep_file(struct dg_compat *compat, const struct dg_field *file,
+                             struct dg_span text, struct dg_error *error)
+{
+    struct upload *upload = compat->user;
+    struct dg_document *document = NULL;
+    size_t n_characters = dg_utf8_count(text), n_max = upload->api->opts.characters_max;
     if (n_max && n_characters > n_max)
         return dg_error_set(
             error, DG_ERR_LIMIT,
@@ -143,19 +176,52 @@ static enum dg_err keep_file(struct dg_compat *compat, struct upload *upload,
         dg_documents_add(&upload->api->documents, dg_clock_now(&upload->api->clock),
                          dg_gate_client(compat->work.call), name_of(compat, file), &document);
     if (err)
-        return dg_error_set(error, err,
-                            err == DG_ERR_UNSUPPORTED
-                                ? "Invalid file data: expected a name that ends in .txt, .html, "
-                                  ".xml, .md, .srt, .vtt, .json, .po or .xliff."
-                                : "Too many documents are kept; fetch some first.");
+        return dg_error_set(error, err, "Too many documents are kept; fetch some first.");
     memcpy(upload->id, document->id, sizeof upload->id);
     compat->job->options.request.format = document->format;
     err = dg_compat_texts(compat, 1);
-    if (err)
-        dg_documents_remove(&upload->api->documents, document);
-    else
-        compat->items[0].text = file->value;
+    if (!err)
+        compat->items[0].text = text;
     return err;
+}
+
+static void refuse(struct dg_compat *compat, enum dg_err err, const struct dg_error *error)
+{
+    int status = err == DG_ERR_BUSY    ? 429
+                 : err == DG_ERR_NOMEM ? 503
+                 : err == DG_ERR_LIMIT ? 413
+                                       : 400;
+    dg_compat_fail(compat, status, "invalid_value", dg_error_text(error, err));
+}
+
+/* The text is there: to the gate. */
+static void go_to_gate(struct dg_compat *compat, struct dg_span text)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
+    enum dg_err err = keep_file(compat, file, text, &error);
+    if (err) {
+        refuse(compat, err, &error);
+        return;
+    }
+    compat->job->options.request.priority = DG_PRIORITY_BULK;
+    compat->work.wish.request = &compat->job->options.request;
+    compat->work.wish.arena = compat->arena;
+    dg_compat_pass(compat, dg_fields_text(&compat->fields, "auth_key"), begin);
+}
+
+static void on_office(struct dg_compat *compat, struct dg_office_file *file)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    struct upload *upload = compat->user;
+    upload->file = file;
+    if (!file->err) {
+        go_to_gate(compat, dg_buf_span(&file->html));
+        return;
+    }
+    dg_error_set(&error, file->err, "Invalid file data: %s",
+                 dg_error_text(&file->error, file->err));
+    refuse(compat, file->err, &error);
 }
 
 static void on_open(struct dg_call *call, struct dg_compat *compat)
@@ -167,27 +233,22 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
         return;
     }
     upload->api = call->api;
+    compat->user = upload;
+    compat->undo = undo;
     bool is_fine = dg_deepl_pair(compat, &error) && dg_deepl_check_words(compat, &error) &&
                    dg_deepl_read_glossaries(compat, &error);
+    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
     enum dg_err err = is_fine ? DG_OK : DG_ERR_INVALID;
     if (!err && compat->from && compat->from == compat->to)
         err = dg_error_set(&error, DG_ERR_INVALID, "Source and target language are equal.");
     if (!err)
-        err = keep_file(compat, upload, &error);
-    if (err) {
-        int status = err == DG_ERR_BUSY    ? 429
-                     : err == DG_ERR_NOMEM ? 503
-                     : err == DG_ERR_LIMIT ? 413
-                                           : 400;
-        dg_compat_fail(compat, status, "invalid_value", dg_error_text(&error, err));
-        return;
-    }
-    compat->user = upload;
-    compat->job->options.request.priority = DG_PRIORITY_BULK;
-    compat->undo = undo;
-    compat->work.wish.request = &compat->job->options.request;
-    compat->work.wish.arena = compat->arena;
-    dg_compat_pass(compat, dg_fields_text(&compat->fields, "auth_key"), begin);
+        err = check_file(compat, file, &error);
+    if (err)
+        refuse(compat, err, &error);
+    else if (dg_office_is_named(name_of(compat, file)))
+        dg_office_file_read(compat, name_of(compat, file), file->value, on_office);
+    else
+        go_to_gate(compat, file->value);
 }
 
 void dg_deepl_document(struct dg_call *call)

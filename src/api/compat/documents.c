@@ -5,6 +5,7 @@
  * an offload's thread, each by an errand of its own that has what it needs: a document may go
  * meanwhile. */
 #include "api/compat/documents.h"
+#include "api/compat/office_file.h"
 #include "api/http/api_int.h"
 #include "api/http/client_share.h"
 #include "api/http/work.h"
@@ -13,6 +14,7 @@
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"
 #include "net/loop/offload.h"
+#include "office/office.h"
 
 #include <fcntl.h>
 #include <sodium.h>
@@ -102,7 +104,12 @@ static void clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1])
 
 bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format)
 {
-    return name.len && memchr(name.ptr, '.', name.len) && dg_doc_format_of(name, format);
+    if (!name.len || !memchr(name.ptr, '.', name.len))
+        return false;
+    if (!dg_office_is_named(name))
+        return dg_doc_format_of(name, format);
+    *format = DG_DOC_HTML;
+    return true;
 }
 
 /* What a client has. */
@@ -175,6 +182,7 @@ struct errand {
     int fd;     /* owned; -1 for none */
     char *text; /* owned; [len] */
     size_t len;
+    struct dg_office_file *file; /* owned; of which `text` is the text; NULL for none */
     enum dg_err err;
     struct dg_error error;
     dg_documents_fn fn;
@@ -204,6 +212,7 @@ static void free_errand(struct errand *errand)
     if (errand->fd >= 0)
         close(errand->fd);
     dg_free(errand->text);
+    dg_office_file_free(errand->file);
     dg_free(errand);
 }
 
@@ -218,9 +227,12 @@ static void run_keep(struct dg_offload_task *task)
 {
     struct errand *errand = (struct errand *)task;
     errand->err = dg_tmp_file_open(errand->documents->opts.dir, &errand->fd, &errand->error);
-    if (!errand->err)
+    const struct dg_span text = dg_span_make(errand->text, errand->len);
+    if (!errand->err && errand->file)
         errand->err =
-            dg_tmp_file_write(errand->fd, dg_span_make(errand->text, errand->len), &errand->error);
+            dg_office_file_write(errand->file, text, errand->fd, &errand->len, &errand->error);
+    else if (!errand->err)
+        errand->err = dg_tmp_file_write(errand->fd, text, &errand->error);
 }
 
 /* What room it had is others' again. */
@@ -240,6 +252,8 @@ static void on_kept(struct dg_offload_task *task)
     if (document && errand->err) {
         set_failed(errand->documents, document, "The translation could not be kept.");
     } else if (document) {
+        errand->documents->bytes += errand->len - document->len;
+        document->len = errand->len;
         document->state = DG_DOCUMENT_DONE;
         document->fd = errand->fd;
         errand->fd = -1;
@@ -263,16 +277,17 @@ static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg
     return err;
 }
 
-enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload *offload,
-                              struct dg_document *document, struct dg_span text, dg_documents_fn fn,
-                              void *ctx)
+static enum dg_err keep(struct dg_documents *documents, struct dg_offload *offload,
+                        struct dg_document *document, struct dg_office_file *file,
+                        struct dg_span text, dg_documents_fn fn, void *ctx)
 {
     char id[DG_DOCUMENT_ID + 1];
     size_t n_own;
     uint64_t own;
     count_own(documents, document->client, &n_own, &own);
+    const size_t size = file ? file->len : text.len; /* of an office document about */
     const bool fits = dg_client_share_has_room(document->client, documents->opts.bytes_max,
-                                               documents->bytes, own, text.len);
+                                               documents->bytes, own, size);
     enum dg_err err = fits ? DG_OK : DG_ERR_LIMIT;
     struct errand *errand = err ? NULL : new_errand(documents, document);
     memcpy(id, document->id, sizeof id);
@@ -282,11 +297,15 @@ enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload 
     }
     if (!err && !errand)
         err = DG_ERR_NOMEM;
+    if (err)
+        dg_office_file_free(file);
     if (!err) {
         if (text.len)
             memcpy(errand->text, text.ptr, text.len);
-        errand->len = document->len = text.len;
-        documents->bytes += text.len;
+        errand->file = file;
+        errand->len = text.len;
+        document->len = size;
+        documents->bytes += size;
         errand->fn = fn;
         errand->ctx = ctx;
         err = set_out(errand, offload, run_keep, on_kept);
@@ -297,6 +316,20 @@ enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload 
     if (err && document)
         set_failed(documents, document, "There is no room for the translation.");
     return err;
+}
+
+enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload *offload,
+                              struct dg_document *document, struct dg_span text, dg_documents_fn fn,
+                              void *ctx)
+{
+    return keep(documents, offload, document, NULL, text, fn, ctx);
+}
+
+enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_offload *offload,
+                                     struct dg_document *document, struct dg_office_file *file,
+                                     struct dg_span text, dg_documents_fn fn, void *ctx)
+{
+    return keep(documents, offload, document, file, text, fn, ctx);
 }
 
 /* ---- Reading
@@ -342,7 +375,7 @@ static void on_read(struct dg_offload_task *task)
         snprintf(header, sizeof header, "attachment; filename=\"%s\"", errand->name);
         dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
         dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
-        dg_call_reply(call, 200, dg_document_type(errand->format),
+        dg_call_reply(call, 200, dg_document_type(dg_span_cstr(errand->name), errand->format),
                       dg_span_make(errand->text, errand->len));
         if (document && errand->removes)
             dg_documents_remove(errand->documents, document);
@@ -372,8 +405,10 @@ bool dg_document_opens(const struct dg_document *document, struct dg_span key)
     return key.len == DG_DOCUMENT_KEY && sodium_memcmp(document->key, key.ptr, key.len) == 0;
 }
 
-const char *dg_document_type(enum dg_doc_format format)
+const char *dg_document_type(struct dg_span name, enum dg_doc_format format)
 {
+    if (dg_office_is_named(name))
+        return dg_office_type(name);
     switch (format) {
     case DG_DOC_HTML:
         return "text/html; charset=utf-8";

@@ -30,6 +30,7 @@
 
 struct dg_call;
 struct dg_offload;
+struct dg_office_file;
 
 enum { DG_DOCUMENTS_MAX = 1000 /* each holds a file open */ };
 enum { DG_DOCUMENT_ID = 32, DG_DOCUMENT_KEY = 64, DG_DOCUMENT_NAME = 100, DG_DOCUMENT_ERROR = 256 };
@@ -42,7 +43,7 @@ struct dg_document {
     char key[DG_DOCUMENT_KEY + 1];   /* likewise */
     char name[DG_DOCUMENT_NAME + 1]; /* letters, digits, '.', '_' and '-' only, with its ending */
     char error[DG_DOCUMENT_ERROR];   /* of a failed one */
-    enum dg_doc_format format;
+    enum dg_doc_format format;       /* of its text */
     enum dg_document_state state;
     int fd;     /* of a done one; else -1 */
     size_t len; /* bytes of the translation */
@@ -74,7 +75,8 @@ enum dg_err dg_documents_open(struct dg_documents *documents, const struct dg_do
 /* Whether this server accepts documents. */
 bool dg_documents_are_taken(const struct dg_documents *documents);
 
-/* False when a file's name has no ending of a format that we read. */
+/* False when a file's name has no ending of a format that we read. Of an office document
+ * (dg_office_is_named) the format is that of its text. */
 bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format);
 
 /* DG_ERR_UNSUPPORTED: the name's ending stands for no format that we read; DG_ERR_BUSY: there are
@@ -97,6 +99,13 @@ enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload 
                               struct dg_document *document, struct dg_span text, dg_documents_fn fn,
                               void *ctx) DG_MUST_CHECK;
 
+/* The same for an office document, of whose text this is the translation. Takes the file, also on
+ * failure. */
+enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_offload *offload,
+                                     struct dg_document *document, struct dg_office_file *file,
+                                     struct dg_span text, dg_documents_fn fn,
+                                     void *ctx) DG_MUST_CHECK;
+
 /* The translation of a done document in memory (owned; dg_free). Reads a file. */
 enum dg_err dg_document_read(const struct dg_document *document, char **text,
                              struct dg_error *error) DG_MUST_CHECK;
@@ -109,6 +118,6 @@ void dg_documents_send(struct dg_call *call, struct dg_document *document, bool 
 bool dg_document_opens(const struct dg_document *document, struct dg_span key);
 
 /* "text/html; charset=utf-8", ... */
-const char *dg_document_type(enum dg_doc_format format);
+const char *dg_document_type(struct dg_span name, enum dg_doc_format format);
 
 #endif

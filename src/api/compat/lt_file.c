@@ -7,9 +7,11 @@
  * the client, or a trusted proxy for it, asked for: host, https, and what stood in the path before
  * ours. */
 #include "api/compat/lt.h"
+#include "api/compat/office_file.h"
 #include "api/http/api_int.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
+#include "office/office.h"
 
 #include <stdio.h>
 
@@ -104,6 +106,20 @@ static enum dg_err put_answer(const struct dg_compat *compat, const struct dg_do
     return err;
 }
 
+static enum dg_err keep(struct dg_compat *compat, struct dg_document *document,
+                        struct answer *answer)
+{
+    struct dg_api *api = compat->work.api;
+    struct dg_office_file *file = compat->user;
+    const struct dg_span text = dg_compat_result(compat, 0);
+    if (!file)
+        return dg_documents_keep(&api->documents, api->readers, document, text, on_kept, answer);
+    compat->user = NULL;
+    snprintf(file->language, sizeof file->language, "%s", compat->to->code);
+    return dg_documents_keep_office(&api->documents, api->readers, document, file, text, on_kept,
+                                    answer);
+}
+
 static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
 {
     struct dg_call *call = compat->work.call;
@@ -128,8 +144,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
         err = put_answer(compat, document, &answer->json);
     }
     if (!err)
-        err = dg_documents_keep(&api->documents, api->readers, document,
-                                dg_compat_result(compat, 0), on_kept, answer);
+        err = keep(compat, document, answer);
     if (err)
         on_kept(answer, err);
 }
@@ -150,21 +165,48 @@ static bool check_given(const struct dg_compat *compat, struct dg_error *error)
     return true;
 }
 
-static bool read_file(struct dg_compat *compat, struct dg_error *error)
+static bool check_file(const struct dg_field *file, struct dg_compat *compat,
+                       struct dg_error *error)
 {
-    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
     enum dg_err err = DG_OK;
     if (file->kind != DG_FIELD_FILE || file->filename.len == 0 || file->value.len == 0)
         err = dg_error_set(error, DG_ERR_INVALID, "Invalid request: empty file");
     else if (!dg_document_is_known(file->filename, &compat->job->options.request.format))
         err = dg_error_set(error, DG_ERR_UNSUPPORTED, "Invalid request: file format not supported");
-    else if (!dg_utf8_valid(file->value, NULL))
+    else if (!dg_office_is_named(file->filename) && !dg_utf8_valid(file->value, NULL))
         err = dg_error_set(error, DG_ERR_UTF8, "Invalid request: the file is not UTF-8");
-    else if (dg_compat_texts(compat, 1) != DG_OK)
-        err = dg_error_set(error, DG_ERR_NOMEM, "Cannot translate text: there is no memory");
-    else
-        compat->items[0].text = file->value;
     return !err;
+}
+
+static void begin(struct dg_compat *compat, struct dg_span text)
+{
+    if (dg_compat_texts(compat, 1) != DG_OK) {
+        dg_compat_fail(compat, 400, "invalid_value", "Cannot translate text: there is no memory");
+        return;
+    }
+    compat->items[0].text = text;
+    compat->job->options.request.priority = DG_PRIORITY_BULK;
+    compat->on_end = on_end;
+    dg_compat_start(compat, NULL);
+}
+
+static void undo(struct dg_compat *compat)
+{
+    dg_office_file_free(compat->user);
+}
+
+static void on_office(struct dg_compat *compat, struct dg_office_file *file)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    compat->user = file;
+    compat->undo = undo;
+    if (file->err) {
+        dg_error_set(&error, file->err, "Invalid request: %s",
+                     dg_error_text(&file->error, file->err));
+        dg_compat_fail(compat, 400, "invalid_value", error.text);
+        return;
+    }
+    begin(compat, dg_buf_span(&file->html));
 }
 
 static void on_open(struct dg_call *call, struct dg_compat *compat)
@@ -175,17 +217,17 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
                        "Files translation are disabled on this server.");
         return;
     }
+    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
     bool is_fine = check_given(compat, &error) &&
                    dg_lt_language(compat, "source", DG_LANGUAGE_ANY, &compat->from, &error) &&
                    dg_lt_language(compat, "target", DG_LANGUAGE_ANY, &compat->to, &error) &&
-                   dg_lt_pair(compat, &error) && read_file(compat, &error);
-    if (!is_fine) {
+                   dg_lt_pair(compat, &error) && check_file(file, compat, &error);
+    if (!is_fine)
         dg_compat_fail(compat, 400, "invalid_value", error.text);
-        return;
-    }
-    compat->job->options.request.priority = DG_PRIORITY_BULK;
-    compat->on_end = on_end;
-    dg_compat_start(compat, NULL);
+    else if (dg_office_is_named(file->filename))
+        dg_office_file_read(compat, file->filename, file->value, on_office);
+    else
+        begin(compat, file->value);
 }
 
 void dg_lt_translate_file(struct dg_call *call)

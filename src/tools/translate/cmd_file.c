@@ -133,7 +133,7 @@ static bool is_office(const struct file_flags *flags, const char *in, struct dg_
 static enum dg_err open_office(struct file_work *work, const char *in, struct dg_buf *html,
                                struct dg_error *error)
 {
-    enum dg_err err = dg_office_new(work->text, in, &work->office, error);
+    enum dg_err err = dg_office_new(work->text, in, DG_OFFICE_PARTS_MAX, &work->office, error);
     if (!err)
         err = dg_office_text(work->office, html, error);
     work->text = dg_buf_span(html);

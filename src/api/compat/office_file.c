@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The bytes are copied: what holds the request's own may go while another thread reads. */
+#include "api/compat/office_file.h"
+#include "api/http/api_int.h"
+#include "base/file/tmp_file.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+#include "office/office.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PARTS_MAX = 32 << 20, /* bytes of XML with text */
+    TEXT_MAX = 64 << 20,
+    SLOWNESS = 16, /* as many bytes of JSON are read in the time of one of an archive */
+};
+
+void dg_office_file_free(struct dg_office_file *file)
+{
+    if (!file)
+        return;
+    dg_free(file->bytes);
+    dg_buf_deinit(&file->html);
+    dg_free(file);
+}
+
+static struct dg_office_file *new_file(struct dg_span name, struct dg_span bytes)
+{
+    struct dg_office_file *file = dg_try_calloc(1, sizeof *file);
+    char *copy = file ? dg_try_malloc(bytes.len + 1) : NULL;
+    if (!copy) {
+        dg_free(file);
+        return NULL;
+    }
+    if (bytes.len)
+        memcpy(copy, bytes.ptr, bytes.len);
+    file->bytes = copy;
+    file->len = bytes.len;
+    name = dg_utf8_clip(name, DG_OFFICE_FILE_NAME);
+    snprintf(file->name, sizeof file->name, "%.*s", DG_SPAN_FMT(name));
+    dg_buf_init(&file->html, TEXT_MAX);
+    return file;
+}
+
+static void run_read(struct dg_offload_task *task)
+{
+    struct dg_office_file *file = (struct dg_office_file *)task;
+    struct dg_office *office = NULL;
+    file->err = dg_office_new(dg_span_make(file->bytes, file->len), file->name, PARTS_MAX, &office,
+                              &file->error);
+    if (!file->err)
+        file->err = dg_office_text(office, &file->html, &file->error);
+    dg_office_free(office);
+}
+
+static void on_read(struct dg_offload_task *task)
+{
+    struct dg_office_file *file = (struct dg_office_file *)task;
+    struct dg_compat *compat = file->compat;
+    if (dg_work_detach(&compat->work)) {
+        compat->arena->max += 8 * file->html.len; /* as much as for a body of this size */
+        file->then(compat, file);
+        return;
+    }
+    dg_office_file_free(file);
+    dg_compat_drop(compat);
+}
+
+void dg_office_file_read(struct dg_compat *compat, struct dg_span name, struct dg_span bytes,
+                         void (*then)(struct dg_compat *compat, struct dg_office_file *file))
+{
+    struct dg_office_file *file = new_file(name, bytes);
+    struct dg_offload *readers = compat->work.api->readers;
+    if (!file) {
+        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        return;
+    }
+    file->compat = compat;
+    file->then = then;
+    dg_work_hold(&compat->work);
+    enum dg_err err = readers ? dg_offload_submit_sized(readers, &file->task,
+                                                        SLOWNESS * file->len + 1, run_read, on_read)
+                              : DG_OK;
+    if (err) {
+        dg_office_file_free(file);
+        dg_work_detach(&compat->work);
+        dg_compat_fail(compat, 503, "overloaded",
+                       "Too many large requests are being read just now.");
+    } else if (!readers) {
+        run_read(&file->task);
+        on_read(&file->task);
+    }
+}
+
+struct writing {
+    int fd;
+    size_t len;
+};
+
+static enum dg_err append(void *ctx, struct dg_span bytes, struct dg_error *error)
+{
+    struct writing *writing = ctx;
+    writing->len += bytes.len;
+    return dg_tmp_file_write(writing->fd, bytes, error);
+}
+
+enum dg_err dg_office_file_write(const struct dg_office_file *file, struct dg_span translation,
+                                 int fd, size_t *len, struct dg_error *error)
+{
+    struct dg_office *office = NULL;
+    struct writing writing = {.fd = fd};
+    enum dg_err err =
+        dg_office_new(dg_span_make(file->bytes, file->len), file->name, PARTS_MAX, &office, error);
+    if (!err)
+        err = dg_office_write(office, dg_buf_span(&file->html), translation,
+                              dg_span_cstr(file->language), append, &writing, error);
+    dg_office_free(office);
+    *len = writing.len;
+    return err;
+}
