@@ -259,6 +259,7 @@ static void answer_options(struct dg_call *call)
 
 static void on_head(void *user, struct dg_http_req *req)
 {
+    dg_server_arrived(req);
     struct dg_call *call = dg_call_new(user, req);
     if (!call) {
         dg_http_reply(req, 503, NULL, (struct dg_span){NULL, 0});
@@ -298,6 +299,7 @@ static void on_head(void *user, struct dg_http_req *req)
 static bool on_body(void *user, struct dg_http_req *req, size_t bytes)
 {
     (void)user;
+    dg_server_count_buffers(req);
     return dg_bodies_admit(req->owner, bytes);
 }
 

@@ -7,6 +7,7 @@
  * work. Other schemes of Authorization are left to proxies. */
 #include "api/http/gate.h"
 #include "api/http/api_int.h"
+#include "api/http/work.h"
 #include "api/ops/admin.h"
 #include "engine/engine.h"
 #include "net/proto/target.h"
@@ -243,6 +244,20 @@ static struct dg_failure limit_failure(struct dg_api *api, const struct dg_quota
     };
 }
 
+/* The call, or whoever asked without one, goes on; after this the charge may be gone. */
+static void tell(const struct dg_charge *charge, const struct dg_failure *failure)
+{
+    struct dg_call *call = charge->call;
+    if (charge->then)
+        charge->then(charge->work, failure);
+    else if (call->work)
+        dg_work_passed(call->work, failure);
+    else if (failure)
+        dg_call_fail(call, *failure);
+    else
+        call->route->handle(call);
+}
+
 static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
 {
     struct dg_charge *charge = ctx;
@@ -254,10 +269,10 @@ static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
     charge->was_refused = charge->is_free = !verdict->allowed;
     add_headers(charge->call, verdict);
     if (verdict->allowed) {
-        charge->then(charge->work, NULL);
+        tell(charge, NULL);
     } else {
         struct dg_failure failure = limit_failure(charge->api, verdict);
-        charge->then(charge->work, &failure);
+        tell(charge, &failure);
     }
 }
 
@@ -272,7 +287,7 @@ static void ask_quota(struct dg_charge *charge)
 {
     bool answered = false;
     if (!is_counted(&charge->options)) {
-        charge->then(charge->work, NULL);
+        tell(charge, NULL);
         return;
     }
     charge->is_waiting = true;
@@ -353,7 +368,7 @@ static void begin(struct dg_charge *charge, struct dg_span client, const struct 
     if (!admit(charge, wish, &failure)) {
         if (failure.status == 401)
             ask_for_key(charge, charge->call);
-        charge->then(charge->work, &failure);
+        tell(charge, &failure);
         return;
     }
     charge->options = dg_access_ask(charge->api->access, &charge->who, client, &charge->id);
@@ -402,20 +417,16 @@ void dg_charge_refund(struct dg_charge *charge, int status, uint64_t n_delivered
 /* ---- Calls
  * --------------------------------------------------------------------------------------- */
 
-void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then,
-                  void *work)
+void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish)
 {
     struct dg_charge *charge = &call->charge;
-    if (!call->api->access || call->req->is_private) {
-        then(work, NULL);
-        return;
-    }
     uint64_t counted = charge->is_taken ? charge->options.requests : 0;
     charge->api = call->api;
     charge->call = call;
-    charge->then = then;
-    charge->work = work;
-    begin(charge, call->req->client, wish, 1 - counted);
+    if (!call->api->access || call->req->is_private)
+        tell(charge, NULL);
+    else
+        begin(charge, call->req->client, wish, 1 - counted);
 }
 
 bool dg_gate_admit(struct dg_call *call, struct dg_span key)
@@ -474,22 +485,13 @@ void dg_gate_peek(struct dg_call *call, dg_quota_fn then, void *work)
     charge->answered = NULL;
 }
 
-static void on_counted(void *work, const struct dg_failure *failure)
-{
-    struct dg_call *call = work;
-    if (failure)
-        dg_call_fail(call, *failure);
-    else
-        call->route->handle(call);
-}
-
 void dg_gate_request(struct dg_call *call)
 {
     if (call->route->gate != DG_GATE_COUNT || call->route->is_admin) {
         call->route->handle(call);
         return;
     }
-    dg_gate_pass(call, &(struct dg_gate_wish){.request = NULL}, on_counted, call);
+    dg_gate_pass(call, &(struct dg_gate_wish){.request = NULL});
 }
 
 /* A request that did not get as far as to be charged counts as one. */

@@ -4,22 +4,18 @@
 /* The gate decides who sent a request, whether they may send it, and what it costs. The route table
  * says which gate a route has; api.c does most of the work before it calls the route's function.
  *
- * A route that works on texts has DG_GATE_TEXT and calls dg_gate_pass itself, after it has read its
- * body and before it begins to work (work.h does that for it):
+ * A route that works on texts has DG_GATE_TEXT. Its work (work.h) calls dg_gate_pass itself, after
+ * it has read the body and before it begins:
  *
  *     const struct dg_gate_wish wish = {.key = options->api_key, .characters = n,
  *                                       .request = &options->request, .arena = arena,
  *                                       .has_priority = options->has_priority};
- *     dg_gate_pass(call, &wish, on_passed, work);
+ *     dg_gate_pass(call, &wish);
  *
- *     static void on_passed(void *work, const struct dg_failure *failure)
- *     {
- *         if (failure) ... it is refused ...
- *     }
- * on_passed is called once, before dg_gate_pass returns or later; if the client leaves before that,
- * it is not called. The route does nothing more to be counted: an answer with 4xx counts as one
- * request and no characters (but a refusal by a limit is free), and an answer with 5xx as nothing.
- * A stream that fails after a part was delivered is charged for that part.
+ * dg_work_passed is called once, before dg_gate_pass returns or later; if the client leaves before
+ * that, it is not called. The route does nothing more to be counted: an answer with 4xx counts as
+ * one request and no characters (but a refusal by a limit is free), and an answer with 5xx as
+ * nothing. A stream that fails after a part was delivered is charged for that part.
  *
  * Without a call, as for a message on a WebSocket, a struct dg_charge is used by itself.
  * One thread: the loop's. */
@@ -83,11 +79,11 @@ struct dg_charge {
     struct dg_quota_ask options; /* what was asked for */
     struct dg_quota_ticket *ticket;
     bool is_waiting;
-    bool is_taken;    /* the quota is taken and not given back */
-    bool was_refused; /* at the gate */
-    bool is_free;     /* refused by a limit, which costs nothing */
-    bool *answered;   /* on the stack of the caller that is asking the quota */
-    dg_gate_fn then;
+    bool is_taken;         /* the quota is taken and not given back */
+    bool was_refused;      /* at the gate */
+    bool is_free;          /* refused by a limit, which costs nothing */
+    bool *answered;        /* on the stack of the caller that is asking the quota */
+    dg_gate_fn then;       /* NULL: the call goes on */
     dg_quota_fn then_look; /* of a peek */
     void *work;
 };
@@ -109,9 +105,9 @@ void dg_gate_end(struct dg_call *call, int status);
 /* ---- For routes ---------------------------------------------------------------------------------
  */
 
-/* Passes `call`; `then` gets `work`. */
-void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish, dg_gate_fn then,
-                  void *work);
+/* Passes `call`: then its work goes on (dg_work_passed), or the route's function is called if it
+ * has none. */
+void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish);
 
 /* For DG_GATE_FORM: `key` is that of the body, or "". False when it answered. */
 bool dg_gate_admit(struct dg_call *call, struct dg_span key);

@@ -139,10 +139,8 @@ void dg_work_finish(struct dg_work *work, size_t size, size_t much)
 /* ---- The beginning
  * ------------------------------------------------------------------------------- */
 
-/* Through the gate, or refused there. */
-static void on_passed(void *owner, const struct dg_failure *refusal)
+void dg_work_passed(struct dg_work *work, const struct dg_failure *refusal)
 {
-    struct dg_work *work = owner;
     struct dg_failure failure = {.code = NULL};
     work->state = DG_WORK_UNDER_WAY;
     if (refusal)
@@ -154,7 +152,7 @@ static void on_passed(void *owner, const struct dg_failure *refusal)
 void dg_work_pass(struct dg_work *work)
 {
     attach(work, DG_WORK_AT_GATE);
-    dg_gate_pass(work->call, &work->wish, on_passed, work);
+    dg_gate_pass(work->call, &work->wish);
 }
 
 void dg_work_peek(struct dg_work *work, dg_quota_fn then)

@@ -125,7 +125,10 @@ void dg_work_fail(struct dg_work *work, struct dg_failure failure);
  * left. */
 struct dg_call *dg_work_end(struct dg_work *work);
 
-/* The client of the call has left (for api.c). */
+/* For gate.c: the work is through the gate, or was refused there. */
+void dg_work_passed(struct dg_work *work, const struct dg_failure *refusal);
+
+/* For api.c: the client of the call has left. */
 void dg_work_leave(struct dg_work *work);
 
 #endif

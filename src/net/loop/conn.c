@@ -389,42 +389,40 @@ static struct dg_span below_prefix(struct dg_span path, struct dg_span prefix)
     return path.ptr[0] == '/' ? path : (struct dg_span){"", 0};
 }
 
+void dg_server_arrived(struct dg_http_req *req)
+{
+    const struct dg_conn *conn = dg_http_owner(req->http);
+    if (!conn)
+        return;
+    const struct dg_server_opts *opts = &conn->server->opts;
+    dg_forwarded(req, dg_span_cstr(conn->client), opts->trusted, opts->n_trusted, &req->client,
+                 &req->public_host, &req->secure);
+    req->is_private = conn->is_private;
+    if (opts->url_prefix && *opts->url_prefix)
+        req->path = below_prefix(req->path, dg_span_cstr(opts->url_prefix));
+}
+
+void dg_server_count_buffers(const struct dg_http_req *req)
+{
+    struct dg_conn *conn = dg_http_owner(req->http);
+    if (conn)
+        count_buffers(conn);
+}
+
 static void on_head(void *user, struct dg_http_req *req)
 {
-    struct dg_conn *conn = user;
-    const struct dg_server *server = conn->server;
-    dg_forwarded(req, dg_span_cstr(conn->client), server->opts.trusted, server->opts.n_trusted,
-                 &req->client, &req->public_host, &req->secure);
-    req->is_private = conn->is_private;
-    if (server->opts.url_prefix && *server->opts.url_prefix)
-        req->path = below_prefix(req->path, dg_span_cstr(server->opts.url_prefix));
-    if (server->handler->on_head)
-        server->handler->on_head(server->user, req);
-}
-
-/* What the connection holds already is counted before it is asked for more. */
-static bool on_body(void *user, struct dg_http_req *req, size_t bytes)
-{
-    struct dg_conn *conn = user;
-    const struct dg_server_handler *handler = conn->server->handler;
-    count_buffers(conn);
-    return !handler->on_body || handler->on_body(conn->server->user, req, bytes);
-}
-
-static void on_request(void *user, struct dg_http_req *req)
-{
-    struct dg_conn *conn = user;
-    conn->server->handler->on_request(conn->server->user, req);
+    (void)user;
+    dg_server_arrived(req);
 }
 
 static void on_refused(void *user, struct dg_http_req *req, int status, const char *reason)
 {
-    struct dg_conn *conn = user;
+    const struct dg_conn *conn = dg_http_owner(req->http);
     if (!req->client.len)
         req->client = dg_span_cstr(conn->client);
     const struct dg_server_handler *handler = conn->server->handler;
     if (handler->on_refused)
-        handler->on_refused(conn->server->user, req, status, reason);
+        handler->on_refused(user, req, status, reason);
 }
 
 /* Output that did not arise from a read of this connection is written before the loop sleeps. */
@@ -438,13 +436,20 @@ static void on_output(void *user)
     conn->server->dirty = conn;
 }
 
-static const struct dg_http_events machine_events = {
-    .on_head = on_head,
-    .on_body = on_body,
-    .on_request = on_request,
-    .on_refused = on_refused,
-    .on_output = on_output,
-};
+static void on_http_output(void *user, struct dg_http *http)
+{
+    (void)user;
+    on_output(dg_http_owner(http));
+}
+
+void dg_conn_events(const struct dg_server_handler *handler, struct dg_http_events *events)
+{
+    *events = (struct dg_http_events){.on_head = handler->on_head ? handler->on_head : on_head,
+                                      .on_body = handler->on_body,
+                                      .on_request = handler->on_request,
+                                      .on_refused = on_refused,
+                                      .on_output = on_http_output};
+}
 
 /* ---- WebSockets ------------------------------------------------------------------------------ */
 
@@ -471,7 +476,7 @@ int dg_server_websocket(struct dg_http_req *req, const char *const *protocols,
                         const struct dg_ws_limits *limits, const struct dg_server_socket *handler,
                         void *owner, struct dg_ws **ws, const char **reason)
 {
-    struct dg_conn *conn = dg_http_user(req->http);
+    struct dg_conn *conn = dg_http_owner(req->http);
     const char *chosen = NULL;
     if (conn->server->draining) {
         *reason = "the server is shutting down";
@@ -557,7 +562,9 @@ void dg_conn_accept(struct dg_listener *listener)
     server->stats.connections++;
     server->stats.accepted++;
     int code = uv_accept(&listener->h.stream, &conn->h.stream);
-    conn->http = code == 0 ? dg_http_new(&server->shared, &machine_events, conn) : NULL;
+    conn->http = code == 0 ? dg_http_new(&server->shared, &server->events, server->user) : NULL;
+    if (conn->http)
+        dg_http_set_owner(conn->http, conn);
     if (!conn->http) {
         dg_conn_close(conn);
         return;

@@ -175,6 +175,7 @@ enum dg_err dg_server_new(uv_loop_t *loop, const struct dg_server_opts *opts,
     made->loop = loop;
     made->opts = *opts;
     made->handler = handler;
+    dg_conn_events(handler, &made->events);
     made->user = user;
     made->log = log;
     made->shared.limits = opts->http;

@@ -50,15 +50,26 @@ struct dg_server_opts {
         .connections_max = 10000, .backlog = 1024, .unix_mode = 0660                               \
     }
 
-/* The functions that handle requests, as in struct dg_http_events. */
+/* The functions that handle requests, as in struct dg_http_events: each connection's machine calls
+ * them itself. */
 struct dg_server_handler {
-    void (*on_head)(void *user, struct dg_http_req *req); /* may be NULL */
+    void (*on_head)(void *user, struct dg_http_req *req); /* first calls dg_server_arrived; or NULL
+                                                           */
     void (*on_request)(void *user, struct dg_http_req *req);
-    bool (*on_body)(void *user, struct dg_http_req *req, size_t bytes); /* may be NULL */
+    bool (*on_body)(void *user, struct dg_http_req *req, size_t bytes); /* first calls
+                                                                           dg_server_count_buffers;
+                                                                           or NULL */
     void (*on_refused)(void *user, struct dg_http_req *req, int status, const char *reason); /* or
                                                                                                 NULL
                                                                                               */
 };
+
+/* Sets what the owner of a request's connection knows of it: `client`, `public_host`, `secure`,
+ * `is_private`, and the path without the server's prefix. */
+void dg_server_arrived(struct dg_http_req *req);
+
+/* Counts what the connection holds already (dg_server_opts.buffers) before more is asked for. */
+void dg_server_count_buffers(const struct dg_http_req *req);
 
 /* Copies `opts`; borrows its pointers and `handler`. `log` may be NULL. */
 enum dg_err dg_server_new(uv_loop_t *loop, const struct dg_server_opts *opts,

@@ -33,6 +33,7 @@ struct dg_server {
     uv_loop_t *loop;
     struct dg_server_opts opts;
     const struct dg_server_handler *handler;
+    struct dg_http_events events; /* the handler's, which the machines call without a detour */
     void *user;
     struct dg_log *log;
     struct dg_http_shared shared;
@@ -95,6 +96,9 @@ void dg_server_keep_time(struct dg_server *server);
 
 /* Accepts one connection from the listener. */
 void dg_conn_accept(struct dg_listener *listener);
+
+/* What the machines of a server's connections tell, and whom: the handler, or the connection. */
+void dg_conn_events(const struct dg_server_handler *handler, struct dg_http_events *events);
 
 /* Writes the output, closes the connection if that is wanted, and files the next deadline. */
 void dg_conn_flush(struct dg_conn *conn);

@@ -212,7 +212,7 @@ static void enter(struct dg_http *http, enum dg_http_phase phase, uint32_t timeo
 void dg_http_tell_output(struct dg_http *http)
 {
     if (!http->processing && http->events->on_output)
-        http->events->on_output(http->user);
+        http->events->on_output(http->user, http);
 }
 
 void dg_http_kill(struct dg_http *http)
@@ -255,9 +255,14 @@ void dg_http_free(struct dg_http *http)
     dg_free(http);
 }
 
-void *dg_http_user(const struct dg_http *http)
+void dg_http_set_owner(struct dg_http *http, void *owner)
 {
-    return http->user;
+    http->owner = owner;
+}
+
+void *dg_http_owner(const struct dg_http *http)
+{
+    return http->owner;
 }
 
 /* Makes room for a new request. */

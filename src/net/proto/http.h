@@ -164,7 +164,7 @@ struct dg_http_events {
      * text answer. NULL is fine. */
     void (*on_refused)(void *user, struct dg_http_req *req, int status, const char *reason);
     /* Output or the wish to close arose outside dg_http_feed. */
-    void (*on_output)(void *user);
+    void (*on_output)(void *user, struct dg_http *http);
 };
 
 /* NULL when there is no memory. Both pointers are borrowed. */
@@ -172,8 +172,10 @@ struct dg_http *dg_http_new(const struct dg_http_shared *shared,
                             const struct dg_http_events *events, void *user) DG_MUST_CHECK;
 void dg_http_free(struct dg_http *http); /* NULL is fine; must not be called from an event */
 
-/* The user that dg_http_new was given. */
-void *dg_http_user(const struct dg_http *http);
+/* The owner of the connection, for its own use; NULL until it is set. The functions of the events
+ * get the user, who need not be the owner. */
+void dg_http_set_owner(struct dg_http *http, void *owner);
+void *dg_http_owner(const struct dg_http *http);
 
 /* Takes bytes from the peer and keeps what the machine needs of them. Once the machine wants to
  * close, it ignores them. */

@@ -24,6 +24,7 @@ struct dg_http {
     const struct dg_http_shared *shared;
     const struct dg_http_events *events;
     void *user;
+    void *owner; /* see dg_http_set_owner */
 
     uint8_t phase;         /* enum dg_http_phase */
     bool processing;       /* inside process(): answers must not start another round */

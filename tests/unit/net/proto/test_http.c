@@ -64,8 +64,9 @@ static void on_request(void *user, struct dg_http_req *req)
         answer(req);
 }
 
-static void on_output(void *user)
+static void on_output(void *user, struct dg_http *http)
 {
+    (void)http;
     ((struct bench *)user)->n_output++;
 }
 
