@@ -109,7 +109,7 @@ struct search_flags {
          .max = 16,                                                                                \
          .help = "no n words twice in the same order; 0: allowed"},                                \
         {DG_OPT_BOOL(T, f.suppress_unk), "suppress-unk", .def = "no",                              \
-         .help = "never say the unknown word"},                                                    \
+         .help = "with --ids: never say the unknown word; text never has it"},                     \
     {                                                                                              \
         DG_OPT_BOOL(T, f.loop_guard), "loop-guard",                                                \
             .def = "yes", .help = "stop, repair once and mark a translation that goes in circles"  \

@@ -37,7 +37,6 @@ static const struct row {
     ROW(REAL, "max-ratio", "max_ratio", max_ratio),
     ROW(REAL, "repetition-penalty", "repetition_penalty", repetition_penalty),
     ROW(INT, "no-repeat-ngram", "no_repeat_ngram", no_repeat_ngram),
-    ROW(BOOL, "suppress-unk", "suppress_unknown", suppress_unk),
     ROW(BOOL, "loop-guard", "loop_guard", loop_guard),
 };
 

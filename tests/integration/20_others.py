@@ -51,6 +51,8 @@ class Others(IntegrationTest):
             self.assertEqual(self.ask(path, method="GET", headers=headers),
                              {"languages": ["en", "fr"], "pairs": [{"from": "fr", "to": "en"}]})
         self.assertEqual(self.ask("/detect", {"text": "Où est la gare ?"})["language"], "fr")
+        for text in ("Dov'è la stazione, per favore?", "Wo ist der Bahnhof?"):  # no other than those that are loaded
+            self.assertIn(self.ask("/detect", {"text": text})["language"], ("", "fr", "en"))
         self.assertTrue(self.ask("/version", method="GET")["version"])
         for path in ("/__heartbeat__", "/__lbheartbeat__"):
             self.assertEqual(self.ask(path, method="GET"), b"")

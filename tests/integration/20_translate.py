@@ -11,7 +11,7 @@ TEXT = "Le chat dort. La maison est grande."
 
 OPTIONS = ("beam", "alternatives", "length_penalty", "coverage_penalty", "patience", "early_stop", "sample",
            "temperature", "top_k", "top_p", "seed", "min_length", "max_length", "max_ratio", "repetition_penalty",
-           "no_repeat_ngram", "suppress_unknown", "loop_guard", "timeout_ms", "stream", "scores", "tokens",
+           "no_repeat_ngram", "loop_guard", "timeout_ms", "stream", "scores", "tokens",
            "alignment", "format", "lines", "priority", "cache", "model", "source", "target", "text")
 
 
@@ -57,6 +57,13 @@ class Translate(IntegrationTest):
                              ({"suppress": [-1]}, "suppress"), ({"suppress": [0] * 1001}, "suppress")):
             self.refuse(server, {"text": text, "model": "fr-en", **wrong}, field=field)
         self.refuse(server, {"text": text, "model": "fr-en", "suppress": [2**31 - 1]})
+        self.refuse(server, {"text": text, "model": "fr-en", "suppress_unknown": True})  # it changed nothing
+
+    def test_a_demanded_phrase_that_the_model_cannot_write_is_refused(self):
+        small = os.path.join(SOURCES, "tests", "models", "transformer")  # its vocabulary has no bytes
+        server = self.start(conf=f"[model fr-en]\npath = {small}\nsource = fr\ntarget = en\n")
+        self.refuse(server, {"text": "Le chat dort.", "source": "fr", "target": "en", "must": ["dance", "\u732b"]})
+        self.assertEqual(self.ask(server, {"text": "Le chat dort.", "source": "fr", "target": "en", "must": "dance"})[0], 200)
 
     def test_one_text_and_many(self):
         server = self.start(MODELS)

@@ -175,8 +175,8 @@ static void put_all(struct dg_compat *compat, struct dg_json_out *out, put_fn pu
         out->err = err;
 }
 
-/* Reads the texts and goes to the gate. */
-static void pass(struct dg_compat *compat,
+/* Reads the texts and goes to the gate. `is_long`: so much work that another thread does it. */
+static void pass(struct dg_compat *compat, bool is_long,
                  void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out))
 {
     struct dg_span *texts;
@@ -193,7 +193,8 @@ static void pass(struct dg_compat *compat,
         dg_compat_fail(compat, 400, "400050", "The texts have more than 50,000 characters.");
         return;
     }
-    dg_compat_look(compat, (struct dg_span){NULL, 0}, 0, on_whole);
+    dg_compat_look(compat, (struct dg_span){NULL, 0}, is_long ? dg_compat_bytes(compat) : 0,
+                   on_whole);
 }
 
 /* ---- POST /detect
@@ -224,7 +225,7 @@ static void put_guesses(struct dg_compat *compat, struct dg_json_out *out)
 static void on_detect(struct dg_call *call, struct dg_compat *compat)
 {
     (void)call;
-    pass(compat, put_guesses);
+    pass(compat, true, put_guesses);
 }
 
 void dg_azure_detect(struct dg_call *call)
@@ -295,7 +296,7 @@ static void on_sentences(struct dg_call *call, struct dg_compat *compat)
     if (language.len && !compat->from)
         dg_compat_fail(compat, 400, "400003", "language: expected a language of this server");
     else
-        pass(compat, put_all_sentences);
+        pass(compat, false, put_all_sentences); /* the segmenter is the loop's */
 }
 
 void dg_azure_sentences(struct dg_call *call)

@@ -223,14 +223,12 @@ static enum dg_err put_guesses(const struct dg_compat *compat, struct dg_span te
 static enum dg_err put_best(const struct dg_compat *compat, struct dg_span text,
                             struct dg_json_out *out, struct dg_error *error)
 {
-    struct dg_langid_guess guess = {.tag = NULL};
-    size_t n = 0;
-    enum dg_err err = dg_engine_detect(compat->job->engine, text, NULL, &guess, 1, error, &n);
-    const struct dg_language *known =
-        n ? dg_languages_find(&compat->langs, dg_span_cstr(guess.tag), DG_LANGUAGE_ANY) : NULL;
+    const char *code = NULL;
+    double confidence = 0;
+    const enum dg_err err = dg_compat_detect(compat, text, error, &code, &confidence);
     dg_json_out_open(out, '{');
-    dg_json_out_put_cstr(out, "language", known ? known->code : n ? guess.tag : "");
-    dg_json_out_put_real(out, "confidence", n ? (double)guess.confidence : 0.0, 4);
+    dg_json_out_put_cstr(out, "language", code ? code : "");
+    dg_json_out_put_real(out, "confidence", confidence, 4);
     dg_json_out_close(out, '}');
     return err;
 }
@@ -277,7 +275,8 @@ static void on_detect_open(struct dg_call *call, struct dg_compat *compat)
                              : "Invalid request: missing q parameter");
     } else {
         compat->user = pooled;
-        dg_compat_look(compat, dg_fields_text(&compat->fields, "api_key"), 0, put_detection);
+        dg_compat_look(compat, dg_fields_text(&compat->fields, "api_key"), pooled->len,
+                       put_detection);
     }
     dg_buf_deinit(&text);
 }

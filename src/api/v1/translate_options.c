@@ -25,7 +25,6 @@ static const struct dg_translate_options_row rows[] = {
     {"min_length", DG_TRANSLATE_OPTIONS_INT, SEARCH(min_len), 0, DG_TARGET_MAX},
     {"max_length", DG_TRANSLATE_OPTIONS_INT, SEARCH(max_len), 0, DG_TARGET_MAX},
     {"max_ratio", DG_TRANSLATE_OPTIONS_REAL, SEARCH(max_ratio), 0, 100},
-    {"suppress_unknown", DG_TRANSLATE_OPTIONS_BOOL, SEARCH(suppress_unk), 0, 0},
     {"keep_case", DG_TRANSLATE_OPTIONS_BOOL, ASK(request.keep_case), 0, 0},
     {"timeout_ms", DG_TRANSLATE_OPTIONS_UINT, ASK(request.timeout_ms), 1,
      DG_TRANSLATE_OPTIONS_TIMEOUT_MS_MAX},

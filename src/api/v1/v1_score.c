@@ -131,6 +131,16 @@ static enum dg_err score_pair(struct score_work *work, size_t i)
     return work->out.err;
 }
 
+/* An answer that finds no room: what there was for it depends on what others have. */
+static void tell_full(struct score_work *work)
+{
+    if (work->err == DG_ERR_LIMIT && work->json.max < ANSWER_MAX)
+        work->err = dg_error_set(&work->error, DG_ERR_BUSY,
+                                 "the answer takes more than the %zu bytes of memory that are left "
+                                 "(memory-limit); ask for fewer pairs, or later",
+                                 work->json.max);
+}
+
 static void run_scoring(struct dg_offload_task *task)
 {
     struct score_work *work = work_of(task);
@@ -140,11 +150,7 @@ static void run_scoring(struct dg_offload_task *task)
     for (size_t i = 0; i < work->n && !work->err; i++) {
         work->err = atomic_load(&work->is_cancelled) ? DG_ERR_CANCELLED : score_pair(work, i);
         atomic_store(&work->answer_bytes, work->json.cap);
-        if (work->err == DG_ERR_LIMIT && work->json.max < ANSWER_MAX)
-            work->err = dg_error_set(&work->error, DG_ERR_BUSY,
-                                     "the answer takes more than the %zu bytes of memory that are "
-                                     "left (memory-limit); ask for fewer pairs, or later",
-                                     work->json.max);
+        tell_full(work);
         if (work->err && work->n > 1)
             dg_error_wrap(&work->error, work->err, "pair %zu", i);
     }
@@ -190,6 +196,7 @@ static void on_scoring_done(struct dg_offload_task *task)
     if (!work->err) {
         put_totals(work, ns);
         work->err = dg_json_out_end(&work->out);
+        tell_full(work);
     }
     if (work->err)
         dg_work_fail(&work->work,

@@ -26,6 +26,16 @@ static enum dg_err encode(const struct dg_tokenizer *tokenizer, struct dg_spm_wo
     return DG_OK;
 }
 
+/* No search says the unknown word. */
+static bool has_unknown(const struct dg_tokenizer *tokenizer, const struct dg_phrase *phrase)
+{
+    const int32_t unk = dg_tokenizer_target(tokenizer).unk;
+    for (size_t i = 0; i < phrase->n_ids; i++)
+        if (phrase->ids[i] == unk)
+            return true;
+    return false;
+}
+
 static enum dg_err encode_phrases(struct dg_forced_tokens *forced,
                                   const struct dg_tokenizer *tokenizer, struct dg_spm_work *work,
                                   const struct dg_engine_request *asked, struct dg_error *error)
@@ -52,6 +62,12 @@ static enum dg_err encode_phrases(struct dg_forced_tokens *forced,
         if (phrase->n_ids == 0) {
             forced->n++; /* its array is freed with the others */
             return dg_error_set(error, DG_ERR_INVALID, "demanded phrase %zu is empty", forced->n);
+        }
+        if (has_unknown(tokenizer, phrase)) {
+            forced->n++;
+            return dg_error_set(error, DG_ERR_INVALID,
+                                "demanded phrase %zu has characters that the model cannot write",
+                                forced->n);
         }
     }
     return DG_OK;

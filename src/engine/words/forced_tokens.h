@@ -24,7 +24,8 @@ struct dg_forced_tokens {
     size_t n;
 };
 
-/* DG_ERR_UTF8, DG_ERR_LIMIT, DG_ERR_INVALID (an empty phrase) with a sentence. */
+/* DG_ERR_UTF8, DG_ERR_LIMIT, DG_ERR_INVALID (a phrase that is empty, or that the model cannot
+ * write) with a sentence. */
 enum dg_err dg_forced_tokens_init(struct dg_forced_tokens *forced,
                                   const struct dg_tokenizer *tokenizer,
                                   const struct dg_engine_request *asked,
