@@ -333,6 +333,14 @@ static enum outcome judge_failure(struct attempt *attempt, CURLcode rc, const ch
     case CURLE_SSL_CONNECT_ERROR:
         attempt->err = dg_error_set(&attempt->why, DG_ERR_IO, "%s: %s", url, problem);
         return AGAIN;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+        attempt->err = dg_error_set(
+            &attempt->why, DG_ERR_IO,
+            "%s: %s; a machine behind a proxy names it in the environment (https_proxy), one "
+            "without a network takes files that were fetched elsewhere (--print-urls, --offline)",
+            url, problem);
+        return FAILED;
     case CURLE_UNSUPPORTED_PROTOCOL:
         attempt->err = dg_error_set(&attempt->why, DG_ERR_DENIED,
                                     "%s: it, or what it redirects to, is not https", url);

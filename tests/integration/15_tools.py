@@ -51,6 +51,8 @@ class Commands(unittest.TestCase):
                 self.assertIn(f"did you mean '{meant}'?", done.stderr.decode())
         self.assertNotIn(b"did you mean", run("x" * 5000, check=False).stderr)
         self.assertNotIn(b"did you mean", run("nonsense", check=False).stderr)
+        for flag, meant in (("--too", "--to"), ("--frm", "--from")):  # other names of --target and --source
+            self.assertIn(f"did you mean {meant}", run("translate", flag, "en", check=False).stderr.decode())
 
 
 class Installed(unittest.TestCase):

@@ -22,9 +22,10 @@ static enum dg_err unknown_flag(const struct dg_opt_table *table, struct dg_span
                                 struct dg_error *error)
 {
     const char *near = dg_opt_nearest(table, name, false);
-    return dg_error_set(
-        error, DG_ERR_USAGE, "read the unknown option \"--%.*s\", expected one of --help%s%s",
-        DG_SPAN_FMT(dg_span_sub(name, 0, 80)), near ? "; did you mean --" : "", near ? near : "");
+    return dg_error_set(error, DG_ERR_USAGE,
+                        "read the unknown option \"--%.*s\", expected one that --help lists%s%s",
+                        DG_SPAN_FMT(dg_span_sub(name, 0, 80)), near ? "; did you mean --" : "",
+                        near ? near : "");
 }
 
 /* The row that a flag names, by its name or its alias; n_rows when none does. */
@@ -99,7 +100,7 @@ static enum dg_err read_letter(struct dg_opt_set *set, struct args *args, struct
         return assign_flag(set, i, text[2] ? text + 2 : NULL, args, error);
     }
     return dg_error_set(error, DG_ERR_USAGE,
-                        "read the unknown option \"%.80s\", expected one of --help", text);
+                        "read the unknown option \"%.80s\", expected one that --help lists", text);
 }
 
 static enum dg_err read_positional(struct dg_opt_set *set, const char *text, struct dg_error *error)

@@ -6,6 +6,7 @@
 
 #include "base/json/json.h"
 #include "fetch/choice.h"
+#include "model/good_for.h"
 #include "tools/get/daemon.h"
 #include "tools/get/get.h"
 
@@ -123,14 +124,18 @@ static const char *is_served(const struct dg_json *served, const char *name)
 static void print_installed(const struct library_item *item, const struct dg_json *served)
 {
     const struct dg_package *package = &item->package;
+    const char *good_for = dg_good_for_name(dg_good_for_read(item->path));
     char size[GET_SIZE], scores[DG_PACKAGE_SCORES], from[160];
     dg_package_scores(package->bleu, package->comet, package->scores_are_older, scores);
+    if (!*scores)
+        snprintf(scores, sizeof scores, "%s%s", good_for ? "good for: " : "no scores",
+                 good_for ? good_for : "");
     snprintf(from, sizeof from, "%s%s%.12s%s%s",
              item->has_origin ? package->from : "not by dragoman get", *package->version ? " " : "",
              package->version, *package->fetched ? ", " : "", package->fetched);
     printf("%-11s %-12s %8s  %-6s  %-46s  %s; %s\n", item->name,
            *package->kind ? package->kind : "-", get_size(item->bytes, size),
-           is_served(served, item->name), from, *scores ? scores : "no scores",
+           is_served(served, item->name), from, scores,
            *package->licence  ? package->licence
            : item->has_origin ? "licence not known"
                               : "see its card.md");

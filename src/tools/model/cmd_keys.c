@@ -159,6 +159,7 @@ static enum dg_err change(change_fn *how, const struct options *opt, const char 
         err = how(&file, opt, name, &fresh, error);
     if (!err)
         err = dg_key_file_save(&file, opt->file, error);
+    const bool is_empty = file.n == 0;
     if (!err && fresh.text[0])
         printf("%s\n", fresh.text);
     sodium_memzero(&fresh, sizeof fresh);
@@ -169,6 +170,11 @@ static enum dg_err change(change_fn *how, const struct options *opt, const char 
                 "dragoman keys: %s is written; a running server reads it when it is told to reload "
                 "(systemctl reload dragomand)\n",
                 opt->file);
+    if (!err && is_empty)
+        fprintf(stderr,
+                "dragoman keys: it was the last key. A server with require-key refuses to read a "
+                "file without keys, and goes on taking this one: add another key before the "
+                "reload\n");
     return err;
 }
 
