@@ -19,10 +19,20 @@ enum {
     PROMPT_TOKENS = 256, /* of prompts that one step reads beside its rows; the next waits no longer
                             than for these */
     FIRST_STEPS = 24,    /* a sentence that has shown nothing by then loses its precedence */
+    LEAD_ROWS = 16,      /* a client that has had so many rows more than another waits for it, */
+    FEW_ROWS = 8,        /* but for what makes a step of fewer rows than these hardly longer */
 };
 
 /* Which sentences go first in a step; see gather. */
 enum turn { FIRST_WORD, LATER, N_TURNS };
+
+/* A client with sentences under way. Its rows count from where the others were when it came. */
+struct account {
+    uint64_t client, n_rows_done;
+    size_t n_sentences;         /* 0: not in use */
+    size_t n_rows, n_positions; /* reserved */
+    bool is_ahead;              /* of others in this step */
+};
 
 struct slot {
     bool is_used;
@@ -33,10 +43,12 @@ struct slot {
     int32_t *words;             /* owned; forced prefix, then the shortlist, of `opts` */
     struct dg_search_move moves[DG_BEAM_MAX];
     int n_rows;
-    size_t position;    /* of its rows in the network: `lead` first, then the target */
-    size_t n_told;      /* tokens that were passed to on_tokens */
-    uint64_t n_turn;    /* the last step that it took part in */
-    size_t width;       /* rows reserved */
+    size_t position;   /* of its rows in the network: `lead` first, then the target */
+    size_t n_told;     /* tokens that were passed to on_tokens */
+    uint64_t n_turn;   /* the last step that it took part in */
+    size_t width;      /* rows reserved */
+    size_t n_reserved; /* cached positions */
+    struct account *account;
     bool is_listed;     /* its words are part of the union of shortlists */
     bool is_reading;    /* a language model still reads the prompt, before any row */
     uint64_t n_arrival; /* order of arrival */
@@ -53,8 +65,9 @@ struct dg_decoder {
     struct dg_net_state *state;
     struct dg_search_scratch *scratch;
     struct dg_decoder_limits limits;
-    struct slot *slots;      /* [limits.sentences] */
-    struct dg_net_row *rows; /* [limits.rows] */
+    struct slot *slots;       /* [limits.sentences] */
+    struct account *accounts; /* [limits.sentences] */
+    struct dg_net_row *rows;  /* [limits.rows] */
     struct dg_shortlist shortlist;
     float *row;      /* owned; [V] logits on their way from the union's columns to a sentence's */
     size_t capacity; /* cached positions when nothing is under way */
@@ -141,9 +154,10 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     made->capacity = dg_net_room(made->state);
     made->scratch = dg_search_scratch_new(dg_net_kernels(net), made->bp->decoder.V);
     made->slots = dg_try_calloc(limits->sentences, sizeof *made->slots);
+    made->accounts = dg_try_calloc(limits->sentences, sizeof *made->accounts);
     made->rows = dg_try_calloc(limits->rows, sizeof *made->rows);
     made->row = dg_try_calloc(made->bp->decoder.V, sizeof *made->row);
-    bool is_whole = made->scratch && made->slots && made->rows && made->row &&
+    bool is_whole = made->scratch && made->slots && made->accounts && made->rows && made->row &&
                     dg_shortlist_init(&made->shortlist, limits->lex, made->bp) == DG_OK;
     for (size_t i = 0; is_whole && i < limits->sentences; i++)
         is_whole = (made->slots[i].search = dg_search_new()) != NULL;
@@ -174,6 +188,9 @@ static void release(struct dg_decoder *decoder, struct slot *slot)
     slot->generation++;
     decoder->n_sentences--;
     decoder->n_reserved -= slot->width;
+    slot->account->n_sentences--;
+    slot->account->n_rows -= slot->width;
+    slot->account->n_positions -= slot->n_reserved;
 }
 
 void dg_decoder_free(struct dg_decoder *decoder)
@@ -187,6 +204,7 @@ void dg_decoder_free(struct dg_decoder *decoder)
         dg_search_free(decoder->slots[i].search);
     }
     dg_free(decoder->slots);
+    dg_free(decoder->accounts);
     dg_free(decoder->rows);
     dg_free(decoder->row);
     dg_shortlist_deinit(&decoder->shortlist);
@@ -219,7 +237,8 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
     /* Token paths: at most two live generations and the kept answers of every row. */
     size_t per_row = 3 * limits->target_max * (2 * sizeof(int32_t) + sizeof(int16_t));
     *bytes = state_bytes + limits->rows * (per_row + sizeof(struct dg_net_row)) +
-             limits->sentences * sizeof(struct slot) + 12 * dg_net_blueprint(net)->decoder.V +
+             limits->sentences * (sizeof(struct slot) + sizeof(struct account)) +
+             12 * dg_net_blueprint(net)->decoder.V +
              dg_shortlist_bytes(limits->lex, dg_net_blueprint(net));
     return DG_OK;
 }
@@ -296,6 +315,46 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
     return DG_OK;
 }
 
+static size_t n_needed(const struct dg_decoder *decoder, const struct dg_decode_job *job)
+{
+    return dg_net_need(decoder->state, job->n_src, (size_t)dg_search_width(job->opts),
+                       n_positions(job, target_cap(decoder, job)));
+}
+
+/* What the client of jobs[n] has under way, with its jobs before that one. */
+static struct account account_with(const struct dg_decoder *decoder,
+                                   const struct dg_decode_job *jobs, size_t n)
+{
+    struct account sum = {.client = jobs[n].client};
+    for (size_t i = 0; i < decoder->limits.sentences; i++)
+        if (decoder->accounts[i].n_sentences > 0 && decoder->accounts[i].client == sum.client)
+            sum = decoder->accounts[i];
+    for (size_t i = 0; i < n; i++)
+        if (jobs[i].client == sum.client) {
+            sum.n_sentences++;
+            sum.n_rows += (size_t)dg_search_width(jobs[i].opts);
+            sum.n_positions += n_needed(decoder, &jobs[i]);
+        }
+    return sum;
+}
+
+static bool is_too_much(size_t n, size_t all)
+{
+    return n > all - all / 4;
+}
+
+/* Whether jobs[n] would leave less than a quarter of the room for others than its client, whose
+ * first is always welcome. */
+static bool leaves_too_little(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
+                              size_t n)
+{
+    const struct account own = account_with(decoder, jobs, n);
+    return own.client != 0 && own.n_sentences > 0 &&
+           (is_too_much(own.n_sentences + 1, decoder->limits.sentences) ||
+            is_too_much(own.n_rows + (size_t)dg_search_width(jobs[n].opts), decoder->limits.rows) ||
+            is_too_much(own.n_positions + n_needed(decoder, &jobs[n]), decoder->capacity));
+}
+
 size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                             size_t n)
 {
@@ -308,9 +367,9 @@ size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_de
     size_t fitting = 0;
     for (; fitting < n && fitting < n_slots; fitting++) {
         const struct dg_decode_job *job = &jobs[fitting];
-        size_t width = (size_t)dg_search_width(job->opts), cap = target_cap(decoder, job);
-        size_t need = dg_net_need(decoder->state, job->n_src, width, n_positions(job, cap));
-        if (width > n_rows || job->n_src > n_tokens || need > room)
+        size_t width = (size_t)dg_search_width(job->opts), need = n_needed(decoder, job);
+        if (width > n_rows || job->n_src > n_tokens || need > room ||
+            leaves_too_little(decoder, jobs, fitting))
             break;
         n_rows -= width;
         n_tokens -= job->n_src;
@@ -397,6 +456,31 @@ static void begin(const struct dg_decoder *decoder, struct slot *slot)
     slot->moves[0] = (struct dg_search_move){0, dg_net_start_token(decoder->net)};
 }
 
+/* The fewest rows that a client with sentences under way has had. */
+static uint64_t fewest_rows_done(const struct dg_decoder *decoder)
+{
+    uint64_t fewest = UINT64_MAX;
+    for (size_t i = 0; i < decoder->limits.sentences; i++)
+        if (decoder->accounts[i].n_sentences > 0 && decoder->accounts[i].n_rows_done < fewest)
+            fewest = decoder->accounts[i].n_rows_done;
+    return fewest == UINT64_MAX ? 0 : fewest;
+}
+
+/* There is one for each slot, so never too few. */
+static struct account *account_of(struct dg_decoder *decoder, uint64_t client)
+{
+    struct account *unused = NULL;
+    for (size_t i = 0; i < decoder->limits.sentences; i++) {
+        struct account *account = &decoder->accounts[i];
+        if (account->n_sentences == 0)
+            unused = account;
+        else if (account->client == client)
+            return account;
+    }
+    *unused = (struct account){.client = client, .n_rows_done = fewest_rows_done(decoder)};
+    return unused;
+}
+
 /* Gives `job` the free slot; on failure the slot is free again. */
 static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
                           const struct dg_decode_job *job)
@@ -416,6 +500,11 @@ static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
     slot->is_reading = dg_blueprint_family(bp)->has_prompt;
     slot->width = width;
     slot->has_ties = dg_attention_anchor_any(job->opts);
+    slot->n_reserved = n_needed(decoder, job);
+    slot->account = account_of(decoder, job->client);
+    slot->account->n_sentences++;
+    slot->account->n_rows += width;
+    slot->account->n_positions += slot->n_reserved;
     decoder->n_sentences++;
     decoder->n_reserved += width;
     err = complete_opts(decoder, slot);
@@ -516,21 +605,26 @@ static void list_slot(struct dg_decoder *decoder, struct dg_net_step *step, size
     step->attention = step->attention || needs_attention(slot);
     step->shortlist = step->shortlist && slot->is_listed;
     slot->n_turn = decoder->n_turns;
+    slot->account->n_rows_done += (uint64_t)slot->n_rows;
 }
 
-/* Lists sentences of one kind in turn, up to `n_max` rows, but at least one sentence if there is
- * one. */
+static bool can_step(const struct slot *slot)
+{
+    return slot->is_used && !slot->is_reading && dg_search_state(slot->search) == DG_SEARCH_RUNNING;
+}
+
+/* Lists sentences of one kind in turn, of clients that are ahead or of the others, up to `n_max`
+ * rows; of the others at least one if there is one. */
 static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum turn turn,
-                      size_t n_max)
+                      bool is_ahead, size_t n_max)
 {
     size_t n = decoder->limits.sentences, first = decoder->next[turn];
-    bool is_any = false;
+    bool is_any = is_ahead;
     for (size_t i = 0; i < n; i++) {
         size_t s = (first + i) % n;
         struct slot *slot = &decoder->slots[s];
-        if (!slot->is_used || slot->is_reading ||
-            dg_search_state(slot->search) != DG_SEARCH_RUNNING ||
-            slot->n_turn == decoder->n_turns || turn_of(slot) != turn)
+        if (!can_step(slot) || slot->n_turn == decoder->n_turns || turn_of(slot) != turn ||
+            slot->account->is_ahead != is_ahead)
             continue;
         decoder->next[turn] = s;
         if (is_any && step->n_rows + (size_t)slot->n_rows > n_max)
@@ -570,19 +664,41 @@ static size_t read_prompts(struct dg_decoder *decoder)
     return n_tokens;
 }
 
+/* Compares the clients that have rows for this step. */
+static void find_who_is_ahead(struct dg_decoder *decoder)
+{
+    uint64_t fewest = UINT64_MAX;
+    for (size_t s = 0; s < decoder->limits.sentences; s++) {
+        const struct slot *slot = &decoder->slots[s];
+        if (can_step(slot) && slot->account->n_rows_done < fewest)
+            fewest = slot->account->n_rows_done;
+    }
+    for (size_t i = 0; i < decoder->limits.sentences; i++) {
+        struct account *account = &decoder->accounts[i];
+        account->is_ahead = account->n_sentences > 0 && fewest != UINT64_MAX &&
+                            account->n_rows_done >= fewest + LEAD_ROWS;
+    }
+}
+
 /* Chooses the sentences of this step. With more than `step_rows` rows a row would hardly cost less,
  * but every new sentence would wait longer; so beyond that, sentences take turns. Urgent sentences
  * that have shown nothing get three quarters of the rows first, the others at least a quarter.
+ * A client that is ahead of another gets only what makes a small step hardly longer.
  * `step->shortlist` is set when every chosen sentence has a shortlist. */
 static void gather(struct dg_decoder *decoder, struct dg_net_step *step)
 {
     size_t most = decoder->limits.step_rows;
     decoder->n_turns++;
     step->shortlist = true;
-    list_rows(decoder, step, FIRST_WORD, most - most / 4);
-    list_rows(decoder, step, LATER, most);
+    find_who_is_ahead(decoder);
+    list_rows(decoder, step, FIRST_WORD, false, most - most / 4);
+    list_rows(decoder, step, LATER, false, most);
     if (step->n_rows < most)
-        list_rows(decoder, step, FIRST_WORD, most);
+        list_rows(decoder, step, FIRST_WORD, false, most);
+    if (step->n_rows < FEW_ROWS) {
+        list_rows(decoder, step, FIRST_WORD, true, FEW_ROWS);
+        list_rows(decoder, step, LATER, true, FEW_ROWS);
+    }
 }
 
 /* Reduces a row of logits to the columns of the sentence's own shortlist. The row holds either the

@@ -6,7 +6,9 @@
  *
  * Sentences are added in batches whenever there is room, also while others are under way. Each step
  * advances every live row of every sentence by one token; when there are many sentences, they take
- * turns. A finished sentence leaves at once and frees its rows.
+ * turns. A finished sentence leaves at once and frees its rows. Clients share the steps: one with
+ * more or wider searches than another gets no more rows than that, and a quarter of the room is
+ * always left for others.
  *
  *     struct dg_decoder *decoder;
  *     err = dg_decoder_new(&decoder, net, &limits, &error);
@@ -84,6 +86,8 @@ struct dg_decode_job {
     bool is_urgent; /* a user waits for its first token, which goes before others' next tokens */
     const struct dg_read *read; /* what to read from the text, for networks that read; `opts` is
                                    ignored then */
+    uint64_t client; /* whose it is: clients share the steps; 0: of nobody in particular, who may
+                        take all the room */
 };
 
 struct dg_helpers;

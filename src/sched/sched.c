@@ -453,9 +453,9 @@ static size_t take(struct lane *lane)
             break;
         if (is_dropped(sched, ticket, now))
             continue;
-        worker->jobs[n] =
-            (struct dg_decode_job){ticket->src, ticket->n_src,     &ticket->opts, &events,
-                                   ticket,      is_urgent(ticket), ticket->read};
+        worker->jobs[n] = (struct dg_decode_job){
+            ticket->src, ticket->n_src,     &ticket->opts, &events,
+            ticket,      is_urgent(ticket), ticket->read,  ticket->flow->client};
         if ((is_busy && n > 0 && n_tokens + ticket->n_src > sched->opts.encode_busy) ||
             dg_decoder_n_fitting(lane->decoder, worker->jobs, n + 1) <= n)
             break;
@@ -521,9 +521,10 @@ static bool work_on(struct lane *lane)
     dg_decoder_lend(lane->decoder, worker->is_leader ? &sched->helpers : NULL);
     if (n)
         begin(lane, n);
+    const bool had_any = !dg_list_is_empty(&lane->running);
     sweep(lane);
     if (dg_list_is_empty(&lane->running))
-        return n > 0;
+        return had_any || n > 0; /* what waits may find room now */
     uint64_t began_ns = now_ns(sched);
     size_t n_rows = dg_decoder_step(lane->decoder);
     lane->counts.n_steps++;

@@ -344,6 +344,70 @@ START_TEST(newcomers_leave_a_quarter_of_each_step_to_the_others)
 }
 END_TEST
 
+START_TEST(a_client_with_wide_searches_gets_no_more_rows_than_another)
+{
+    enum { N_WIDE = 4, WIDTH = 16 };
+    set_up();
+    struct dg_search_opts wide = DG_SEARCH_OPTS_DEFAULT, plain = DG_SEARCH_OPTS_DEFAULT;
+    struct dg_decode_job jobs[N_WIDE];
+    struct dg_error error = DG_ERROR_NONE;
+    size_t longest = N_WIDE, n_rows = 0;
+    wide.beam = WIDTH;
+    wide.max_ratio = 0;
+    wide.loop_guard = false;
+    wide.min_len = wide.max_len = 60;
+    for (size_t i = N_WIDE; i < n_sentences; i++)
+        longest = sentences[i].n_greedy > sentences[longest].n_greedy ? i : longest;
+    memset(outcomes, 0, sizeof outcomes);
+    struct dg_decoder *decoder = new_decoder(2 * N_WIDE, WIDTH);
+    for (size_t i = 0; i < N_WIDE; i++) {
+        jobs[i] = job_of(i, &wide);
+        jobs[i].client = 1;
+    }
+    ck_assert_msg(dg_decoder_add(decoder, jobs, N_WIDE, NULL, &error) == DG_OK, "%s", error.text);
+    for (int i = 0; i < 4; i++)
+        ck_assert_uint_gt(dg_decoder_step(decoder), 0);
+    jobs[0] = job_of(longest, &plain);
+    jobs[0].client = 2;
+    ck_assert_msg(dg_decoder_add(decoder, jobs, 1, NULL, &error) == DG_OK, "%s", error.text);
+    while (!outcomes[longest].n_done)
+        n_rows += dg_decoder_step(decoder);
+    /* One row of its own for each token and for the end; of the other as many, and what it may be
+     * ahead or lag behind. */
+    ck_assert_uint_ge(outcomes[longest].n_ids, 10);
+    ck_assert_uint_le(n_rows, 2 * (outcomes[longest].n_ids + 1) + 3 * WIDTH);
+    dg_decoder_free(decoder);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_client_leaves_a_quarter_of_the_room_to_others)
+{
+    enum { N = 8 };
+    set_up();
+    struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
+    struct dg_decode_job jobs[N];
+    struct dg_decoder *decoder = new_decoder(N, 1);
+    memset(outcomes, 0, sizeof outcomes);
+    for (size_t i = 0; i < N; i++)
+        jobs[i] = job_of(i, &opts);
+    ck_assert_uint_eq(dg_decoder_n_fitting(decoder, jobs, N), N); /* of nobody in particular */
+    for (size_t i = 0; i < N; i++)
+        jobs[i].client = 1;
+    ck_assert_uint_eq(dg_decoder_n_fitting(decoder, jobs, N), N - N / 4);
+    ck_assert_int_eq(dg_decoder_add(decoder, jobs, N - N / 4, NULL, NULL), DG_OK);
+    ck_assert_uint_eq(dg_decoder_n_fitting(decoder, jobs + N - 1, 1), 0);
+    jobs[N - 1].client = 2;
+    ck_assert_uint_eq(dg_decoder_n_fitting(decoder, jobs + N - 1, 1), 1);
+    while (dg_decoder_n_sentences(decoder) > 0)
+        dg_decoder_step(decoder);
+    jobs[0].client = 1;
+    ck_assert_uint_eq(dg_decoder_n_fitting(decoder, jobs, 1), 1);
+    dg_decoder_free(decoder);
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_cancelled_sentence_ends_at_once_and_alone)
 {
     set_up();
@@ -533,6 +597,8 @@ DG_UNIT_SLOW(greedy_says_what_an_independent_implementation_says,
              a_beam_scores_as_well_as_an_independent_one, company_changes_nothing,
              a_newcomer_says_its_first_word_before_the_others_say_their_next,
              newcomers_leave_a_quarter_of_each_step_to_the_others,
+             a_client_with_wide_searches_gets_no_more_rows_than_another,
+             a_client_leaves_a_quarter_of_the_room_to_others,
              a_cancelled_sentence_ends_at_once_and_alone, nothing_is_allocated_per_token,
              jobs_that_can_never_fit_are_refused_with_a_reason, alignment_is_kept_for_every_token,
              a_shortlist_that_has_the_best_words_changes_no_answer,

@@ -427,6 +427,85 @@ START_TEST(a_short_row_leaves_a_long_one_behind)
 }
 END_TEST
 
+/* Long ones of one client, so many that not all have room. */
+static void submit_long_ones(struct dg_sched *sched, struct dg_sched_model *at, struct item *items,
+                             size_t n, int beam)
+{
+    for (size_t i = 0; i < n; i++) {
+        fill(&items[i]);
+        dg_flow_init(&items[i].flow, DG_PRIORITY_NORMAL, 1);
+        items[i].opts.beam = beam;
+        items[i].opts.max_ratio = 0;
+        items[i].opts.loop_guard = false;
+        items[i].opts.max_len = items[i].opts.min_len = 60;
+        make_ticket(&items[i], at);
+        ck_assert_int_eq(dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL), DG_OK);
+    }
+}
+
+START_TEST(who_waits_takes_the_room_of_those_that_are_cancelled)
+{
+    enum { N = 9 };
+    static struct item items[N];
+    struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = 100, .manual = true};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    size_t n_ended = 0;
+    set_up();
+    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    submit_long_ones(sched, at, items, N, 1);
+    ck_assert(dg_sched_turn(sched, 0));
+    for (size_t i = 0; i < N - 1; i++) /* the last one waits, whoever else runs */
+        dg_sched_cancel(sched, items[i].ticket);
+    while (dg_sched_turn(sched, 0)) /* a worker sleeps when a turn was of no use */
+        n_ended += collect(sched);
+    n_ended += collect(sched);
+    ck_assert_uint_eq(n_ended, N);
+    ck_assert_int_eq(items[N - 1].err, DG_OK);
+    dg_sched_free(sched);
+    tear_down();
+}
+END_TEST
+
+START_TEST(wide_searches_of_one_client_leave_room_for_another)
+{
+    enum { N = 20 };
+    static struct item items[N], other;
+    struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = 1000, .manual = true};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    int turns = 0;
+    set_up();
+    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    submit_long_ones(sched, at, items, N, 8);
+    for (int i = 0; i < 10; i++)
+        dg_sched_turn(sched, 0);
+    ck_assert_uint_eq(collect(sched), 0);
+    fill(&other);
+    dg_flow_init(&other.flow, DG_PRIORITY_NORMAL, 2);
+    other.opts.beam = 1;
+    other.opts.max_ratio = 0;
+    other.opts.loop_guard = false;
+    other.opts.max_len = other.opts.min_len = 10;
+    make_ticket(&other, at);
+    ck_assert_int_eq(dg_sched_submit(sched, &other.flow, other.ticket, NULL), DG_OK);
+    for (; other.n_ends == 0; turns++) {
+        dg_sched_turn(sched, 0);
+        ck_assert_uint_le(collect(sched), 1);
+    }
+    ck_assert_int_le(turns, 12);
+    for (int i = 0; i < N; i++)
+        dg_sched_cancel(sched, items[i].ticket);
+    while (dg_sched_turn(sched, 0))
+        collect(sched);
+    collect(sched);
+    dg_sched_free(sched);
+    tear_down();
+}
+END_TEST
+
 START_TEST(threads_give_the_same_answers_as_turns)
 {
     enum { N = 600 };
@@ -676,7 +755,9 @@ DG_UNIT_SLOW(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
              bulk_leaves_a_quarter_of_the_queue_to_others,
              whatever_a_client_sends_there_is_room_for_others,
              no_end_is_lost_when_the_consumer_sleeps, a_short_row_leaves_a_long_one_behind,
-             a_ticket_wakes_one_worker, threads_give_the_same_answers_as_turns,
+             who_waits_takes_the_room_of_those_that_are_cancelled,
+             wide_searches_of_one_client_leave_room_for_another, a_ticket_wakes_one_worker,
+             threads_give_the_same_answers_as_turns,
              the_others_go_on_when_a_worker_dies_hangs_or_is_slow,
              stopping_in_the_middle_leaves_nothing_behind,
              helpers_change_no_answer_and_no_cancellation, stopping_calls_helpers_away)
