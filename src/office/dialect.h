@@ -28,7 +28,8 @@ enum dg_office_ns {
     DG_NS_SVG,
     DG_NS_FO,
     DG_NS_STYLE,
-    DG_NS_DC, /* Dublin Core: properties */
+    DG_NS_DC,    /* Dublin Core: properties */
+    DG_NS_SLIDE, /* PresentationML */
 };
 
 enum dg_office_role {
@@ -56,6 +57,7 @@ enum dg_office_role {
     DG_ROLE_CELL,     /* a cell that may hold a number or a formula */
     DG_ROLE_LANGUAGE, /* says the language of text in its attributes */
     DG_ROLE_BIDI,     /* says that a paragraph, a run is written from right to left */
+    DG_ROLE_WRITING,  /* says the direction of writing in an attribute */
 };
 
 enum { DG_DIALECT_PREFIXES = 64 };

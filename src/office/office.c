@@ -2,8 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* An archive, and for each of its members whether it is a part with text. In Office Open XML the
- * part [Content_Types].xml says what each part is, whatever its name. Parts are read once for their
- * text and once more when they are written: what was learnt of their runs is not kept meanwhile. */
+ * part [Content_Types].xml says what each part is, whatever its name; in OpenDocument the names do.
+ * Parts are read once for their text and once more when they are written: what was learnt of their
+ * runs is not kept meanwhile. */
 #include "office/office.h"
 #include "archive/zip_in.h"
 #include "archive/zip_out.h"
@@ -21,11 +22,16 @@ enum role {
     COPIED,   /* not looked into */
     TEXT,     /* has paragraphs */
     LANGUAGE, /* says the language, but has no text */
+    STRINGS,  /* has the texts of a workbook's cells */
+    SHEET,    /* has texts of cells itself if no part has them for all */
+    TABLE,    /* names columns, which texts of cells must match */
 };
 
 struct dg_office {
     struct dg_zip zip;
     unsigned char *roles; /* owned; [n_members] enum role */
+    struct dg_buf names;  /* of tables' columns, one a line */
+    struct dg_map kept;   /* these lines: their keys are in `names` */
 };
 
 static const struct {
@@ -34,6 +40,15 @@ static const struct {
     {"docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
     {"docm", "application/vnd.ms-word.document.macroEnabled.12"},
     {"dotx", "application/vnd.openxmlformats-officedocument.wordprocessingml.template"},
+    {"pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"},
+    {"pptm", "application/vnd.ms-powerpoint.presentation.macroEnabled.12"},
+    {"ppsx", "application/vnd.openxmlformats-officedocument.presentationml.slideshow"},
+    {"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
+    {"xlsm", "application/vnd.ms-excel.sheet.macroEnabled.12"},
+    {"odt", "application/vnd.oasis.opendocument.text"},
+    {"ott", "application/vnd.oasis.opendocument.text-template"},
+    {"odp", "application/vnd.oasis.opendocument.presentation"},
+    {"ods", "application/vnd.oasis.opendocument.spreadsheet"},
 };
 
 static const char *type_of(struct dg_span name)
@@ -84,6 +99,12 @@ static const struct {
     {".comments+xml", TEXT},
     {".chart+xml", TEXT},
     {".diagramData+xml", TEXT},
+    {".diagramDrawing+xml", TEXT},
+    {".slide+xml", TEXT},
+    {".sharedStrings+xml", STRINGS},
+    {".worksheet+xml", SHEET},
+    {".table+xml", TABLE},
+    {".notesSlide+xml", TEXT},
     {".core-properties+xml", TEXT},
     {".styles+xml", LANGUAGE},
     {".settings+xml", LANGUAGE},
@@ -98,7 +119,7 @@ static enum role role_of(struct dg_span type)
 }
 
 /* <Override PartName="/word/document.xml" ContentType="..."/> */
-static void note_type(struct dg_office *office, struct dg_span tag, size_t *n_text)
+static void note_type(struct dg_office *office, struct dg_span tag, size_t n[TABLE + 1])
 {
     struct dg_span part, type;
     char name[NAME_MAX_BYTES];
@@ -112,7 +133,13 @@ static void note_type(struct dg_office *office, struct dg_span tag, size_t *n_te
     if (!member)
         return;
     office->roles[member - office->zip.members] = (unsigned char)role_of(type);
-    *n_text += role_of(type) == TEXT;
+    n[role_of(type)]++;
+}
+
+static enum dg_err refuse_kind(const struct dg_office *office, struct dg_error *error)
+{
+    return dg_error_set(error, DG_ERR_UNSUPPORTED,
+                        "%s: an archive, but no kind of document that is read", office->zip.name);
 }
 
 static enum dg_err read_types(struct dg_office *office, const struct dg_zip_member *member,
@@ -120,7 +147,7 @@ static enum dg_err read_types(struct dg_office *office, const struct dg_zip_memb
 {
     struct dg_zip_data data;
     struct dg_markup_token token;
-    size_t n_text = 0;
+    size_t n[TABLE + 1] = {0};
     enum dg_err err = dg_zip_data(&office->zip, member, TYPES_MAX, &data, error);
     if (err)
         return err;
@@ -129,12 +156,67 @@ static enum dg_err read_types(struct dg_office *office, const struct dg_zip_memb
     while (dg_markup_next(&markup, &token))
         if ((token.type == DG_MARKUP_START || token.type == DG_MARKUP_EMPTY) &&
             dg_span_ends(token.name, DG_SPAN("Override")))
-            note_type(office, dg_span_sub(markup.text, token.at, token.len), &n_text);
+            note_type(office, dg_span_sub(markup.text, token.at, token.len), n);
     dg_zip_data_free(&data);
-    return n_text ? DG_OK
-                  : dg_error_set(error, DG_ERR_UNSUPPORTED,
-                                 "%s: no part of it is text of a kind of document that is read",
-                                 office->zip.name);
+    for (size_t i = 0; i < office->zip.n_members; i++)
+        if (office->roles[i] == STRINGS || office->roles[i] == SHEET)
+            office->roles[i] = office->roles[i] == STRINGS || n[STRINGS] == 0 ? TEXT : COPIED;
+    return n[TEXT] + n[STRINGS] + n[SHEET]
+               ? DG_OK
+               : dg_error_set(error, DG_ERR_UNSUPPORTED,
+                              "%s: no part of it is text of a kind of document that is read",
+                              office->zip.name);
+}
+
+/* Whether a document's list of its parts says that some are encrypted. */
+static enum dg_err check_manifest(const struct dg_office *office, struct dg_error *error)
+{
+    const struct dg_zip_member *member = dg_zip_find(&office->zip, "META-INF/manifest.xml");
+    struct dg_zip_data data;
+    struct dg_markup_token token;
+    bool is_encrypted = false;
+    enum dg_err err = member ? dg_zip_data(&office->zip, member, TYPES_MAX, &data, error) : DG_OK;
+    if (!member || err)
+        return err;
+    struct dg_markup markup = {.text = dg_span_make((const char *)data.bytes, data.len),
+                               .kind = DG_MARKUP_XML};
+    while (!is_encrypted && dg_markup_next(&markup, &token))
+        is_encrypted = dg_span_ends(token.name, DG_SPAN("encryption-data"));
+    dg_zip_data_free(&data);
+    return is_encrypted ? dg_error_set(error, DG_ERR_UNSUPPORTED, "%s: the document is encrypted",
+                                       office->zip.name)
+                        : DG_OK;
+}
+
+/* OpenDocument: a member says the kind, and parts have fixed names, also those of objects in it. */
+static enum dg_err read_mimetype(struct dg_office *office, const struct dg_zip_member *member,
+                                 struct dg_error *error)
+{
+    static const struct dg_span begin = {"application/vnd.oasis.opendocument.", 35};
+    struct dg_zip_data data;
+    enum dg_err err = dg_zip_data(&office->zip, member, NAME_MAX_BYTES, &data, error);
+    if (err)
+        return err;
+    const bool is_known = dg_span_starts(dg_span_make((const char *)data.bytes, data.len), begin);
+    dg_zip_data_free(&data);
+    if (!is_known)
+        return refuse_kind(office, error);
+    for (size_t i = 0; i < office->zip.n_members; i++) {
+        const struct dg_span name = dg_span_cstr(office->zip.members[i].name);
+        if (dg_span_eq(name, DG_SPAN("content.xml")) || dg_span_eq(name, DG_SPAN("styles.xml")) ||
+            dg_span_eq(name, DG_SPAN("meta.xml")) || dg_span_ends(name, DG_SPAN("/content.xml")))
+            office->roles[i] = TEXT;
+    }
+    return check_manifest(office, error);
+}
+
+static enum dg_err read_kind(struct dg_office *office, struct dg_error *error)
+{
+    const struct dg_zip_member *types = dg_zip_find(&office->zip, "[Content_Types].xml");
+    const struct dg_zip_member *mimetype = dg_zip_find(&office->zip, "mimetype");
+    return types      ? read_types(office, types, error)
+           : mimetype ? read_mimetype(office, mimetype, error)
+                      : refuse_kind(office, error);
 }
 
 static enum dg_err check_sizes(const struct dg_office *office, size_t parts_max,
@@ -154,6 +236,63 @@ static enum dg_err check_sizes(const struct dg_office *office, size_t parts_max,
     return DG_OK;
 }
 
+static enum dg_err open_part(const struct dg_office *office, size_t i,
+                             const struct dg_office_opts *opts, struct dg_zip_data *data,
+                             struct dg_office_part **part, struct dg_error *error)
+{
+    const struct dg_zip_member *member = &office->zip.members[i];
+    struct dg_office_opts own = *opts;
+    enum dg_err err = dg_zip_data(&office->zip, member, DG_OFFICE_PARTS_MAX, data, error);
+    if (err)
+        return err;
+    own.has_text = office->roles[i] == TEXT || office->roles[i] == TABLE;
+    own.is_table = office->roles[i] == TABLE;
+    own.kept = office->kept.len ? &office->kept : NULL;
+    err = dg_office_part_new(dg_span_make((const char *)data->bytes, data->len), &own, member->name,
+                             part, error);
+    if (err)
+        dg_zip_data_free(data);
+    return err;
+}
+
+/* The lines of `names` without their tags. */
+static enum dg_err keep_names(struct dg_office *office)
+{
+    const struct dg_span begin = DG_SPAN("<p>"), end = DG_SPAN("</p>\n"),
+                         names = dg_buf_span(&office->names);
+    enum dg_err err = DG_OK;
+    for (size_t at = 0; at < names.len && !err;) {
+        const char *line_end = memchr(names.ptr + at, '\n', names.len - at);
+        const size_t next = line_end ? (size_t)(line_end - names.ptr) + 1 : names.len;
+        if (next - at >= begin.len + end.len)
+            err =
+                dg_map_put(&office->kept,
+                           dg_span_sub(names, at + begin.len, next - at - begin.len - end.len), 1);
+        at = next;
+    }
+    return err;
+}
+
+static enum dg_err read_tables(struct dg_office *office, struct dg_error *error)
+{
+    const struct dg_office_opts opts = {.language = NULL};
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < office->zip.n_members && !err; i++) {
+        struct dg_office_part *part;
+        struct dg_zip_data data;
+        if (office->roles[i] != TABLE)
+            continue;
+        err = open_part(office, i, &opts, &data, &part, error);
+        if (err)
+            break;
+        err = dg_office_part_text(part, &office->names);
+        dg_office_part_free(part);
+        dg_zip_data_free(&data);
+        office->roles[i] = COPIED;
+    }
+    return err ? err : keep_names(office);
+}
+
 enum dg_err dg_office_new(struct dg_span bytes, const char *name, size_t parts_max,
                           struct dg_office **out, struct dg_error *error)
 {
@@ -165,18 +304,18 @@ enum dg_err dg_office_new(struct dg_span bytes, const char *name, size_t parts_m
     struct dg_office *office = dg_try_calloc(1, sizeof *office);
     if (!office)
         return DG_ERR_NOMEM;
-    const struct dg_zip_member *types = NULL;
+    dg_buf_init(&office->names, TYPES_MAX);
+    dg_map_init(&office->kept, TYPES_MAX);
     enum dg_err err =
         dg_zip_parse(&office->zip, (const uint8_t *)bytes.ptr, bytes.len, name, error);
     if (!err && !(office->roles = dg_try_calloc(office->zip.n_members + 1, 1)))
         err = DG_ERR_NOMEM;
-    if (!err && !(types = dg_zip_find(&office->zip, "[Content_Types].xml")))
-        err = dg_error_set(error, DG_ERR_UNSUPPORTED,
-                           "%s: an archive, but no kind of document that is read", name);
     if (!err)
-        err = read_types(office, types, error);
+        err = read_kind(office, error);
     if (!err)
         err = check_sizes(office, parts_max, error);
+    if (!err)
+        err = read_tables(office, error);
     if (err)
         dg_office_free(office);
     else
@@ -190,27 +329,12 @@ void dg_office_free(struct dg_office *office)
         return;
     dg_zip_close(&office->zip);
     dg_free(office->roles);
+    dg_map_deinit(&office->kept);
+    dg_buf_deinit(&office->names);
     dg_free(office);
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
-
-static enum dg_err open_part(const struct dg_office *office, size_t i,
-                             const struct dg_office_opts *opts, struct dg_zip_data *data,
-                             struct dg_office_part **part, struct dg_error *error)
-{
-    const struct dg_zip_member *member = &office->zip.members[i];
-    struct dg_office_opts own = *opts;
-    enum dg_err err = dg_zip_data(&office->zip, member, DG_OFFICE_PARTS_MAX, data, error);
-    if (err)
-        return err;
-    own.has_text = office->roles[i] == TEXT;
-    err = dg_office_part_new(dg_span_make((const char *)data->bytes, data->len), &own, member->name,
-                             part, error);
-    if (err)
-        dg_zip_data_free(data);
-    return err;
-}
 
 /* Parts in the order of the archive, in which they are written, too. */
 struct reading {

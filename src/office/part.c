@@ -179,6 +179,31 @@ static void begin_block(struct reader *r, struct paragraph *paragraph, enum dg_b
     add_edit(r, at, 0);
 }
 
+/* Whether the block that was arranged last says what must stay, whatever marks are in it. */
+static bool is_kept(struct reader *r, const struct dg_block *block)
+{
+    const struct dg_span text =
+        dg_span_sub(dg_buf_span(&r->part->texts), block->text_at, block->text_len);
+    struct dg_buf plain;
+    bool in_tag = false, is_kept = false;
+    if (!r->part->opts.kept)
+        return false;
+    dg_buf_init(&plain, text.len + 1);
+    enum dg_err err = dg_buf_reserve(&plain, text.len);
+    for (size_t i = 0; !err && i < text.len; i++) {
+        in_tag |= text.ptr[i] == '<';
+        if (!in_tag && text.ptr[i] != '\n')
+            err = dg_buf_append_byte(&plain, text.ptr[i]);
+        in_tag = in_tag && text.ptr[i] != '>';
+    }
+    if (err)
+        r->err = err;
+    else
+        is_kept = dg_map_get(r->part->opts.kept, dg_buf_span(&plain), NULL);
+    dg_buf_deinit(&plain);
+    return is_kept;
+}
+
 static void end_block(struct reader *r, struct paragraph *paragraph, size_t end)
 {
     struct dg_office_part *part = r->part;
@@ -198,6 +223,8 @@ static void end_block(struct reader *r, struct paragraph *paragraph, size_t end)
     paragraph->block.n_atoms = paragraph->atoms.n;
     if (!r->err)
         r->err = dg_office_arrange(part, &paragraph->block, &has_words);
+    if (!r->err && has_words)
+        has_words = !is_kept(r, &paragraph->block);
     if (!r->err && has_words && !(block = dg_rows_add(&part->blocks, sizeof *block)))
         r->err = DG_ERR_NOMEM;
     if (r->err)
@@ -300,16 +327,78 @@ static void set_attribute(struct reader *r, const struct dg_markup_token *tag, c
     replace(r, offset_of(r, tag->name) + tag->name.len, 0, pieces, 6);
 }
 
-/* <w:lang w:val="en-US" w:eastAsia="ja-JP" w:bidi="ar-SA"/> */
-static void set_language(struct reader *r, const struct dg_markup_token *tag)
+static void change_attribute(struct reader *r, const struct dg_markup_token *tag, const char *name,
+                             struct dg_span value)
+{
+    struct dg_span old;
+    if (dg_dialect_attribute(bytes_of(r, tag), name, &old) && !dg_span_eq(old, value))
+        replace(r, offset_of(r, old), old.len, &value, 1);
+}
+
+/* <style:text-properties fo:language="en" fo:country="US" style:language-asian="zh" .../> */
+static void set_style_language(struct reader *r, const struct dg_markup_token *tag)
 {
     const struct dg_office_opts *opts = &r->part->opts;
-    if (opts->language)
+    const struct dg_span whole = dg_span_cstr(opts->language);
+    const char *dash = strchr(opts->language, '-');
+    const size_t n = dash ? (size_t)(dash - opts->language) : whole.len;
+    const struct dg_span language = dg_span_sub(whole, 0, n),
+                         region = dash ? dg_span_sub(whole, n + 1, whole.len) : DG_SPAN("none");
+    struct dg_span old;
+    const char *const names[3][2] = {{"language", "country"},
+                                     {"language-asian", "country-asian"},
+                                     {"language-complex", "country-complex"}};
+    const size_t script = opts->is_right_to_left ? 2 : opts->is_east_asian ? 1 : 0;
+    if (!dg_dialect_attribute(bytes_of(r, tag), names[script][0], &old) ||
+        dg_span_eq(old, DG_SPAN("zxx")))
+        return; /* none: a text that is in no language */
+    change_attribute(r, tag, names[script][0], language);
+    change_attribute(r, tag, names[script][1], region);
+}
+
+/* <w:lang w:val="en-US" w:eastAsia="ja-JP" w:bidi="ar-SA"/>, <a:rPr lang="en-US"/> */
+static void set_language(struct reader *r, const struct dg_markup_token *tag, enum dg_office_ns ns)
+{
+    const struct dg_office_opts *opts = &r->part->opts;
+    if (!opts->language)
+        return;
+    if (ns == DG_NS_STYLE)
+        set_style_language(r, tag);
+    else if (ns == DG_NS_DRAWING)
+        change_attribute(r, tag, "lang", dg_span_cstr(opts->language));
+    else
         set_attribute(r, tag,
                       opts->is_right_to_left ? "bidi"
                       : opts->is_east_asian  ? "eastAsia"
                                              : "val",
                       prefix_of(tag->name), opts->language);
+}
+
+/* <style:paragraph-properties style:writing-mode="lr-tb"/> */
+static void set_writing(struct reader *r, const struct dg_markup_token *tag)
+{
+    struct dg_span old;
+    const bool has = dg_dialect_attribute(bytes_of(r, tag), "writing-mode", &old);
+    if (!r->part->opts.language)
+        return;
+    if (r->part->opts.is_right_to_left)
+        set_attribute(r, tag, "writing-mode", prefix_of(tag->name), "rl-tb");
+    else if (has && dg_span_eq(old, DG_SPAN("rl-tb")))
+        change_attribute(r, tag, "writing-mode", DG_SPAN("lr-tb"));
+}
+
+/* The properties of a paragraph or a run in DrawingML, whose attributes say both. */
+static void read_drawing_properties(struct reader *r, const struct dg_markup_token *start,
+                                    enum dg_office_role role)
+{
+    const bool is_right_to_left = r->part->opts.is_right_to_left;
+    if (role == DG_ROLE_RUN_PROPS)
+        set_language(r, start, DG_NS_DRAWING);
+    else if (r->part->opts.language && is_right_to_left)
+        set_attribute(r, start, "rtl", DG_SPAN(""), "1");
+    else if (r->part->opts.language)
+        change_attribute(r, start, "rtl", DG_SPAN("0"));
+    look_into(r, start);
 }
 
 static bool is_one_of(struct dg_span name, const char *const *names)
@@ -357,8 +446,8 @@ static const char *mark_of(enum dg_office_role role)
 
 /* Reads the properties of a paragraph or a run in WordprocessingML, and has them say the direction
  * of the language. */
-static void read_properties(struct reader *r, const struct dg_markup_token *start,
-                            enum dg_office_role role)
+static void read_word_properties(struct reader *r, const struct dg_markup_token *start,
+                                 enum dg_office_role role)
 {
     const struct place place = {.paragraph = NULL};
     const bool is_marked = r->part->opts.language && r->part->opts.is_right_to_left;
@@ -387,9 +476,9 @@ static void read_properties(struct reader *r, const struct dg_markup_token *star
         if (child == DG_ROLE_BIDI && r->part->opts.language)
             replace(r, token.at, token.len, NULL, 0);
         if (child == DG_ROLE_LANGUAGE)
-            set_language(r, &token);
+            set_language(r, &token, ns);
         if (child == DG_ROLE_RUN_PROPS)
-            read_properties(r, &token, child);
+            read_word_properties(r, &token, child);
         else if (token.type == DG_MARKUP_START)
             read_children(r, &token, &place);
     }
@@ -398,18 +487,39 @@ static void read_properties(struct reader *r, const struct dg_markup_token *star
         replace(r, mark_at ? mark_at : r->end_at, 0, mark, 3);
 }
 
+static void read_properties(struct reader *r, const struct dg_markup_token *start,
+                            enum dg_office_role role)
+{
+    struct dg_span local;
+    const enum dg_office_ns ns = dg_dialect_ns(&r->dialect, start->name, &local);
+    if (ns == DG_NS_WORD)
+        read_word_properties(r, start, role);
+    else if (ns == DG_NS_DRAWING)
+        read_drawing_properties(r, start, role);
+    else
+        look_into(r, start);
+}
+
 /* A paragraph or a run without properties gets some. The tag's last byte is replaced, so that the
  * edit is a part of the tag. */
 static void add_properties(struct reader *r, const struct dg_markup_token *start, const char *name,
                            enum dg_office_role role)
 {
+    struct dg_span local;
+    const enum dg_office_ns ns = dg_dialect_ns(&r->dialect, start->name, &local);
     const struct dg_span prefix = prefix_of(start->name);
-    const struct dg_span pieces[] = {DG_SPAN("><"), prefix, dg_span_cstr(name),
-                                     DG_SPAN("><"), prefix, dg_span_cstr(mark_of(role)),
-                                     DG_SPAN("</"), prefix, dg_span_cstr(name),
-                                     DG_SPAN(">")};
-    if (r->part->opts.language && r->part->opts.is_right_to_left)
-        replace(r, start->at + start->len - 1, 1, pieces, 10);
+    const struct dg_span word[] = {DG_SPAN("><"), prefix, dg_span_cstr(name),
+                                   DG_SPAN("><"), prefix, dg_span_cstr(mark_of(role)),
+                                   DG_SPAN("</"), prefix, dg_span_cstr(name),
+                                   DG_SPAN(">")};
+    const struct dg_span drawing[] = {DG_SPAN("><"), prefix, dg_span_cstr(name),
+                                      DG_SPAN(" rtl=\"1\"/>")};
+    if (!r->part->opts.language || !r->part->opts.is_right_to_left)
+        return;
+    if (ns == DG_NS_WORD)
+        replace(r, start->at + start->len - 1, 1, word, 10);
+    else if (ns == DG_NS_DRAWING && role == DG_ROLE_PARA_PROPS)
+        replace(r, start->at + start->len - 1, 1, drawing, 4);
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -560,11 +670,10 @@ static void read_paragraph(struct reader *r, const struct dg_markup_token *start
 {
     struct paragraph paragraph;
     const struct place place = {.paragraph = &paragraph};
-    struct dg_span local;
     if (start->type == DG_MARKUP_EMPTY)
         return;
     begin_block(r, &paragraph, is_mixed ? DG_BLOCK_MIXED : DG_BLOCK_RUNS, start->at + start->len);
-    if (dg_dialect_ns(&r->dialect, start->name, &local) == DG_NS_WORD && !has_properties(r))
+    if (!is_mixed && !has_properties(r))
         add_properties(r, start, "pPr", DG_ROLE_PARA_PROPS);
     read_children(r, start, &place);
     end_block(r, &paragraph, r->end_at);
@@ -693,6 +802,21 @@ static void read_field(struct reader *r, const struct dg_markup_token *start,
         atom->is_link = is_link(dg_span_sub(r->part->bytes, atom->at, atom->len));
 }
 
+/* <text:s/> is a space that white space in front of it would swallow if it were one; where there is
+ * none, or several are asked for, it is there for the layout. */
+static void read_space(struct reader *r, const struct dg_markup_token *start,
+                       const struct place *place)
+{
+    const struct paragraph *paragraph = place->paragraph;
+    const struct dg_atom *atoms = paragraph->atoms.items;
+    struct dg_span count;
+    const bool is_one =
+        !dg_dialect_attribute(bytes_of(r, start), "c", &count) || dg_span_eq(count, DG_SPAN("1"));
+    const bool is_behind_text =
+        paragraph->atoms.n > 0 && atoms[paragraph->atoms.n - 1].kind == DG_ATOM_TEXT;
+    (void)read_whole(r, start, place, is_one && is_behind_text ? DG_ATOM_SPACE : DG_ATOM_BREAK);
+}
+
 /* An element in a paragraph. */
 static void read_inline(struct reader *r, const struct dg_markup_token *token,
                         const struct place *place, enum dg_office_ns ns, enum dg_office_role role)
@@ -712,11 +836,16 @@ static void read_inline(struct reader *r, const struct dg_markup_token *token,
         read_text(r, token, place, ns);
         break;
     case DG_ROLE_TAIL:
+        if (ns == DG_NS_DRAWING)
+            set_language(r, token, ns);
         paragraph->end = paragraph->end ? paragraph->end : token->at;
         look_into(r, token);
         break;
     case DG_ROLE_BREAK:
         read_mark(r, token, place, DG_ATOM_BREAK);
+        break;
+    case DG_ROLE_SPACE:
+        read_space(r, token, place);
         break;
     case DG_ROLE_DROP:
         skip(r, token);
@@ -756,6 +885,16 @@ static void read_inline(struct reader *r, const struct dg_markup_token *token,
     }
 }
 
+/* Whether a cell shows a number, a date or the result of a formula. */
+static bool has_value(const struct reader *r, const struct dg_markup_token *token)
+{
+    struct dg_span value;
+    const struct dg_span tag = bytes_of(r, token);
+    return dg_dialect_attribute(tag, "formula", &value) ||
+           (dg_dialect_attribute(tag, "value-type", &value) &&
+            !dg_span_eq(value, DG_SPAN("string")));
+}
+
 static void read_element(struct reader *r, const struct dg_markup_token *token,
                          const struct place *place)
 {
@@ -767,14 +906,20 @@ static void read_element(struct reader *r, const struct dg_markup_token *token,
         read_attribute(r, bytes_of(r, token), "descr");
         read_attribute(r, bytes_of(r, token), "title");
     }
+    if (r->part->opts.is_table && ns == DG_NS_SHEET && dg_span_eq(local, DG_SPAN("tableColumn")))
+        read_attribute(r, bytes_of(r, token), "name");
     if (role == DG_ROLE_LANGUAGE)
-        set_language(r, token);
+        set_language(r, token, ns);
+    if (role == DG_ROLE_WRITING)
+        set_writing(r, token);
     if (place->paragraph)
         read_inline(r, token, place, ns, role);
     else if (has_text && (role == DG_ROLE_PARAGRAPH || role == DG_ROLE_MIXED))
         read_paragraph(r, token, role == DG_ROLE_MIXED);
     else if (has_text && role == DG_ROLE_PLAIN)
         read_plain(r, token);
+    else if (role == DG_ROLE_OPAQUE || (role == DG_ROLE_CELL && has_value(r, token)))
+        skip(r, token);
     else
         look_into(r, token);
 }

@@ -25,6 +25,7 @@
 #include "base/memory/buf.h"
 #include "base/memory/err.h"
 #include "base/memory/error.h"
+#include "base/memory/map.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>
@@ -34,6 +35,9 @@ struct dg_office_opts {
     bool is_right_to_left; /* that language is */
     bool is_east_asian;    /* that language is, as office programs divide scripts */
     bool has_text;         /* false: only languages are changed, in a part of styles or settings */
+    bool is_table;         /* a part that names the columns of a table: these names are its text */
+    const struct dg_map *kept; /* texts, as dg_office_part_text writes them but for marks, that are
+                                  not translated; NULL: none */
 };
 
 struct dg_office_part;

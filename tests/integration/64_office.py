@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import urllib.parse
+import xml.etree.ElementTree
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
@@ -74,6 +75,60 @@ class Office(IntegrationTest):
         html = "<p>Le <b>chat noir</b> dort<img> sur la <b>table</b> rouge. Il ne mange pas.</p>"
         self.assertEqual("".join(office.texts(office.parts(after)["word/document.xml"])[1]),
                          office.plain(self.translated("a.html", html.encode()).decode()))
+
+    def test_opendocument(self):
+        said = self.lines("Le chat noir", "La maison", "Une page", "Une note.", "Au revoir")
+        for ending, kind in (("odt", "text"), ("odp", "presentation"), ("ods", "spreadsheet")):
+            before = office.odf(kind)
+            after = self.translated(f"a.{ending}", before)
+            self.assertEqual(office.metadata(before), office.metadata(after))
+            old, new = office.parts(before), office.parts(after)
+            self.assertEqual([name for name in old if old[name] != new[name]], ["content.xml", "styles.xml", "meta.xml"])
+            content = new["content.xml"].decode()
+            for text in (f"1\">{said[0]}</text:h>", f"<text:p>{said[3]}</text:p>", f"<svg:title>{said[2]}</svg:title>",
+                         f'"string"><text:p>{said[1]}</text:p>', "<text:p>5 mai</text:p>", "A1\"><text:p>La maison</text:p>",
+                         "<text:p>Adieu.</text:p>"):
+                self.assertEqual(content.count(text), 1, text)
+            for tag in ("text:span", "text:a", "text:note", "text:tab", "text:line-break", "draw:frame"):
+                self.assertEqual(len(office.tags(new["content.xml"], tag)), 1, tag)
+            self.assertIn(f"<text:p>{said[4]}</text:p>".encode(), new["styles.xml"])
+            self.assertIn(b'fo:language="en" fo:country="US" style:language-asian="zh"', new["styles.xml"])
+            self.assertIn(f"<dc:title>{said[0]}</dc:title>".encode(), new["meta.xml"])
+            for part in ("content.xml", "styles.xml", "meta.xml"):
+                xml.etree.ElementTree.fromstring(new[part])
+            self.assertEqual(self.translated(f"b.{ending}", before, "--dry-run"), before)
+
+    def test_slides(self):
+        before = office.pptx()
+        after = self.translated("a.pptx", before)
+        self.assertEqual(office.metadata(before), office.metadata(after))
+        old, new = office.parts(before), office.parts(after)
+        self.assertEqual([name for name in old if old[name] != new[name]],
+                         ["ppt/slides/slide1.xml", "ppt/notesSlides/notesSlide1.xml"])
+        said = self.lines("La maison", "Où est la gare ?", "Une note.", "Une page")
+        slide = new["ppt/slides/slide1.xml"]
+        self.assertEqual(office.texts(slide)[1:], [said[0] + said[1], "page 3"])
+        self.assertEqual(office.texts(new["ppt/notesSlides/notesSlide1.xml"]), [said[2]])
+        self.assertIn(f'descr="{said[3]}"'.encode(), slide)
+        self.assertEqual((slide.count(b'b="1"'), slide.count(b"<a:br>"), slide.count(b"<a:endParaRPr")), (1, 1, 1))
+        self.assertEqual(slide.count(b'lang="fr-FR"'), 2)  # of the line break and the field
+        self.assertEqual(self.translated("b.pptx", before, "--dry-run"), before)
+
+    def test_sheets(self):
+        before = office.xlsx()
+        after = self.translated("a.xlsx", before)
+        self.assertEqual(office.metadata(before), office.metadata(after))
+        old, new = office.parts(before), office.parts(after)
+        self.assertEqual([name for name in old if old[name] != new[name]], ["xl/sharedStrings.xml", "xl/comments1.xml"])
+        said = self.lines("La maison", "La gare", "Une note.")
+        strings = new["xl/sharedStrings.xml"].decode()
+        xml.etree.ElementTree.fromstring(strings)
+        for text in (f'<si><t xml:space="preserve">{said[0]}</t></si>', "<si><t>Un nom</t></si><si><t>12,5</t></si>",
+                     f'<si><t xml:space="preserve">{said[1]}</t><rPh sb="0" eb="1"><t>gare</t></rPh><phoneticPr fontId="1"/></si>',
+                     "<r><rPr><b/></rPr><t xml:space=\"preserve\">"):
+            self.assertEqual(strings.count(text), 1, text)
+        self.assertIn(said[2].encode(), new["xl/comments1.xml"])
+        self.assertEqual(self.translated("b.xlsx", before, "--dry-run"), before)
 
     def test_a_daemon_says_the_same(self):
         server = self.start(f"--models-dir={MODELS_DIR}")

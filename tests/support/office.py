@@ -82,6 +82,87 @@ def docx(more=""):
     ], stored=("word/media/image1.png",))
 
 
+ODF = "urn:oasis:names:tc:opendocument:xmlns:"
+ODT = (
+    '<text:h text:outline-level="1">Le chat noir</text:h>'
+    '<text:p text:style-name="P1">Le <text:span text:style-name="T1">chat noir</text:span> dort<text:note text:id="ftn1">'
+    "<text:note-citation>1</text:note-citation><text:note-body><text:p>Une note.</text:p></text:note-body></text:note> sur la "
+    '<text:a xlink:href="urn:x">table</text:a> rouge.<text:s/>Il ne mange pas.</text:p>'
+    "<text:p>Nom :<text:tab/>la gare<text:line-break/></text:p>"
+    '<text:p><draw:frame><svg:title>Une page</svg:title><draw:image xlink:href="Pictures/1.png"/></draw:frame></text:p>'
+    '<table:table><table:table-cell office:value-type="string"><text:p>La maison</text:p></table:table-cell>'
+    '<table:table-cell office:value-type="date"><text:p>5 mai</text:p></table:table-cell>'
+    '<table:table-cell office:value-type="string" table:formula="of:=A1"><text:p>La maison</text:p></table:table-cell>'
+    "</table:table>")
+
+
+def odf(kind="text"):
+    """OpenDocument: a text, or with the same contents a presentation or a spreadsheet."""
+    names = " ".join(f'xmlns:{name}="{ODF}{uri}:1.0"' for name, uri in
+                     (("office", "office"), ("text", "text"), ("table", "table"), ("draw", "drawing"), ("style", "style"),
+                      ("svg", "svg-compatible"), ("fo", "xsl-fo-compatible"))) + ' xmlns:xlink="http://www.w3.org/1999/xlink"'
+    return archive([
+        ("mimetype", f"application/vnd.oasis.opendocument.{kind}"),
+        ("content.xml", f"{HEADER}<office:document-content {names}><office:body><office:{kind}>"
+                        "<text:tracked-changes><text:changed-region><text:deletion><text:p>Adieu.</text:p></text:deletion>"
+                        f"</text:changed-region></text:tracked-changes>{ODT}</office:{kind}></office:body></office:document-content>"),
+        ("styles.xml", f'{HEADER}<office:document-styles {names}><office:styles><style:default-style style:family="paragraph">'
+                       '<style:paragraph-properties style:writing-mode="page"/><style:text-properties fo:language="fr" '
+                       'fo:country="FR" style:language-asian="zh" style:country-asian="CN"/></style:default-style></office:styles>'
+                       "<office:master-styles><style:footer><text:p>Au revoir</text:p></style:footer></office:master-styles>"
+                       "</office:document-styles>"),
+        ("meta.xml", f'{HEADER}<office:document-meta {names} xmlns:dc="http://purl.org/dc/elements/1.1/"><office:meta>'
+                     "<dc:title>Le chat noir</dc:title></office:meta></office:document-meta>"),
+        ("Pictures/1.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256))),
+        ("META-INF/manifest.xml", HEADER + '<manifest:manifest xmlns:manifest="urn:m"/>'),
+    ], stored=("mimetype", "Pictures/1.png"))
+
+
+def slide_run(text, properties='lang="fr-FR" dirty="0"'):
+    return f"<a:r><a:rPr {properties}/><a:t>{text}</a:t></a:r>"
+
+
+def pptx():
+    names = ('xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main" '
+             'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"')
+    types = "".join(f'<Override PartName="/ppt/{name}1.xml" ContentType="application/vnd.openxmlformats-officedocument.'
+                    f'presentationml.{kind}+xml"/>' for name, kind in
+                    (("slides/slide", "slide"), ("notesSlides/notesSlide", "notesSlide"), ("slideMasters/slideMaster", "slideMaster")))
+    slide = ('<p:pic><p:nvPicPr><p:cNvPr id="4" name="Image" descr="Une page"/></p:nvPicPr></p:pic><p:txBody>'
+             "<a:p><a:pPr lvl=\"1\"/>" + slide_run("Le ") + slide_run("chat noir", 'lang="fr-FR" b="1"') + slide_run(" dort") +
+             slide_run(" sur la table rouge.", 'lang="fr-FR" err="1"') + '<a:endParaRPr lang="fr-FR"/></a:p>'
+             "<a:p>" + slide_run("La maison") + "<a:br><a:rPr lang=\"fr-FR\"/></a:br>" + slide_run("Où est la gare ?") + "</a:p>"
+             '<a:p><a:fld id="{1}" type="slidenum"><a:rPr lang="fr-FR"/><a:t>page 3</a:t></a:fld></a:p></p:txBody>')
+    return archive([
+        ("[Content_Types].xml", f'{HEADER}<Types xmlns="{TYPES}">{types}</Types>'),
+        ("ppt/slides/slide1.xml", f"{HEADER}<p:sld {names}>{slide}</p:sld>"),
+        ("ppt/notesSlides/notesSlide1.xml", f"{HEADER}<p:notes {names}><a:p>{slide_run('Une note.')}</a:p></p:notes>"),
+        ("ppt/slideMasters/slideMaster1.xml", f"{HEADER}<p:sldMaster {names}><a:p>{slide_run('Un titre')}</a:p></p:sldMaster>"),
+    ])
+
+
+def xlsx():
+    main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    types = "".join(f'<Override PartName="/xl/{name}.xml" ContentType="application/vnd.openxmlformats-officedocument.'
+                    f'spreadsheetml.{kind}+xml"/>' for name, kind in
+                    (("workbook", "sheet.main"), ("worksheets/sheet1", "worksheet"), ("sharedStrings", "sharedStrings"),
+                     ("tables/table1", "table"), ("comments1", "comments")))
+    strings = ("<si><t>La maison</t></si><si><r><t xml:space=\"preserve\">Le </t></r><r><rPr><b/></rPr><t>chat noir</t></r><r><t "
+               'xml:space="preserve"> dort.</t></r></si><si><t>Un nom</t></si><si><t>12,5</t></si>'
+               '<si><t>La gare</t><rPh sb="0" eb="1"><t>gare</t></rPh><phoneticPr fontId="1"/></si>')
+    return archive([
+        ("[Content_Types].xml", f'{HEADER}<Types xmlns="{TYPES}">{types}</Types>'),
+        ("xl/workbook.xml", f'{HEADER}<workbook {main}><sheets><sheet name="Feuille" sheetId="1"/></sheets></workbook>'),
+        ("xl/worksheets/sheet1.xml", f'{HEADER}<worksheet {main}><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="str">'
+                                     "<f>A1&amp;Feuille!A1</f><v>La maison</v></c></row></sheetData></worksheet>"),
+        ("xl/sharedStrings.xml", f'{HEADER}<sst {main} count="5" uniqueCount="5">{strings}</sst>'),
+        ("xl/tables/table1.xml", f'{HEADER}<table {main}><tableColumns count="1"><tableColumn id="1" name="Un nom"/></tableColumns>'
+                                 "</table>"),
+        ("xl/comments1.xml", f"{HEADER}<comments {main}><commentList><comment ref=\"A1\"><text><r><t>Une note.</t></r></text></comment>"
+                             "</commentList></comments>"),
+    ])
+
+
 def texts(part):
     """The text of each paragraph of a part, without the marks in it."""
     root = xml.etree.ElementTree.fromstring(part)

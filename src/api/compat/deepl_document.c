@@ -156,7 +156,8 @@ static enum dg_err check_file(const struct dg_compat *compat, const struct dg_fi
         return dg_error_set(error, DG_ERR_UTF8, "Invalid file data: the file is not UTF-8.");
     if (!dg_document_is_known(name, &format))
         return dg_error_set(error, DG_ERR_UNSUPPORTED,
-                            "Invalid file data: expected a name that ends in .docx, .txt, .html, "
+                            "Invalid file data: expected a name that ends in .docx, .pptx, .xlsx, "
+                            ".odt, .odp, .ods, .txt, .html, "
                             ".xml, .md, .srt, .vtt, .json, .po or .xliff.");
     return DG_OK;
 }

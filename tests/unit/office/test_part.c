@@ -336,6 +336,80 @@ START_TEST(a_translation_must_have_the_same_marks)
 }
 END_TEST
 
+/* ---- Other families -------------------------------------------------------------------------- */
+
+#define DRAWING "<d xmlns:a=\"http://schemas.openxmlformats.org/drawingml/2006/main\">%s</d>"
+#define OPEN_TEXT                                                                                  \
+    "<d xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\" "                            \
+    "xmlns:style=\"urn:oasis:names:tc:opendocument:xmlns:style:1.0\">%s</d>"
+
+/* The part as it is written with this translation; in static memory. */
+static const char *written(const char *frame, const char *body, const char *html,
+                           const struct dg_office_opts *opts)
+{
+    static char xml[1 << 14], result[1 << 14];
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_buf out;
+    const char *end = strstr(frame, "%s");
+    dg_buf_init(&out, TEXT_MAX);
+    snprintf(xml, sizeof xml, "%.*s%s</d>", (int)(end - frame), frame, body);
+    const enum dg_err err = write_as(xml, html, opts, &out, &error);
+    ck_assert_msg(err == DG_OK, "%s", error.text);
+    const size_t begin = (size_t)(end - frame);
+    snprintf(result, sizeof result, "%.*s", (int)(out.len - begin - strlen("</d>")),
+             out.ptr + begin);
+    dg_buf_deinit(&out);
+    return result;
+}
+
+START_TEST(slides_have_runs_too)
+{
+    const struct dg_office_opts hebrew = {
+        .language = "he-IL", .is_right_to_left = true, .has_text = true};
+    const struct dg_office_opts german = {.language = "de-DE", .has_text = true};
+    const char *body =
+        "<a:p><a:r><a:rPr lang=\"en-US\" dirty=\"0\"/><a:t>one </a:t></a:r><a:r><a:rPr "
+        "lang=\"en-US\"/><a:t>two</a:t></a:r><a:br/><a:endParaRPr lang=\"en-US\"/></a:p>";
+    ck_assert_str_eq(
+        written(DRAWING, body, "<p>eins zwei<br id=0></p>", &german),
+        "<a:p><a:r><a:rPr lang=\"de-DE\" dirty=\"0\"/><a:t>eins zwei</a:t></a:r><a:br/>"
+        "<a:endParaRPr lang=\"de-DE\"/></a:p>");
+    ck_assert_str_eq(
+        written(DRAWING, body, "<p>x<br id=0></p>", &hebrew),
+        "<a:p><a:pPr rtl=\"1\"/><a:r><a:rPr lang=\"he-IL\" dirty=\"0\"/><a:t>x</a:t></a:r>"
+        "<a:br/><a:endParaRPr lang=\"he-IL\"/></a:p>");
+    ck_assert_str_eq(written(DRAWING, "<a:p><a:pPr lvl=\"1\"/><a:r><a:t>x</a:t></a:r></a:p>",
+                             "<p>y</p>", &hebrew),
+                     "<a:p><a:pPr rtl=\"1\" lvl=\"1\"/><a:r><a:t>y</a:t></a:r></a:p>");
+    ck_assert_str_eq(written(DRAWING, "<a:p><a:pPr rtl=\"1\"/><a:r><a:t>x</a:t></a:r></a:p>",
+                             "<p>y</p>", &german),
+                     "<a:p><a:pPr rtl=\"0\"/><a:r><a:t>y</a:t></a:r></a:p>");
+}
+END_TEST
+
+START_TEST(opendocument_has_text_in_paragraphs)
+{
+    const struct dg_office_opts arabic = {
+        .language = "ar-EG", .is_right_to_left = true, .has_text = true};
+    const char *body = "<text:p>a<text:s/>b <text:span>c</text:span><text:s text:c=\"3\"/>"
+                       "<text:bookmark-start text:name=\"x\"/>d<text:bookmark-end text:name=\"x\"/>"
+                       "<text:note><text:p>e</text:p></text:note></text:p>";
+    ck_assert_str_eq(
+        written(OPEN_TEXT, body,
+                "<p>A B <b id=0>C</b><br id=1><b id=2>D</b><img id=3></p><p>E &quot; &lt;</p>",
+                &plain_opts),
+        "<text:p>A B <text:span>C</text:span><text:s text:c=\"3\"/><text:bookmark-start "
+        "text:name=\"x\"/>D<text:bookmark-end text:name=\"x\"/><text:note><text:p>E &quot; &lt;"
+        "</text:p></text:note></text:p>");
+    ck_assert_str_eq(written(OPEN_TEXT,
+                             "<style:paragraph-properties style:writing-mode=\"lr-tb\"/>"
+                             "<style:paragraph-properties/>",
+                             "", &arabic),
+                     "<style:paragraph-properties style:writing-mode=\"rl-tb\"/>"
+                     "<style:paragraph-properties style:writing-mode=\"rl-tb\"/>");
+}
+END_TEST
+
 /* ---- Any paragraph --------------------------------------------------------------------------- */
 
 static void put_run(struct dg_rng *rng, struct dg_buf *xml, int *n_words, int *n_marks)
@@ -469,5 +543,6 @@ DG_UNIT(most_text_of_a_paragraph_has_no_marks, marks_and_containers_have_places,
         fields_are_marks_and_links_have_text, ranges_are_pairs_unless_they_overlap,
         paragraphs_in_marks_are_paragraphs, runs_go_where_the_words_went,
         what_did_not_change_keeps_its_bytes, languages_are_named,
-        a_translation_must_have_the_same_marks, every_run_and_mark_is_there_once,
+        a_translation_must_have_the_same_marks, slides_have_runs_too,
+        opendocument_has_text_in_paragraphs, every_run_and_mark_is_there_once,
         what_is_not_well_formed_is_refused)
