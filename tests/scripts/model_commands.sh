@@ -59,6 +59,8 @@ says "model.encoder.layers.0.fc1.weight_scale" out
 expect 0 "$dragoman" inspect as-i8 --json
 says '"decoder":"ssru"' out
 says '"manifest":"none"' out
+expect 0 "$dragoman" inspect "$here/models/fr-en/"
+says "languages    fr to en, by the directory's name" out
 expect 1 "$dragoman" inspect nowhere
 says "nowhere" err
 

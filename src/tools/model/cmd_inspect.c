@@ -57,6 +57,7 @@ struct card {
     struct dg_safetensors file;
     struct dg_buf hashes; /* the manifest's text, made now */
     char source[LANG_CAP], target[LANG_CAP];
+    char by_name[2 * DG_LANG_CODE + 8];      /* "fr to en": what only the directory's name says */
     struct dg_langs *langs;                  /* those that a request can choose from; NULL: none */
     uint64_t n_parameters, n_matrix, n_rows; /* all; in matrices; rows of matrices */
     const char *manifest;                    /* "none", "ok", "does not match" */
@@ -100,20 +101,40 @@ static void read_languages(struct card *card)
     dg_json_free(json);
 }
 
-/* The languages of a model that has many. One without vocabulary takes ids only, and has none. */
+/* The last part of the directory's path, by which the daemon knows a model's languages. */
+static void name_of(const char *dir, char name[256])
+{
+    size_t end = strlen(dir);
+    while (end > 1 && dir[end - 1] == '/')
+        end--;
+    size_t begin = end;
+    while (begin && dir[begin - 1] != '/')
+        begin--;
+    snprintf(name, 256, "%.*s", (int)(end - begin), dir + begin);
+}
+
+/* The languages of a model that has many, or those that its name says. One without vocabulary takes
+ * ids only, and has none. */
 static void list_languages(struct card *card)
 {
     struct dg_tokenizer *tokenizer;
     struct dg_langs *langs = NULL;
+    char name[256];
     if (dg_tokenizer_open(card->dir, NULL, &tokenizer) != DG_OK)
         return;
+    name_of(card->dir, name);
     const struct dg_langs_opts opts = {
-        .tokenizer = tokenizer, .rule = card->bp->lang_rule, .name = card->dir};
+        .tokenizer = tokenizer, .rule = card->bp->lang_rule, .name = name};
     enum dg_err err = dg_langs_new(&langs, &opts, NULL);
     dg_tokenizer_close(tokenizer);
     if (!err && dg_langs_are_many(langs))
         card->langs = langs;
-    else
+    if (!err && !card->langs && !*card->source && !*card->target) {
+        const char *source = langs->sources[0].code, *target = langs->targets[0].code;
+        if (*source && *target)
+            snprintf(card->by_name, sizeof card->by_name, "%s to %s", source, target);
+    }
+    if (!card->langs)
         dg_langs_unref(langs);
 }
 
@@ -254,6 +275,10 @@ static void print_languages(const struct card *card)
         [DG_LANGS_IN_WORDS] = "told in words",
         [DG_LANGS_SOURCE_LAST] = "told behind the source and before the target"};
     const struct dg_langs *langs = card->langs;
+    if (!langs && *card->by_name) {
+        printf("languages    %s, by the directory's name\n", card->by_name);
+        return;
+    }
     if (!langs) {
         printf("languages    %s to %s\n", card->source[0] ? card->source : "(not said)",
                card->target[0] ? card->target : "(not said)");
