@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The libraries of OpenAI, Ollama, Google and Azure for Node, as they are published, against the daemon."""
+"""The libraries of OpenAI, Ollama, Google and Azure for Node, and tools that translate files by Google's and Amazon's, as they are
+published, against the daemon."""
 import json
 import os
 import shutil
@@ -25,9 +26,9 @@ class CloudsNode(IntegrationTest):
                                   f"--cache={os.path.join(folder, 'cache')}"], cwd=folder,
                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
         except subprocess.TimeoutExpired:
-            self.skipTest("needs npm's openai, ollama, @google-cloud/translate and @azure-rest/ai-translation-text, and npm took too long to get them")
+            self.skipTest("needs npm's openai, @google-cloud/translate, json-autotranslate and others, and npm took too long to get them")
         if got.returncode != 0:
-            self.skipTest("needs npm's openai, ollama, @google-cloud/translate and @azure-rest/ai-translation-text, which npm could not get")
+            self.skipTest("needs npm's openai, @google-cloud/translate, json-autotranslate and others, which npm could not get")
         server = self.start(MODELS, LANGUAGES)
         done = subprocess.run(["node", "client.js", f"http://127.0.0.1:{server.port()}"], cwd=folder, capture_output=True,
                               timeout=2 * PATIENCE_S, encoding="utf-8")
@@ -48,6 +49,40 @@ class CloudsNode(IntegrationTest):
         self.assertIn("8:11-11:18", found["azure"][0]["alignment"]["proj"].split())  # dort, sleeping
         self.assertEqual((found["azureDetect"], found["azureSentences"], found["azureLanguages"], found["azureRefused"]),
                          ("fr", [13], ["en", "fr"], 400036))
+        self.files_by_google(folder, server)
+        self.files_by_amazon(folder, server)
+
+    def run_tool(self, folder, name, *arguments, **env):
+        tool = os.path.join(folder, "node_modules", ".bin", name)
+        done = subprocess.run([tool, *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * PATIENCE_S,
+                              encoding="utf-8", env={**os.environ, **env})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def files_by_google(self, folder, server):
+        with open(os.path.join(folder, "fr.json"), "w", encoding="utf-8") as file:
+            json.dump({"greeting": "Bonjour, {{name}} !", "more": {"cat": "Le chat dort.", "button": "Cliquez sur {button}."}}, file)
+        self.run_tool(folder, "i18n-auto-translation", "--apiProvider=google-official", "--key=none", "--filePath=fr.json", "--from=fr",
+                      "--to=en", GOOGLE_CLOUD_TRANSLATE_ENDPOINT=f"http://127.0.0.1:{server.port()}/language/translate/v2")
+        with open(os.path.join(folder, "en.json"), encoding="utf-8") as file:
+            said = json.load(file)
+        self.assertEqual(said["more"]["cat"], SAID)
+        self.assertIn("{{name}}", said["greeting"])
+        self.assertIn("{button}", said["more"]["button"])
+
+    def files_by_amazon(self, folder, server):
+        for language in ("fr", "en"):
+            os.makedirs(os.path.join(folder, "locales", language))
+        with open(os.path.join(folder, "locales", "fr", "app.json"), "w", encoding="utf-8") as file:
+            json.dump({"greeting": "Bonjour, {name} !", "more": {"cat": "Le chat dort."}}, file)
+        with open(os.path.join(folder, "amazon.json"), "w", encoding="utf-8") as file:
+            json.dump({"endpoint": f"http://127.0.0.1:{server.port()}", "region": "eu-west-1",
+                       "credentials": {"accessKeyId": "none", "secretAccessKey": "none"}}, file)
+        self.run_tool(folder, "json-autotranslate", "--input=locales", "--source-language=fr", "--service=amazon-translate",
+                      "--config=amazon.json")
+        with open(os.path.join(folder, "locales", "en", "app.json"), encoding="utf-8") as file:
+            said = json.load(file)
+        self.assertEqual(said["more"]["cat"], SAID)
+        self.assertIn("{name}", said["greeting"])
 
 
 if __name__ == "__main__":
