@@ -8,6 +8,7 @@
 #include "access/quota.h"
 #include "access/when.h"
 #include "base/file/file_out.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/map.h"
 #include "base/memory/mem.h"
 #include "base/option/opt_ini.h"
@@ -364,13 +365,6 @@ enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out
 
 /* ---- The file on disk ------------------------------------------------------------------------ */
 
-static enum dg_err failed(const char *what, const char *path, struct dg_error *error)
-{
-    int number = errno;
-    return dg_error_set(error, dg_err_from_errno(number), "cannot %s %s: %s", what, path,
-                        strerror(number));
-}
-
 static enum dg_err check_rights(const struct stat *info, const char *path, struct dg_error *error)
 {
     if (!S_ISREG(info->st_mode))
@@ -396,7 +390,7 @@ static enum dg_err read_all(int fd, const char *path, struct dg_buf *text, struc
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return failed("read", path, error);
+            return dg_error_errno(error, "cannot read %s", path);
         if (n == 0)
             return DG_OK;
         enum dg_err err = dg_buf_append(text, part, (size_t)n);
@@ -412,11 +406,11 @@ enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct 
     struct stat info;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return failed("open", path, error);
+        return dg_error_errno(error, "cannot open %s", path);
     dg_buf_init(&text, DG_KEY_FILE_BYTES);
     /* Checks the rights of the open file, not of the file that the name may mean by now. */
-    enum dg_err err =
-        fstat(fd, &info) == 0 ? check_rights(&info, path, error) : failed("look at", path, error);
+    enum dg_err err = fstat(fd, &info) == 0 ? check_rights(&info, path, error)
+                                            : dg_error_errno(error, "cannot look at %s", path);
     if (!err)
         err = read_all(fd, path, &text, error);
     if (!err)

@@ -3,6 +3,7 @@
 
 /* flock(2), retried every few milliseconds, because it has no wait with a time limit. */
 #include "access/lock.h"
+#include "base/memory/error_errno.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +20,7 @@ static enum dg_err wait_for(int fd, const char *path, unsigned wait_ms, struct d
 {
     for (unsigned waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += TURN_MS) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            return dg_error_set(error, dg_err_from_errno(errno), "cannot lock %s: %s", path,
-                                strerror(errno));
+            return dg_error_errno(error, "cannot lock %s", path);
         if (waited >= wait_ms)
             return dg_error_set(error, DG_ERR_BUSY, "%s is held by another process", path);
         poll(NULL, 0, TURN_MS);
@@ -36,8 +36,7 @@ enum dg_err dg_lock_take(struct dg_lock *lock, const char *path, unsigned wait_m
         return dg_error_set(error, DG_ERR_RANGE, "the path %.60s... is too long", path);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot open %s: %s", name,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot open %s", name);
     enum dg_err err = wait_for(fd, name, wait_ms, error);
     if (err)
         close(fd);

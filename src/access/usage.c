@@ -17,6 +17,7 @@
 #include "access/when.h"
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/hash.h"
 #include "base/memory/map.h"
 #include "base/memory/mem.h"
@@ -207,13 +208,6 @@ static void on_line(void *ctx, const struct dg_usage_count *line)
         is_future && count->characters > line->characters ? count->characters : line->characters;
 }
 
-static enum dg_err failed(const char *what, const char *path, struct dg_error *error)
-{
-    int number = errno;
-    return dg_error_set(error, dg_err_from_errno(number), "cannot %s %s: %s", what, path,
-                        strerror(number));
-}
-
 static enum dg_err open_file(struct dg_usage *usage, struct dg_error *error)
 {
     struct dg_map_file file;
@@ -223,7 +217,7 @@ static enum dg_err open_file(struct dg_usage *usage, struct dg_error *error)
     usage->fd =
         open(usage->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     if (usage->fd < 0)
-        return failed("open", usage->path, error);
+        return dg_error_errno(error, "cannot open %s", usage->path);
     err = dg_map_file_read(&file, usage->path, FILE_MAX, error);
     if (err)
         return err;
@@ -347,12 +341,12 @@ static enum dg_err append(struct dg_usage_write *write_, struct dg_error *error)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return failed("write", write_->path, error);
+            return dg_error_errno(error, "cannot write %s", write_->path);
         rest = dg_span_sub(rest, (size_t)n, rest.len);
     }
     struct stat info;
     if (fdatasync(write_->fd) != 0 || fstat(write_->fd, &info) != 0)
-        return failed("sync", write_->path, error);
+        return dg_error_errno(error, "cannot sync %s", write_->path);
     if (info.st_nlink == 0)
         return dg_error_set(error, DG_ERR_NOT_FOUND, "%s was removed", write_->path);
     return DG_OK;
@@ -375,7 +369,7 @@ void dg_usage_run(struct dg_usage_write *write)
         return;
     write->fd = open(write->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
     if (write->fd < 0)
-        write->err = failed("open", write->path, &write->error);
+        write->err = dg_error_errno(&write->error, "cannot open %s", write->path);
 }
 
 enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write,

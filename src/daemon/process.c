@@ -5,6 +5,7 @@
 #define _GNU_SOURCE 1 /* setresuid, setresgid, getresuid */
 #include "daemon/process.h"
 
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>
@@ -23,8 +24,7 @@ enum dg_err dg_process_core_dumps(bool allow, struct dg_error *error)
     const struct rlimit none = {0, 0};
     if ((!allow && setrlimit(RLIMIT_CORE, &none) != 0) ||
         prctl(PR_SET_DUMPABLE, allow, 0, 0, 0) != 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot turn core dumps %s: %s",
-                            allow ? "on" : "off", strerror(errno));
+        return dg_error_errno(error, "cannot turn core dumps %s", allow ? "on" : "off");
     return DG_OK;
 }
 
@@ -64,8 +64,7 @@ enum dg_err dg_process_hand_over(const char *path, const struct dg_account *acco
 {
     if (geteuid() != 0 || lchown(path, account->uid, account->gid) == 0 || errno == ENOENT)
         return DG_OK;
-    return dg_error_set(error, dg_err_from_errno(errno), "cannot give %s to %s: %s", path,
-                        account->name, strerror(errno));
+    return dg_error_errno(error, "cannot give %s to %s", path, account->name);
 }
 
 static bool is_account(const struct dg_account *account)

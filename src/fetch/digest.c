@@ -3,6 +3,7 @@
 
 /* SHA-256 is libsodium's. It has no SHA-1, which is written out here. */
 #include "fetch/digest.h"
+#include "base/memory/error_errno.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,13 +103,6 @@ static void add(struct digest *digest, const void *bytes, size_t len)
         crypto_hash_sha256_update(&digest->sha256, bytes, len);
 }
 
-static enum dg_err failed(const char *path, struct dg_error *error)
-{
-    const int number = errno;
-    return dg_error_set(error, dg_err_from_errno(number), "cannot read %s: %s", path,
-                        strerror(number));
-}
-
 static enum dg_err pass(struct digest *digest, const char *path, const volatile sig_atomic_t *stop,
                         struct dg_error *error)
 {
@@ -117,7 +111,7 @@ static enum dg_err pass(struct digest *digest, const char *path, const volatile 
     enum dg_err err = DG_OK;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &st) != 0) {
-        err = failed(path, error);
+        err = dg_error_errno(error, "cannot read %s", path);
     } else if (digest->is_git) {
         const int n = snprintf(head, sizeof head, "blob %lld", (long long)st.st_size);
         add(digest, head, (size_t)n + 1);
@@ -127,7 +121,7 @@ static enum dg_err pass(struct digest *digest, const char *path, const volatile 
         if (n == 0)
             break;
         if (n < 0 && errno != EINTR)
-            err = failed(path, error);
+            err = dg_error_errno(error, "cannot read %s", path);
         else if (n > 0)
             add(digest, piece, (size_t)n);
         if (!err && stop && *stop)

@@ -4,6 +4,7 @@
 /* One easy handle of libcurl. An attempt gives one of three outcomes: done, failed for good, or
  * worth another try; the loop around attempts keeps count and pauses. */
 #include "config.h"
+#include "base/memory/error_errno.h"
 #include "fetch/transfer.h"
 
 #include "base/file/file_out.h"
@@ -178,8 +179,7 @@ static bool begin_body(struct attempt *attempt)
     }
     if (ftruncate(attempt->fd, (off_t)attempt->at) != 0 ||
         lseek(attempt->fd, (off_t)attempt->at, SEEK_SET) < 0)
-        attempt->err = dg_error_set(&attempt->why, dg_err_from_errno(errno),
-                                    "cannot write the file: %s", strerror(errno));
+        attempt->err = dg_error_errno(&attempt->why, "cannot write the file");
     return true;
 }
 
@@ -525,8 +525,7 @@ static enum dg_err finish(int fd, const char *part, const char *mark, const char
                           struct dg_error *error)
 {
     if (fsync(fd) != 0 || rename(part, path) != 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot write %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot write %s", path);
     unlink(mark);
     return DG_OK;
 }
@@ -538,8 +537,7 @@ static enum dg_err copy(const char *from, const char *to, uint64_t max, struct d
     char piece[COPY_PIECE];
     FILE *file = fopen(from, "rbe");
     if (!file)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot read %s: %s", from,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot read %s", from);
     enum dg_err err = dg_file_out_open(&out, to, 0644, error);
     size_t n = 0;
     while (!err && (n = fread(piece, 1, sizeof piece, file)) > 0) {
@@ -596,8 +594,7 @@ enum dg_err dg_transfer_file(struct dg_transfer *transfer, const struct dg_trans
     attempt->max = max;
     attempt->fd = open(part, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (attempt->fd < 0 || fstat(attempt->fd, &st) != 0) {
-        err = dg_error_set(error, dg_err_from_errno(errno), "cannot create %s: %s", part,
-                           strerror(errno));
+        err = dg_error_errno(error, "cannot create %s", part);
     } else {
         attempt->at = (uint64_t)st.st_size;
         read_etag(mark, etag);
@@ -628,8 +625,7 @@ static enum dg_err read_offline(const char *dir, const char *url, struct dg_buf 
         return err;
     FILE *file = fopen(path, "rbe");
     if (!file)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot read %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot read %s", path);
     dg_buf_clear(text);
     while (!err && (n = fread(piece, 1, sizeof piece, file)) > 0)
         err = dg_buf_append(text, piece, n);

@@ -5,6 +5,7 @@
 #include "fetch/unpack.h"
 
 #include "base/file/file_out.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "base/memory/span.h"
 
@@ -139,8 +140,7 @@ static enum dg_err run(struct unpacking *u, struct dg_error *error)
             return err;
     }
     if (ferror(u->in))
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot read %s: %s", u->path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot read %s", u->path);
     if (u->opts->packing != DG_PACKING_NONE && !u->is_over)
         return dg_error_set(error, DG_ERR_FORMAT, "%s: the compressed stream ends too early",
                             u->path);
@@ -166,9 +166,7 @@ static enum dg_err begin(struct unpacking *u, struct dg_error *error)
             return DG_ERR_NOMEM;
     }
     u->in = fopen(u->path, "rbe");
-    return u->in ? DG_OK
-                 : dg_error_set(error, dg_err_from_errno(errno), "cannot read %s: %s", u->path,
-                                strerror(errno));
+    return u->in ? DG_OK : dg_error_errno(error, "cannot read %s", u->path);
 }
 
 enum dg_err dg_unpack(const char *from, const char *to, const struct dg_unpack_opts *opts,

@@ -11,6 +11,7 @@
  *     vocab.fren.spm for both. */
 #include "base/file/folder.h"
 #include "base/json/json_file.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "tokenize/tokenizer.h"
 #include "tokenize/tokenizer_int.h"
@@ -109,8 +110,7 @@ static enum dg_err list_bergamot(const char *dir, struct dg_error *error,
 {
     DIR *list = dg_folder_open(dir);
     if (!list)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot list %s: %s", dir,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot list %s", dir);
     *names = (struct bergamot_names){0};
     for (const struct dirent *entry; (entry = readdir(list)) != NULL;) {
         keep_name(names->source, entry->d_name, "srcvocab.");
@@ -181,8 +181,7 @@ static enum dg_err open_any(struct dg_tokenizer *t, const char *path, struct dg_
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot open %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot open %s", path);
     if (!S_ISDIR(st.st_mode)) {
         enum dg_err err = dg_spm_open(path, error, &t->source);
         t->target = t->source;

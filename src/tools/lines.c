@@ -4,6 +4,7 @@
 /* One growing buffer: read blocks are appended, lines are given out from the front, and what is
  * left is moved to the front when more must be read. */
 #include "tools/lines.h"
+#include "base/memory/error_errno.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static enum dg_err read_block(struct dg_lines *lines, struct dg_error *error)
         n = read(STDIN_FILENO, block, sizeof block);
     while (n < 0 && errno == EINTR);
     if (n < 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "standard input: %s", strerror(errno));
+        return dg_error_errno(error, "standard input");
     lines->is_eof = n == 0;
     enum dg_err err = dg_buf_append(&lines->buf, block, (size_t)n);
     return err ? dg_error_set(error, err, "standard input: %s", dg_err_sentence(err)) : DG_OK;

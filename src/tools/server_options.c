@@ -4,6 +4,7 @@
 /* Flag, JSON field, where its value is. */
 #include "tools/server_options.h"
 #include "base/json/json_out.h"
+#include "base/memory/error_errno.h"
 #include "engine/request/terms_json.h"
 #include "text/terms/glossary.h"
 
@@ -104,8 +105,7 @@ enum dg_err server_key(const struct server_flags *flags, char *key, size_t cap,
         return DG_OK;
     FILE *file = fopen(flags->key_file, "r");
     if (!file)
-        return dg_error_set(error, dg_err_from_errno(errno), "%s: %s", flags->key_file,
-                            strerror(errno));
+        return dg_error_errno(error, "%s", flags->key_file);
     bool is_read = fgets(key, (int)cap, file) != NULL;
     fclose(file);
     key[strcspn(key, "\r\n")] = '\0';

@@ -6,11 +6,11 @@
 #include "tools/typed_text.h"
 
 #include "base/file/tmp_file.h"
+#include "base/memory/error_errno.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum dg_err typed_arguments(const struct dg_opt_set *set, struct dg_error *error)
@@ -29,8 +29,7 @@ enum dg_err typed_arguments(const struct dg_opt_set *set, struct dg_error *error
             err = dg_tmp_file_write(fd, i + 1 < n ? DG_SPAN(" ") : DG_SPAN("\n"), error);
     }
     if (!err && (lseek(fd, 0, SEEK_SET) != 0 || dup2(fd, STDIN_FILENO) != STDIN_FILENO))
-        err = dg_error_set(error, dg_err_from_errno(errno),
-                           "the text cannot become standard input: %s", strerror(errno));
+        err = dg_error_errno(error, "the text cannot become standard input");
     if (fd != STDIN_FILENO)
         close(fd);
     return err;

@@ -10,6 +10,7 @@
 #include "api/jobs/bulk_int.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>
@@ -607,8 +608,7 @@ static enum dg_err scan(struct dg_bulk *bulk, struct dg_error *error)
 {
     DIR *dir = dg_folder_open(bulk->opts.dir);
     if (!dir)
-        return dg_error_set(error, dg_err_from_errno(errno), "jobs-dir: cannot read %s: %s",
-                            bulk->opts.dir, strerror(errno));
+        return dg_error_errno(error, "jobs-dir: cannot read %s", bulk->opts.dir);
     for (struct dirent *found; (found = readdir(dir));) {
         const char *kind = kind_of(found->d_name);
         char id[DG_BULK_ID_LEN + 1];
@@ -632,12 +632,10 @@ static enum dg_err lock(struct dg_bulk *bulk, struct dg_error *error)
                             "jobs-dir: the path has %zu bytes, which is too long", strlen(dir));
     snprintf(path, sizeof path, "%s/lock", dir);
     if (mkdir(dir, 0700) != 0 && errno != EEXIST)
-        return dg_error_set(error, dg_err_from_errno(errno), "jobs-dir: cannot make %s: %s", dir,
-                            strerror(errno));
+        return dg_error_errno(error, "jobs-dir: cannot make %s", dir);
     bulk->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     if (bulk->lock_fd < 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "jobs-dir: cannot open %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "jobs-dir: cannot open %s", path);
     if (flock(bulk->lock_fd, LOCK_EX | LOCK_NB) != 0)
         return dg_error_set(error, DG_ERR_EXISTS, "jobs-dir: another server uses %s", dir);
     return DG_OK;

@@ -5,6 +5,7 @@
  * not. */
 #include "api/jobs/bulk_file.h"
 #include "base/file/file_out.h"
+#include "base/memory/error_errno.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,12 +33,6 @@ size_t dg_bulk_count_lines(struct dg_span text)
     return n;
 }
 
-static enum dg_err failed(const char *what, const char *path, struct dg_error *error)
-{
-    return dg_error_set(error, dg_err_from_errno(errno), "cannot %s %s: %s", what, path,
-                        strerror(errno));
-}
-
 static enum dg_err write_all(int fd, struct dg_span bytes, const char *path, struct dg_error *error)
 {
     while (bytes.len > 0) {
@@ -45,7 +40,7 @@ static enum dg_err write_all(int fd, struct dg_span bytes, const char *path, str
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return failed("write", path, error);
+            return dg_error_errno(error, "cannot write %s", path);
         bytes = dg_span_sub(bytes, (size_t)n, bytes.len);
     }
     return DG_OK;
@@ -56,7 +51,7 @@ static enum dg_err open_as(int *fd, const char *path, int flags, struct dg_error
     if (*fd >= 0)
         return DG_OK;
     *fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
-    return *fd < 0 ? failed("open", path, error) : DG_OK;
+    return *fd < 0 ? dg_error_errno(error, "cannot open %s", path) : DG_OK;
 }
 
 enum dg_err dg_bulk_file_create(const char *path, struct dg_span body, struct dg_error *error)
@@ -67,9 +62,9 @@ enum dg_err dg_bulk_file_create(const char *path, struct dg_span body, struct dg
         return err;
     err = write_all(fd, body, path, error);
     if (!err && fsync(fd) != 0)
-        err = failed("sync", path, error);
+        err = dg_error_errno(error, "cannot sync %s", path);
     if (close(fd) != 0 && !err)
-        err = failed("close", path, error);
+        err = dg_error_errno(error, "cannot close %s", path);
     if (err)
         unlink(path);
     return err;
@@ -86,7 +81,7 @@ enum dg_err dg_bulk_file_read(int *fd, const char *path, uint64_t at, char *byte
         got = pread(*fd, bytes, cap, (off_t)at);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return failed("read", path, error);
+        return dg_error_errno(error, "cannot read %s", path);
     *n = (size_t)got;
     return DG_OK;
 }
@@ -97,12 +92,12 @@ enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines,
     struct stat before;
     enum dg_err err = open_as(fd, path, O_WRONLY | O_CREAT | O_APPEND, error);
     if (!err && fstat(*fd, &before) != 0)
-        err = failed("look at", path, error);
+        err = dg_error_errno(error, "cannot look at %s", path);
     if (err)
         return err;
     err = write_all(*fd, lines, path, error);
     if (!err && sync && fdatasync(*fd) != 0)
-        err = failed("sync", path, error);
+        err = dg_error_errno(error, "cannot sync %s", path);
     if (err && ftruncate(*fd, before.st_size) != 0)
         err = dg_error_wrap(error, DG_ERR_IO, "a part of the lines is left behind");
     return err;
@@ -122,7 +117,7 @@ struct lines {
 static enum dg_err open_lines(struct lines *lines, const char *path, struct dg_error *error)
 {
     *lines = (struct lines){.file = fopen(path, "rbe")};
-    return !lines->file && errno != ENOENT ? failed("open", path, error) : DG_OK;
+    return !lines->file && errno != ENOENT ? dg_error_errno(error, "cannot open %s", path) : DG_OK;
 }
 
 static void close_lines(struct lines *lines)
@@ -183,7 +178,7 @@ enum dg_err dg_bulk_file_resume(const char *in_path, const char *out_path, bool 
     if (!err)
         err = compare(&in, &out, is_text, &found, error);
     if (!err && out.file && truncate(out_path, (off_t)found.out_bytes) != 0)
-        err = failed("cut", out_path, error);
+        err = dg_error_errno(error, "cannot cut %s", out_path);
     close_lines(&in);
     close_lines(&out);
     if (!err)

@@ -4,6 +4,7 @@
 /* Temporary name, buffer, fsync, rename, fsync of the folder. */
 #include "base/file/file_out.h"
 #include "base/file/tmp_file.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>
@@ -23,13 +24,6 @@ struct dg_file_out {
     uint64_t len;
     uint8_t buffer[BUFFER_BYTES];
 };
-
-static enum dg_err failed(struct dg_error *error, const char *what, const char *path)
-{
-    int number = errno;
-    return dg_error_set(error, dg_err_from_errno(number), "cannot %s %s: %s", what, path,
-                        strerror(number));
-}
 
 static void release(struct dg_file_out *out)
 {
@@ -63,7 +57,7 @@ enum dg_err dg_file_out_open(struct dg_file_out **out, const char *path, unsigne
         *out = opened;
         return DG_OK;
     }
-    enum dg_err err = failed(error, "create", path);
+    enum dg_err err = dg_error_errno(error, "cannot create %s", path);
     if (opened->fd >= 0)
         unlink(temporary);
     release(opened);
@@ -78,7 +72,7 @@ static enum dg_err write_all(struct dg_file_out *out, const uint8_t *bytes, size
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return failed(error, "write", out->path);
+            return dg_error_errno(error, "cannot write %s", out->path);
         bytes += n;
         len -= (size_t)n;
     }
@@ -111,7 +105,9 @@ enum dg_err dg_file_out_write(struct dg_file_out *out, const void *bytes, size_t
 enum dg_err dg_file_out_own(struct dg_file_out *out, uid_t owner, gid_t group,
                             struct dg_error *error)
 {
-    return fchown(out->fd, owner, group) == 0 ? DG_OK : failed(error, "give away", out->path);
+    return fchown(out->fd, owner, group) == 0
+               ? DG_OK
+               : dg_error_errno(error, "cannot give away %s", out->path);
 }
 
 uint64_t dg_file_out_len(const struct dg_file_out *out)
@@ -123,11 +119,11 @@ enum dg_err dg_file_out_sync_dir(const char *dir, struct dg_error *error)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return failed(error, "open", dir);
+        return dg_error_errno(error, "cannot open %s", dir);
     enum dg_err err = DG_OK;
     /* Some file systems cannot sync a folder; that is theirs to answer for. */
     if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
-        err = failed(error, "sync", dir);
+        err = dg_error_errno(error, "cannot sync %s", dir);
     close(fd);
     return err;
 }
@@ -150,12 +146,12 @@ enum dg_err dg_file_out_close(struct dg_file_out *out, enum dg_err err, struct d
     if (!err)
         err = flush(out, error);
     if (!err && fsync(out->fd) != 0)
-        err = failed(error, "sync", out->path);
+        err = dg_error_errno(error, "cannot sync %s", out->path);
     if (close(out->fd) != 0 && !err)
-        err = failed(error, "close", out->path);
+        err = dg_error_errno(error, "cannot close %s", out->path);
     out->fd = -1;
     if (!err && rename(out->temporary, out->path) != 0)
-        err = failed(error, "put in place", out->path);
+        err = dg_error_errno(error, "cannot put in place %s", out->path);
     if (err)
         unlink(out->temporary);
     else

@@ -4,6 +4,7 @@
 /* Read-only file mapping over mmap(2), and a table of what is mapped for the handler of SIGBUS. */
 #include "base/file/map_file.h"
 
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>
@@ -179,12 +180,10 @@ static enum dg_err open_plain(const char *path, size_t max, int *out, struct sta
     /* O_NONBLOCK: opening a FIFO by mistake must not hang. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot open %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot open %s", path);
     enum dg_err err = DG_OK;
     if (fstat(fd, st) != 0)
-        err = dg_error_set(error, dg_err_from_errno(errno), "cannot stat %s: %s", path,
-                           strerror(errno));
+        err = dg_error_errno(error, "cannot stat %s", path);
     else if (!S_ISREG(st->st_mode))
         err = dg_error_set(error, DG_ERR_INVALID, "%s is %s, expected a regular file", path,
                            S_ISDIR(st->st_mode) ? "a directory" : "not a plain file");

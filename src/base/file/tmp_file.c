@@ -5,6 +5,7 @@
  * that flag, it has one for a moment. */
 #define _GNU_SOURCE 1 /* O_TMPFILE */
 #include "base/file/tmp_file.h"
+#include "base/memory/error_errno.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +15,6 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 4096 + 64, NAME_CHARS = 6, TRIES = 100 };
-
-static enum dg_err failed(struct dg_error *error, const char *what, const char *where)
-{
-    int number = errno;
-    return dg_error_set(error, dg_err_from_errno(number), "cannot %s %s: %s", what, where,
-                        strerror(number));
-}
 
 /* mkstemp() would do, except that for a moment a program that another thread starts could inherit
  * the file, and that the thread sanitizer does not see it open a descriptor. */
@@ -72,7 +66,7 @@ enum dg_err dg_tmp_file_open(const char *dir, int *fd, struct dg_error *error)
     if (made < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT))
         made = make_named(dir);
     if (made < 0)
-        return failed(error, "make a file in", dir);
+        return dg_error_errno(error, "cannot make a file in %s", dir);
     *fd = made;
     return DG_OK;
 }
@@ -82,7 +76,7 @@ enum dg_err dg_tmp_file_write(int fd, struct dg_span bytes, struct dg_error *err
     for (size_t at = 0; at < bytes.len;) {
         ssize_t n = write(fd, bytes.ptr + at, bytes.len - at);
         if (n < 0 && errno != EINTR)
-            return failed(error, "write", "a temporary file");
+            return dg_error_errno(error, "cannot write a temporary file");
         at += n > 0 ? (size_t)n : 0;
     }
     return DG_OK;
@@ -93,7 +87,7 @@ enum dg_err dg_tmp_file_read(int fd, char *bytes, size_t len, struct dg_error *e
     for (size_t at = 0; at < len;) {
         ssize_t n = pread(fd, bytes + at, len - at, (off_t)at);
         if (n < 0 && errno != EINTR)
-            return failed(error, "read", "a temporary file");
+            return dg_error_errno(error, "cannot read a temporary file");
         if (n == 0)
             return dg_error_set(error, DG_ERR_TRUNCATED,
                                 "a temporary file: read %zu bytes, expected %zu", at, len);

@@ -14,6 +14,7 @@
 #define _GNU_SOURCE 1 /* dup3 */
 #include "base/log/log.h"
 #include "base/log/journal.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 
@@ -86,8 +87,7 @@ static int open_file(const char *path, struct dg_error *error, enum dg_err *err)
 {
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
     if (fd < 0)
-        *err = dg_error_set(error, dg_err_from_errno(errno), "cannot open the log file %s: %s",
-                            path, strerror(errno));
+        *err = dg_error_errno(error, "cannot open the log file %s", path);
     return fd;
 }
 
@@ -132,8 +132,7 @@ enum dg_err dg_log_reopen(struct dg_log *log, struct dg_error *error)
     if (err)
         return err;
     if (dup3(fd, log->fd, O_CLOEXEC) < 0)
-        err = dg_error_set(error, dg_err_from_errno(errno), "cannot switch to the log file %s: %s",
-                           log->path, strerror(errno));
+        err = dg_error_errno(error, "cannot switch to the log file %s", log->path);
     close(fd);
     return err;
 }

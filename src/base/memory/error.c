@@ -5,8 +5,10 @@
  * terminals, logs and JSON: control characters and bytes that are not UTF-8 become '?', and a cut
  * never splits a character. */
 #include "base/memory/error.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/utf8.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +46,21 @@ enum dg_err dg_error_set(struct dg_error *error, enum dg_err err, const char *fm
     va_end(args);
     clean(error->text, wanted >= (int)sizeof error->text);
     return err;
+}
+
+enum dg_err dg_error_errno(struct dg_error *error, const char *fmt, ...)
+{
+    const int number = errno;
+    const enum dg_err err = dg_err_from_errno(number);
+    va_list args;
+    if (!error)
+        return err;
+    dg_error_set(error, err, "%s", strerror(number));
+    char what[DG_ERROR_CAP];
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    return dg_error_wrap(error, err, "%s", what);
 }
 
 enum dg_err dg_error_wrap(struct dg_error *error, enum dg_err err, const char *fmt, ...)

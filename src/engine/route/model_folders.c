@@ -6,6 +6,7 @@
 #include "engine/route/model_folders.h"
 
 #include "base/file/folder.h"
+#include "base/memory/error_errno.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -107,8 +108,7 @@ enum dg_err dg_model_folders_each_in(const char *path, dg_model_folders_fn *on_m
 {
     DIR *dir = dg_folder_open(path);
     if (!dir)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot read %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot read %s", path);
     enum dg_err err = DG_OK;
     for (struct dirent *found; !err && (found = readdir(dir));) {
         char model[DG_MODEL_FOLDERS_PATH];

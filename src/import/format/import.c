@@ -8,6 +8,7 @@
 #include "base/file/folder.h"
 #include "base/file/map_file.h"
 #include "base/memory/buf.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "import/format/import_int.h"
 #include "import/format/import_rows.h"
@@ -379,13 +380,6 @@ static void remove_left_over(const char *out, size_t len)
         closedir(handle);
 }
 
-static enum dg_err failed(struct dg_error *error, const char *what, const char *path)
-{
-    int number = errno;
-    return dg_error_set(error, dg_err_from_errno(number), "cannot %s %s: %s", what, path,
-                        strerror(number));
-}
-
 static enum dg_err write_dir(struct dg_import *import, const char *out,
                              const struct dg_import_opts *opts, struct dg_import_summary *summary,
                              struct dg_error *error)
@@ -399,13 +393,14 @@ static enum dg_err write_dir(struct dg_import *import, const char *out,
         return dg_error_set(error, DG_ERR_LIMIT, "the path %s is too long", out);
     remove_left_over(out, len);
     if (!mkdtemp(staging))
-        return failed(error, "make a directory beside", out);
+        return dg_error_errno(error, "cannot make a directory beside %s", out);
     const int lock = lock_dir(staging);
-    enum dg_err err = chmod(staging, 0755) == 0 ? DG_OK : failed(error, "open up", staging);
+    enum dg_err err =
+        chmod(staging, 0755) == 0 ? DG_OK : dg_error_errno(error, "cannot open up %s", staging);
     if (!err)
         err = write_all(import, staging, opts, summary, error);
     if (!err && rename(staging, out) != 0)
-        err = failed(error, "put in place", out);
+        err = dg_error_errno(error, "cannot put in place %s", out);
     if (err)
         remove_dir(staging);
     if (lock >= 0)
@@ -423,7 +418,7 @@ static enum dg_err detect(const char *path, const struct dg_import_format **form
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return failed(error, "open", path);
+        return dg_error_errno(error, "cannot open %s", path);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (formats[i]->detect(path, S_ISDIR(st.st_mode))) {
             *format = formats[i];

@@ -9,6 +9,7 @@
  * runs right before the loop would sleep, writes all of it, so a burst of tokens is one write. */
 #include "net/loop/server.h"
 #include "base/memory/clock.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "net/loop/server_int.h"
 
@@ -310,8 +311,7 @@ static enum dg_err remove_stale(const char *path, struct dg_error *error)
     memcpy(address.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot make a socket: %s",
-                            strerror(errno));
+        return dg_error_errno(error, "cannot make a socket");
     bool alive = connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
     close(fd);
     if (alive)
@@ -382,8 +382,7 @@ enum dg_err dg_server_listen_fd(struct dg_server *server, int fd, struct dg_erro
     struct sockaddr_storage bound;
     socklen_t len = sizeof bound;
     if (getsockname(fd, (struct sockaddr *)&bound, &len) != 0)
-        return dg_error_set(error, dg_err_from_errno(errno),
-                            "inherited descriptor %d is no socket: %s", fd, strerror(errno));
+        return dg_error_errno(error, "inherited descriptor %d is no socket", fd);
     bool is_unix = bound.ss_family == AF_UNIX;
     if (!is_unix && bound.ss_family != AF_INET && bound.ss_family != AF_INET6)
         return dg_error_set(error, DG_ERR_UNSUPPORTED,

@@ -5,6 +5,7 @@
  * whoever loads it, it does not do to this one. */
 #define _GNU_SOURCE 1
 #include "config.h"
+#include "base/memory/error_errno.h"
 #include "tools/get/install.h"
 
 #include "base/file/file_out.h"
@@ -36,13 +37,6 @@ struct install {
     uint64_t before;                 /* bytes of its files before the present one */
 };
 
-static enum dg_err failed(struct dg_error *error, const char *what, const char *path)
-{
-    const int number = errno;
-    return dg_error_set(error, dg_err_from_errno(number), "cannot %s %s: %s", what, path,
-                        strerror(number));
-}
-
 static enum dg_err join(char out[PATH_CAP], const char *dir, const char *name,
                         struct dg_error *error)
 {
@@ -64,10 +58,12 @@ static enum dg_err make_folder(const char *path, struct dg_error *error)
             continue;
         *at = '\0';
         if (mkdir(part, 0755) != 0 && errno != EEXIST && errno != EISDIR)
-            return failed(error, "make", part);
+            return dg_error_errno(error, "cannot make %s", part);
         *at = '/';
     }
-    return mkdir(part, 0755) == 0 || errno == EEXIST ? DG_OK : failed(error, "make", part);
+    return mkdir(part, 0755) == 0 || errno == EEXIST
+               ? DG_OK
+               : dg_error_errno(error, "cannot make %s", part);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -112,7 +108,7 @@ enum dg_err install_begin(struct install **install, const char *dir, struct dg_e
     if (!err) {
         made->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (made->lock < 0)
-            err = failed(error, "create", lock);
+            err = dg_error_errno(error, "cannot create %s", lock);
         else if (flock(made->lock, LOCK_EX | LOCK_NB) != 0)
             err = dg_error_set(error, DG_ERR_BUSY,
                                "another 'dragoman get' or 'remove' works in %s; try again when it "
@@ -152,7 +148,7 @@ static enum dg_err read_hashes(const char *path, struct dg_buf *text, struct dg_
     size_t n = 0;
     FILE *file = fopen(path, "re");
     if (!file)
-        return errno == ENOENT ? DG_OK : failed(error, "read", path);
+        return errno == ENOENT ? DG_OK : dg_error_errno(error, "cannot read %s", path);
     enum dg_err err = DG_OK;
     while (!err && (n = fread(piece, 1, sizeof piece, file)) > 0)
         err = dg_buf_append(text, piece, n);
@@ -338,7 +334,7 @@ static enum dg_err run_self(char *const argv[], char *out, size_t cap, struct dg
     int ends[2], status = 0;
     size_t len = 0;
     if (pipe2(ends, O_CLOEXEC) != 0)
-        return failed(error, "make", "a pipe");
+        return dg_error_errno(error, "cannot make a pipe");
     const pid_t pid = fork();
     if (pid == 0) {
         const int null = open("/dev/null", O_RDONLY);
@@ -361,7 +357,7 @@ static enum dg_err run_self(char *const argv[], char *out, size_t cap, struct dg
     out[len] = '\0';
     close(ends[0]);
     if (pid < 0)
-        return failed(error, "start", "a process");
+        return dg_error_errno(error, "cannot start a process");
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? DG_OK : DG_ERR_MODEL;
@@ -441,7 +437,7 @@ static enum dg_err move_in(const struct install *install, const char *model, con
             errno = number;
         }
     }
-    return failed(error, "move the model to", result->path);
+    return dg_error_errno(error, "cannot move the model to %s", result->path);
 }
 
 static void set_date(struct dg_package *package)
@@ -519,7 +515,7 @@ enum dg_err install_remove(struct install *install, const char *name, struct dg_
     if (access(path, F_OK) == 0) {
         err = make_folder(work, error);
         if (!err && rename(path, gone) != 0)
-            err = failed(error, "remove", path);
+            err = dg_error_errno(error, "cannot remove %s", path);
     } else if (!had_work) {
         err = dg_error_set(error, DG_ERR_NOT_FOUND, "%s has no model %s", install->dir, name);
     }

@@ -10,6 +10,7 @@
  * the daemon's workers do; with --split one is helped by others, as the daemon's helpers do. */
 #include "base/file/text_in.h"
 #include "base/memory/clock.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "base/memory/rng.h"
 #include "base/option/opt.h"
@@ -640,8 +641,7 @@ static enum dg_err run_cases(const struct bench *flags, const struct dg_net *net
 {
     struct dg_text_in former = {.at = 0};
     if (flags->pin && !dg_cpu_may_pin())
-        return dg_error_set(error, dg_err_from_errno(errno), "--pin: the system refuses it: %s",
-                            strerror(errno));
+        return dg_error_errno(error, "--pin: the system refuses it");
     enum dg_err err = *flags->compare ? dg_text_in_open(&former, flags->compare, error) : DG_OK;
     if (err)
         return err;

@@ -14,6 +14,7 @@
 #include "base/file/map_file.h"
 #include "base/file/text_in.h"
 #include "base/json/json_out.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "model/config.h"
 #include "model/layout.h"
@@ -403,8 +404,7 @@ static enum dg_err write_all(struct work *work, const bool *source, const bool *
                              struct dg_error *error)
 {
     if (mkdir(work->out, 0777) != 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot make the folder %s: %s",
-                            work->out, strerror(errno));
+        return dg_error_errno(error, "cannot make the folder %s", work->out);
     for (size_t id = 0; id < work->V; id++)
         work->new_id[id] = work->keep[id] ? (int32_t)work->n_kept++ : -1;
     enum dg_err err = write_spm(work, "source.spm", source, error);

@@ -11,6 +11,7 @@
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
 #include "base/log/progress.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
 #include "base/thread/cpu.h"
@@ -1119,8 +1120,7 @@ static enum dg_err lock(const char *dir, struct dg_error *error)
         return err;
     const int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot open %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot open %s", path);
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
         return dg_error_set(error, DG_ERR_BUSY, "%s: another dragoman train is at work there", dir);
@@ -1272,8 +1272,7 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_error *error)
         opts.repeat = repeat;
     if (!err && ((mkdir(flags->out, 0777) != 0 && errno != EEXIST) ||
                  (mkdir(folder, 0777) != 0 && errno != EEXIST)))
-        err = dg_error_set(error, dg_err_from_errno(errno), "cannot make %s: %s", folder,
-                           strerror(errno));
+        err = dg_error_errno(error, "cannot make %s", folder);
     if (!err)
         err = lock(flags->out, error);
     if (!err)

@@ -5,13 +5,13 @@
  * never seen. */
 #include "train/report/card.h"
 #include "base/file/file_out.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 enum { PATH_CAP = 4096, CARD_MAX = 1 << 20, LENGTHS = 512 };
@@ -47,8 +47,7 @@ static enum dg_err file_size(const struct dg_card *card, uint64_t *bytes, struct
     if (n < 0 || n >= (int)sizeof path)
         return dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", card->dir);
     if (stat(path, &info) != 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot look at %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot look at %s", path);
     *bytes = (uint64_t)info.st_size;
     return DG_OK;
 }

@@ -5,6 +5,7 @@
  * directory with a recipe is a complete one. */
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "model/config.h"
 #include "model/labels.h"
@@ -692,11 +693,9 @@ enum dg_err dg_setup_make_dirs(const char *dir, struct dg_error *error)
     if (err)
         return err;
     if (mkdir(dir, 0777) != 0 && errno != EEXIST)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot make the folder %s: %s", dir,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot make the folder %s", dir);
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot make the folder %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot make the folder %s", path);
     return DG_OK;
 }
 

@@ -5,6 +5,7 @@
  * time: nothing else has to be kept in step with it. */
 #include "train/run/snapshots.h"
 #include "base/file/folder.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "train/run/checkpoint.h"
 
@@ -96,8 +97,7 @@ enum dg_err dg_snapshots_take(const struct dg_params *params, const char *dir, u
         return err;
     DIR *open = dg_folder_open(dir);
     if (!open)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot read %s: %s", dir,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot read %s", dir);
     const size_t n = list_last(open, step, k, last);
     closedir(open);
     float *one = dg_try_calloc(params->n, sizeof *one);

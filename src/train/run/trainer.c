@@ -10,6 +10,7 @@
 #include "base/file/folder.h"
 #include "base/file/text_in.h"
 #include "base/memory/clock.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "model/model_dir.h"
 #include "train/data/random.h"
@@ -424,11 +425,9 @@ static enum dg_err open_log(struct dg_trainer *t, struct dg_error *error)
         return err;
     t->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (t->log < 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot open %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot open %s", path);
     if (lseek(t->log, 0, SEEK_END) == 0 && write(t->log, head, sizeof head - 1) < 0)
-        return dg_error_set(error, dg_err_from_errno(errno), "cannot write %s: %s", path,
-                            strerror(errno));
+        return dg_error_errno(error, "cannot write %s", path);
     return DG_OK;
 }
 
@@ -491,8 +490,7 @@ static enum dg_err put_samples(const struct dg_trainer *t, const struct dg_valid
     }
     const int fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (!err && (fd < 0 || write(fd, text.ptr, text.len) != (ssize_t)text.len))
-        err = dg_error_set(error, dg_err_from_errno(errno), "cannot write %s: %s", path,
-                           strerror(errno));
+        err = dg_error_errno(error, "cannot write %s", path);
     if (fd >= 0)
         close(fd);
     dg_buf_deinit(&text);

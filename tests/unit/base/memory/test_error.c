@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 #include "base/memory/error.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/utf8.h"
 #include "unit.h"
+
+#include <errno.h>
 
 START_TEST(keeps_the_sentence_and_gives_the_error_back)
 {
@@ -13,6 +16,17 @@ START_TEST(keeps_the_sentence_and_gives_the_error_back)
     ck_assert_str_eq(dg_error_text(&error, DG_ERR_RANGE), "layers is 65, expected 1 to 64");
     ck_assert_int_eq(dg_error_wrap(&error, DG_ERR_RANGE, "%s", "config.json"), DG_ERR_RANGE);
     ck_assert_str_eq(error.text, "config.json: layers is 65, expected 1 to 64");
+}
+END_TEST
+
+START_TEST(says_what_errno_says)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    errno = ENOENT;
+    ck_assert_int_eq(dg_error_errno(&error, "cannot open %s", "here"), DG_ERR_NOT_FOUND);
+    ck_assert_str_eq(error.text, "cannot open here: No such file or directory");
+    errno = ENOSPC;
+    ck_assert_int_eq(dg_error_errno(NULL, "cannot write"), DG_ERR_NO_SPACE);
 }
 END_TEST
 
@@ -70,6 +84,6 @@ START_TEST(cuts_between_characters)
 }
 END_TEST
 
-DG_UNIT(keeps_the_sentence_and_gives_the_error_back, needs_nobody_to_listen,
+DG_UNIT(keeps_the_sentence_and_gives_the_error_back, says_what_errno_says, needs_nobody_to_listen,
         wraps_the_general_sentence_when_nothing_was_said, makes_what_it_quotes_harmless,
         cuts_between_characters)
