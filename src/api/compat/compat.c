@@ -333,23 +333,14 @@ static enum dg_err hand_over(struct dg_compat *compat)
     return DG_OK;
 }
 
-/* The glossaries that the request names, and those of its key. */
-static enum dg_err apply_glossaries(struct dg_compat *compat, struct dg_failure *failure)
-{
-    struct dg_call *call = compat->work.call;
-    const struct dg_access *access = call->api->access;
-    return dg_glossaries_apply(&call->api->glossaries, compat->job, dg_gate_name(call),
-                               dg_glossaries_is_admin(call),
-                               access ? dg_access_key(access, &call->charge.who) : NULL, failure);
-}
-
 /* Through the gate: begins to translate. */
 static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
 {
     struct dg_error error = DG_ERROR_NONE;
     uint64_t retry_ms = 0;
     enum dg_err err = hand_over(compat);
-    if (!err && compat->work.call && apply_glossaries(compat, failure))
+    if (!err && compat->work.call &&
+        dg_glossaries_apply_call(compat->work.call, compat->job, failure))
         return DG_ERR_INVALID;
     if (!err && compat->n == 0) { /* nothing to wait for */
         on_over(compat, compat->job);

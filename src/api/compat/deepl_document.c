@@ -98,12 +98,9 @@ static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
     const struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
     struct dg_buf buf;
     struct dg_json_out out;
-    const struct dg_key *key =
-        call->api->access ? dg_access_key(call->api->access, &call->charge.who) : NULL;
     enum dg_err err = document ? DG_OK : DG_ERR_NOMEM;
     if (!err)
-        err = dg_glossaries_apply(&call->api->glossaries, compat->job, dg_gate_name(call),
-                                  dg_glossaries_is_admin(call), key, failure);
+        err = dg_glossaries_apply_call(call, compat->job, failure);
     if (err)
         return err;
     dg_buf_init(&buf, 4096);

@@ -735,3 +735,12 @@ enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossarie
     }
     return err;
 }
+
+enum dg_err dg_glossaries_apply_call(const struct dg_call *call, struct dg_job *job,
+                                     struct dg_failure *failure)
+{
+    const struct dg_access *access = call->api->access;
+    const struct dg_key *key = access ? dg_access_key(access, &call->charge.who) : NULL;
+    return dg_glossaries_apply(&call->api->glossaries, job, dg_gate_name(call),
+                               dg_glossaries_is_admin(call), key, failure);
+}

@@ -151,4 +151,8 @@ enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job
                                 const char *owner, bool is_admin, const struct dg_key *key,
                                 struct dg_failure *failure) DG_MUST_CHECK;
 
+/* The same for the job of a call. */
+enum dg_err dg_glossaries_apply_call(const struct dg_call *call, struct dg_job *job,
+                                     struct dg_failure *failure) DG_MUST_CHECK;
+
 #endif

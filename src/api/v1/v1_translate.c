@@ -121,13 +121,9 @@ static enum dg_err read_request(struct dg_work *work, const struct dg_api *api, 
 static enum dg_err start(struct dg_work *work, struct dg_failure *failure)
 {
     struct dg_job *job = job_of(work);
-    struct dg_call *call = work->call;
     struct dg_error error = DG_ERROR_NONE;
     uint64_t retry_ms = 0;
-    const struct dg_key *key =
-        call->api->access ? dg_access_key(call->api->access, &call->charge.who) : NULL;
-    enum dg_err err = dg_glossaries_apply(&call->api->glossaries, job, dg_gate_name(call),
-                                          dg_glossaries_is_admin(call), key, failure);
+    enum dg_err err = dg_glossaries_apply_call(work->call, job, failure);
     if (err)
         return err;
     err = dg_job_start(job, job->options.stream ? &stream_listener : &whole_listener, work, &error,
