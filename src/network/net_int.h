@@ -378,6 +378,17 @@ void dg_net_rnn_encode(struct dg_net_state *state, const struct dg_net_source *s
 /* Runs all rows of a checked step; leaves the input of the output matrix in state->x. */
 void dg_net_rnn_step(struct dg_net_state *state, const struct dg_net_step *step);
 
+/* Points rnn.state_at at the states of layer `at` for the n rows in rnn.list, and rnn.gates_at at
+ * the gates [G] of their inputs (net_rnn.c). */
+void dg_net_point_at_rows(struct dg_net_state *state, const struct dg_net_step *step, size_t n,
+                          size_t at, size_t G);
+
+/* The same for the token t of each sentence, counted from its end with `is_backward`: its row is in
+ * rnn.list, its sentence's state [width] in rnn.states. Returns how many there are; 0: all
+ * sentences are shorter. */
+size_t dg_net_point_at_tokens(struct dg_net_state *state, const struct dg_net_source *sources,
+                              size_t n_sources, size_t t, bool is_backward, size_t width, size_t G);
+
 /* Runs a step of a network in which a word needs the state of the word before it: `fetch` takes a
  * hypothesis's state, and `run` computes the n rows in rnn.list. The result, in rnn.readout,
  * becomes x. */

@@ -156,9 +156,21 @@ struct sentences {
     size_t n, M;
 };
 
-static size_t length(const struct dg_net_state *state, const struct sentences *all, size_t i)
+size_t dg_net_point_at_tokens(struct dg_net_state *state, const struct dg_net_source *sources,
+                              size_t n_sources, size_t t, bool is_backward, size_t width, size_t G)
 {
-    return state->slots[all->sources[i].slot].n_source;
+    struct net_rnn_work *w = &state->rnn;
+    size_t n = 0;
+    for (size_t i = 0; i < n_sources; i++) {
+        const size_t S = state->slots[sources[i].slot].n_source;
+        if (t >= S)
+            continue;
+        const size_t row = state->encoded_first[i] + (is_backward ? S - 1 - t : t);
+        w->state_at[n] = w->states + i * width;
+        w->gates_at[n] = w->gates + row * G;
+        w->list[n++] = row;
+    }
+    return n;
 }
 
 /* Runs one layer over all sentences, one token of each at a time. `out` is not `in`. If the network
@@ -170,22 +182,10 @@ static void run_layer(struct dg_net_state *state, const struct net_rnn_layer *la
     const struct dg_blueprint *bp = &state->net->bp;
     const size_t d = bp->rnn.width, G = gates_width(bp), width = state_width(bp);
     struct net_rnn_work *w = &state->rnn;
-    size_t longest = 0;
     read_input(state, &layer->cells[0], in, ld_in, all->M);
     memset(w->states, 0, all->n * width * sizeof(float));
-    for (size_t i = 0; i < all->n; i++)
-        longest = length(state, all, i) > longest ? length(state, all, i) : longest;
-    for (size_t t = 0; t < longest; t++) {
-        size_t n = 0;
-        for (size_t i = 0; i < all->n; i++) {
-            const size_t S = length(state, all, i);
-            if (t >= S)
-                continue;
-            const size_t row = state->encoded_first[i] + (reverse ? S - 1 - t : t);
-            w->state_at[n] = w->states + i * width;
-            w->gates_at[n] = w->gates + row * G;
-            w->list[n++] = row;
-        }
+    for (size_t t = 0, n;
+         (n = dg_net_point_at_tokens(state, all->sources, all->n, t, reverse, width, G)) > 0; t++) {
         for (size_t j = 0; j < layer->n; j++)
             run_cell(state, &layer->cells[j], n, j == 0);
         for (size_t k = 0; k < n; k++)
@@ -314,10 +314,9 @@ static void attend(struct dg_net_state *state, float *out, const float *query,
     }
 }
 
-/* Points at the states of layer `at` for the listed rows, and at the gates of their inputs. */
-static void point(struct dg_net_state *state, const struct dg_net_step *step, size_t n, size_t at)
+void dg_net_point_at_rows(struct dg_net_state *state, const struct dg_net_step *step, size_t n,
+                          size_t at, size_t G)
 {
-    const size_t G = gates_width(&state->net->bp);
     struct net_rnn_work *w = &state->rnn;
     for (size_t k = 0; k < n; k++) {
         const struct dg_net_row *row = &step->rows[w->list[k]];
@@ -335,7 +334,7 @@ static void first_layer(struct dg_net_state *state, const struct dg_net_step *st
     const size_t D = net->bp.D, d = net->bp.rnn.width, C = dg_blueprint_context(&net->bp);
     const struct net_rnn_layer *layer = &net->rnn.decoder[0];
     struct net_rnn_work *w = &state->rnn;
-    point(state, step, n, 0);
+    dg_net_point_at_rows(state, step, n, 0, gates_width(&net->bp));
     read_input(state, &layer->cells[0], state->x, D, n);
     run_cell(state, &layer->cells[0], n, true);
     for (size_t k = 0; k < n; k++)
@@ -372,7 +371,7 @@ static float *run_layers(struct dg_net_state *state, const struct dg_net_step *s
         in = out;
         out = w->stack[(i + 1) % 2];
         const struct net_rnn_layer *layer = &net->rnn.decoder[i + 1];
-        point(state, step, n, i + 1);
+        dg_net_point_at_rows(state, step, n, i + 1, gates_width(&net->bp));
         read_input(state, &layer->cells[0], in, d, n);
         for (size_t j = 0; j < layer->n; j++)
             run_cell(state, &layer->cells[j], n, j == 0);

@@ -145,11 +145,6 @@ struct sentences {
     size_t n, M;
 };
 
-static size_t length(const struct dg_net_state *state, const struct sentences *all, size_t i)
-{
-    return state->slots[all->sources[i].slot].n_source;
-}
-
 static float *initial_of(struct dg_net_state *state, size_t slot, size_t layer)
 {
     const struct dg_blueprint *bp = &state->net->bp;
@@ -178,22 +173,11 @@ static void run_direction(struct dg_net_state *state, const struct net_seq_cell 
     const struct dg_blueprint *bp = &state->net->bp;
     const size_t D = bp->D, G = gates_width(bp), width = state_width(bp);
     struct net_rnn_work *w = &state->rnn;
-    size_t longest = 0;
     dg_net_linear(state, w->gates, G, in, D, all->M, &cell->input, DG_OP_NONE, NULL);
     memset(w->states, 0, all->n * width * sizeof(float));
-    for (size_t i = 0; i < all->n; i++)
-        longest = larger(longest, length(state, all, i));
-    for (size_t t = 0; t < longest; t++) {
-        size_t n = 0;
-        for (size_t i = 0; i < all->n; i++) {
-            const size_t S = length(state, all, i);
-            if (t >= S)
-                continue;
-            const size_t row = state->encoded_first[i] + (is_backward ? S - 1 - t : t);
-            w->state_at[n] = w->states + i * width;
-            w->gates_at[n] = w->gates + row * G;
-            w->list[n++] = row;
-        }
+    for (size_t t = 0, n;
+         (n = dg_net_point_at_tokens(state, all->sources, all->n, t, is_backward, width, G)) > 0;
+         t++) {
         run_cell(state, cell, n);
         for (size_t k = 0; k < n; k++)
             for (size_t i = 0; i < D; i++)
@@ -358,24 +342,11 @@ static void take_over(struct dg_net_state *state, const struct dg_net_row *row)
     }
 }
 
-/* Points at the states of layer `at` for the listed rows. */
-static void point(struct dg_net_state *state, const struct dg_net_step *step, size_t n, size_t at)
-{
-    const size_t G = gates_width(&state->net->bp);
-    struct net_rnn_work *w = &state->rnn;
-    for (size_t k = 0; k < n; k++) {
-        const struct dg_net_row *row = &step->rows[w->list[k]];
-        w->state_at[k] =
-            dg_net_cell_of(state, state->slots[row->slot].turn, at, row->slot, row->lane);
-        w->gates_at[k] = w->gates + k * G;
-    }
-}
-
 static void gather_states(struct dg_net_state *state, const struct dg_net_step *step, size_t n,
                           size_t layer, float *out)
 {
     const size_t D = state->net->bp.D;
-    point(state, step, n, layer);
+    dg_net_point_at_rows(state, step, n, layer, gates_width(&state->net->bp));
     for (size_t k = 0; k < n; k++)
         memcpy(out + k * D, state->rnn.state_at[k], D * sizeof *out);
 }
@@ -400,7 +371,7 @@ static void run_wave(struct dg_net_state *state, const struct dg_net_step *step,
     const float *in = state->y;
     for (size_t i = 0; i <= top; i++) {
         dg_net_linear(state, w->gates, G, in, D, n, &net->seq.decoder[i].input, DG_OP_NONE, NULL);
-        point(state, step, n, i);
+        dg_net_point_at_rows(state, step, n, i, G);
         run_cell(state, &net->seq.decoder[i], n);
         gather_states(state, step, n, i, w->stack[i % 2]);
         in = w->stack[i % 2];
