@@ -22,3 +22,20 @@ int dg_command(const struct dg_opt_table *table, int argc, char **argv, dg_comma
     dg_opt_set_free(set);
     return err == DG_ERR_USAGE ? 2 : err ? 1 : 0;
 }
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+const volatile sig_atomic_t *dg_command_stop(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaction(numbers[i], &action, NULL);
+    return &stop;
+}

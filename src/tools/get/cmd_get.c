@@ -9,6 +9,7 @@
 #include "base/log/progress.h"
 #include "fetch/source_firefox.h"
 #include "fetch/source_hf.h"
+#include "tools/command.h"
 #include "tools/get/daemon.h"
 #include "tools/get/get.h"
 #include "tools/get/install.h"
@@ -106,27 +107,9 @@ struct work {
     struct library library;
     struct get_plan plan;
     struct install *install;
+    const volatile sig_atomic_t *stop;
     const char *name; /* of the package under way */
 };
-
-/* ---- Stopping -------------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int number)
-{
-    (void)number;
-    stop = 1;
-}
-
-static void catch_signals(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of write() */
-}
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 
@@ -376,7 +359,7 @@ static enum dg_err install_all(struct work *work, struct dg_error *error)
 {
     const struct install_opts opts = {.transfer = work->transfer,
                                       .type = work->opt->type,
-                                      .stop = &stop,
+                                      .stop = work->stop,
                                       .on_step = on_step,
                                       .on_bytes = on_bytes,
                                       .ctx = work};
@@ -507,11 +490,11 @@ int dg_cmd_get(int argc, char **argv)
     struct work work = {.opt = dg_opt_values(set), .clock = DG_CLOCK_REAL};
     struct dg_transfer_opts transfer = get_transfer_opts(&work.opt->get);
     const bool has_pairs = dg_opt_n_args(set) > 0 || *work.opt->all_with;
-    transfer.stop = &stop;
+    transfer.stop = work.stop = dg_command_stop();
+    signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of write() */
     transfer.progress = on_transfer;
     transfer.say = on_say;
     transfer.ctx = &work;
-    catch_signals();
     enum dg_err err = DG_OK;
     if (!has_pairs && !work.opt->update_catalogue)
         err = dg_error_set(&error, DG_ERR_USAGE,

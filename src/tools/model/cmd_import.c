@@ -9,9 +9,9 @@
 #include "base/memory/clock.h"
 #include "base/option/opt.h"
 #include "import/format/import.h"
+#include "tools/command.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 
 static const char *const types[] = {"as-stored", "f32", "f16", "bf16", "i8", NULL};
@@ -49,23 +49,6 @@ static void on_progress(void *ctx, uint64_t done, uint64_t total)
     dg_progress_show(progress, done >> 10);
 }
 
-/* Ctrl-C and SIGTERM end the import in good order: what it has written goes again. */
-static volatile sig_atomic_t stop;
-
-static void on_signal(int number)
-{
-    (void)number;
-    stop = 1;
-}
-
-static void catch_signals(void)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
-}
-
 static void print_summary(const struct dg_import_summary *s, const char *out, double seconds)
 {
     const struct dg_blueprint *bp = &s->blueprint;
@@ -100,8 +83,7 @@ int dg_cmd_import(int argc, char **argv)
     import.type = dtypes[opt->type];
     import.progress = on_progress;
     import.progress_ctx = &progress;
-    import.stop = &stop;
-    catch_signals();
+    import.stop = dg_command_stop(); /* what it has written goes again */
     uint64_t began = dg_clock_now(&clock);
     dg_progress_start(&progress, "importing", "KiB", 0, &clock);
     enum dg_err err = dg_import(dg_opt_arg(set, 0), dg_opt_arg(set, 1), &import, &summary, &error);

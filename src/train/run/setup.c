@@ -528,17 +528,22 @@ static enum dg_err take_blueprint(struct make *make, struct dg_error *error)
     return dg_blueprint_check(&make->bp, error);
 }
 
+enum dg_err dg_setup_save(const char *dir, const char *name, const struct dg_buf *text,
+                          struct dg_error *error)
+{
+    char path[DG_PATH_CAP];
+    const enum dg_err err = dg_folder_path(dir, name, path, error);
+    return err ? err : dg_file_out_save(path, 0644, text->ptr ? text->ptr : "", text->len, error);
+}
+
 enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
                                  struct dg_error *error)
 {
-    char path[DG_PATH_CAP];
     struct dg_buf text;
     dg_buf_init(&text, CONFIG_MAX);
-    enum dg_err err = dg_folder_path(dir, "config.json", path, error);
+    enum dg_err err = dg_config_print(bp, &text);
     if (!err)
-        err = dg_config_print(bp, &text);
-    if (!err)
-        err = dg_file_out_save(path, 0644, text.ptr, text.len, error);
+        err = dg_setup_save(dir, "config.json", &text, error);
     dg_buf_deinit(&text);
     return err;
 }
@@ -661,15 +666,6 @@ static enum dg_err align(const struct make *make, struct dg_error *error)
     return err;
 }
 
-static enum dg_err write_list(const struct make *make, struct dg_error *error)
-{
-    char path[DG_PATH_CAP];
-    const enum dg_err err = dg_folder_path(make->dir, "training/data.txt", path, error);
-    return err || make->list.len == 0
-               ? err
-               : dg_file_out_save(path, 0644, make->list.ptr, make->list.len, error);
-}
-
 static enum dg_err write_train(struct make *make, struct dg_error *error)
 {
     const struct dg_pair *pairs = make->train.list + make->n_held;
@@ -726,8 +722,8 @@ static enum dg_err make_all(struct make *make, const char *const *files, size_t 
         err = write_train(make, error);
     if (!err)
         err = write_rivals(make, error);
-    if (!err)
-        err = write_list(make, error);
+    if (!err && make->list.len > 0)
+        err = dg_setup_save(make->dir, "training/data.txt", &make->list, error);
     if (!err && make->opts->aligns)
         err = align(make, error);
     return err;
@@ -842,11 +838,8 @@ static enum dg_err open_rivals(struct dg_setup *setup, const char *dir, struct d
                : dg_risk_candidates_open(&setup->candidates, dir, &setup->bp, error);
 }
 
-static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct dg_error *error)
+enum dg_err dg_setup_open_labels(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {
-    if (!setup->bp.seq.is_classifier)
-        return DG_OK;
-    setup->dev_pairs.opts.labels = true;
     struct dg_labels *labels = dg_try_malloc(sizeof *labels);
     if (!labels)
         return DG_ERR_NOMEM;
@@ -858,16 +851,23 @@ static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct d
     return err;
 }
 
+enum dg_err dg_setup_open_corpus(struct dg_setup *setup, const char *dir, const char *name,
+                                 struct dg_corpus *corpus, struct dg_error *error)
+{
+    char path[DG_PATH_CAP];
+    const enum dg_err err = dg_folder_path(dir, name, path, error);
+    return err ? err : dg_corpus_open(corpus, path, &setup->bp, error);
+}
+
 /* The other files of a network that translates, or of a recurrent classifier. */
 static enum dg_err open_pairs(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {
-    char path[DG_PATH_CAP];
+    const bool has_labels = setup->bp.seq.is_classifier;
     setup->dev_pairs.opts.lines = learns_lines(&setup->bp);
-    enum dg_err err = open_labels(setup, dir, error);
+    setup->dev_pairs.opts.labels = has_labels;
+    enum dg_err err = has_labels ? dg_setup_open_labels(setup, dir, error) : DG_OK;
     if (!err)
-        err = dg_folder_path(dir, "training/pairs.bin", path, error);
-    if (!err)
-        err = dg_corpus_open(&setup->train, path, &setup->bp, error);
+        err = dg_setup_open_corpus(setup, dir, "training/pairs.bin", &setup->train, error);
     if (!err)
         err = open_links(&setup->train, dir, "training/links.bin", error);
     if (!err)

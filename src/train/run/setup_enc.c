@@ -113,14 +113,6 @@ static enum dg_err learn_vocab(struct make *make, const struct dg_wordpiece_trai
     return err;
 }
 
-static enum dg_err save(const char *dir, const char *name, const struct dg_buf *text,
-                        struct dg_error *error)
-{
-    char path[DG_PATH_CAP];
-    const enum dg_err err = dg_folder_path(dir, name, path, error);
-    return err ? err : dg_file_out_save(path, 0644, text->ptr ? text->ptr : "", text->len, error);
-}
-
 static enum dg_err make_vocab(struct make *make, struct dg_error *error)
 {
     struct dg_wordpiece_train_opts opts = DG_WORDPIECE_TRAIN_OPTS_DEFAULT;
@@ -133,7 +125,7 @@ static enum dg_err make_vocab(struct make *make, struct dg_error *error)
     dg_buf_init(&config, 4096);
     enum dg_err err = dg_wordpiece_train_config(&opts, &config);
     if (!err)
-        err = save(make->dir, "tokenizer_config.json", &config, error);
+        err = dg_setup_save(make->dir, "tokenizer_config.json", &config, error);
     if (!err && dg_setup_is_given(make->opts->vocab)) {
         err = dg_folder_path(make->dir, "vocab.txt", path, error);
         if (!err)
@@ -141,7 +133,7 @@ static enum dg_err make_vocab(struct make *make, struct dg_error *error)
     } else if (!err) {
         err = learn_vocab(make, &opts, &vocab, error);
         if (!err)
-            err = save(make->dir, "vocab.txt", &vocab, error);
+            err = dg_setup_save(make->dir, "vocab.txt", &vocab, error);
     }
     dg_buf_deinit(&vocab);
     dg_buf_deinit(&config);
@@ -348,8 +340,9 @@ static enum dg_err make_all(struct make *make, const char *const *files, size_t 
     if (!err)
         err = write_examples(make, "training/pairs.bin", make->train.list + make->n_held,
                              make->train.n - make->n_held, error);
-    return err || make->list.len == 0 ? err
-                                      : save(make->dir, "training/data.txt", &make->list, error);
+    return err || make->list.len == 0
+               ? err
+               : dg_setup_save(make->dir, "training/data.txt", &make->list, error);
 }
 
 enum dg_err dg_setup_make_enc(const char *dir, const char *const *files, size_t n_files,
@@ -381,36 +374,20 @@ enum dg_err dg_setup_make_enc(const char *dir, const char *const *files, size_t 
  * ------------------------------------------------------------------------------------------------------
  */
 
-static enum dg_err open_labels(struct dg_setup *setup, const char *dir, struct dg_error *error)
-{
-    if (setup->bp.enc.head != DG_HEAD_POOLED && setup->bp.enc.head != DG_HEAD_TOKENS)
-        return DG_OK;
-    struct dg_labels *labels = dg_try_malloc(sizeof *labels);
-    if (!labels)
-        return DG_ERR_NOMEM;
-    const enum dg_err err = dg_labels_open(labels, dir, error);
-    if (err)
-        dg_free(labels);
-    else
-        setup->labels = labels;
-    return err;
-}
-
 enum dg_err dg_setup_open_enc(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {
-    char path[DG_PATH_CAP];
     const struct dg_subword *subword = dg_tokenizer_subword(setup->tokenizer);
-    enum dg_err err = subword ? open_labels(setup, dir, error)
+    const bool has_labels =
+        setup->bp.enc.head == DG_HEAD_POOLED || setup->bp.enc.head == DG_HEAD_TOKENS;
+    enum dg_err err = subword ? DG_OK
                               : dg_error_set(error, DG_ERR_UNSUPPORTED,
                                              "%s: expected a tokenizer.json or a vocab.txt", dir);
+    if (!err && has_labels)
+        err = dg_setup_open_labels(setup, dir, error);
     if (!err)
-        err = dg_folder_path(dir, "training/pairs.bin", path, error);
+        err = dg_setup_open_corpus(setup, dir, "training/pairs.bin", &setup->train, error);
     if (!err)
-        err = dg_corpus_open(&setup->train, path, &setup->bp, error);
-    if (!err)
-        err = dg_folder_path(dir, "training/dev.bin", path, error);
-    if (!err)
-        err = dg_corpus_open(&setup->dev, path, &setup->bp, error);
+        err = dg_setup_open_corpus(setup, dir, "training/dev.bin", &setup->dev, error);
     setup->len_max = setup->bp.source_len_max;
     setup->mask_id = subword ? dg_subword_sign(subword, DG_SUBWORD_MASK) : DG_ID_NONE;
     if (!err && setup->bp.enc.head == DG_HEAD_WORDS && setup->mask_id < 0)

@@ -37,6 +37,18 @@ enum dg_err dg_setup_copy(const char *from, const char *to, const char *const *n
 enum dg_err dg_setup_copy_file(const char *from, const char *to,
                                struct dg_error *error) DG_MUST_CHECK;
 
+/* Writes a file of the directory. */
+enum dg_err dg_setup_save(const char *dir, const char *name, const struct dg_buf *text,
+                          struct dg_error *error) DG_MUST_CHECK;
+
+/* Opens a corpus of the directory. */
+enum dg_err dg_setup_open_corpus(struct dg_setup *setup, const char *dir, const char *name,
+                                 struct dg_corpus *corpus, struct dg_error *error) DG_MUST_CHECK;
+
+/* Opens the directory's labels.txt as setup->labels. */
+enum dg_err dg_setup_open_labels(struct dg_setup *setup, const char *dir,
+                                 struct dg_error *error) DG_MUST_CHECK;
+
 enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
                                  struct dg_error *error) DG_MUST_CHECK;
 
