@@ -408,7 +408,9 @@ static void put_text(struct arranging *a, const struct dg_atom *atom)
     }
     for (size_t i = 0; i < text.len && !a->err; i += len) {
         const bool may_refer = text.ptr[i] == '&' && !atom->is_cdata;
-        len = may_refer ? dg_entity_match(text, i, DG_ENTITY_XML, &cp) : 0;
+        len = may_refer ? dg_entity_match(
+                              text, i, a->part->opts.is_html ? DG_ENTITY_HTML : DG_ENTITY_XML, &cp)
+                        : 0;
         if (len == 0)
             len = dg_utf8_decode(text, i, &cp);
         if (len == 0)

@@ -30,6 +30,8 @@ enum dg_office_ns {
     DG_NS_STYLE,
     DG_NS_DC,    /* Dublin Core: properties */
     DG_NS_SLIDE, /* PresentationML */
+    DG_NS_HTML,  /* XHTML: books */
+    DG_NS_NCX,   /* the contents of a book of EPUB 2 */
 };
 
 enum dg_office_role {
@@ -58,6 +60,8 @@ enum dg_office_role {
     DG_ROLE_LANGUAGE, /* says the language of text in its attributes */
     DG_ROLE_BIDI,     /* says that a paragraph, a run is written from right to left */
     DG_ROLE_WRITING,  /* says the direction of writing in an attribute */
+    DG_ROLE_SAYS,     /* an element whose text is the tag of the language */
+    DG_ROLE_PAGE,     /* the top of a page: its attributes say language and direction */
 };
 
 enum { DG_DIALECT_PREFIXES = 64 };

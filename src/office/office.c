@@ -31,6 +31,7 @@ struct dg_office {
     struct dg_zip zip;
     unsigned char *roles; /* owned; [n_members] enum role */
     struct dg_buf names;  /* of tables' columns, one a line */
+    bool is_book;         /* EPUB */
     struct dg_map kept;   /* these lines: their keys are in `names` */
 };
 
@@ -45,6 +46,7 @@ static const struct {
     {"ppsx", "application/vnd.openxmlformats-officedocument.presentationml.slideshow"},
     {"xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"},
     {"xlsm", "application/vnd.ms-excel.sheet.macroEnabled.12"},
+    {"epub", "application/epub+zip"},
     {"odt", "application/vnd.oasis.opendocument.text"},
     {"ott", "application/vnd.oasis.opendocument.text-template"},
     {"odp", "application/vnd.oasis.opendocument.presentation"},
@@ -188,25 +190,74 @@ static enum dg_err check_manifest(const struct dg_office *office, struct dg_erro
                         : DG_OK;
 }
 
-/* OpenDocument: a member says the kind, and parts have fixed names, also those of objects in it. */
-static enum dg_err read_mimetype(struct dg_office *office, const struct dg_zip_member *member,
-                                 struct dg_error *error)
+static void find_parts_of_opendocument(struct dg_office *office)
 {
-    static const struct dg_span begin = {"application/vnd.oasis.opendocument.", 35};
-    struct dg_zip_data data;
-    enum dg_err err = dg_zip_data(&office->zip, member, NAME_MAX_BYTES, &data, error);
-    if (err)
-        return err;
-    const bool is_known = dg_span_starts(dg_span_make((const char *)data.bytes, data.len), begin);
-    dg_zip_data_free(&data);
-    if (!is_known)
-        return refuse_kind(office, error);
     for (size_t i = 0; i < office->zip.n_members; i++) {
         const struct dg_span name = dg_span_cstr(office->zip.members[i].name);
         if (dg_span_eq(name, DG_SPAN("content.xml")) || dg_span_eq(name, DG_SPAN("styles.xml")) ||
             dg_span_eq(name, DG_SPAN("meta.xml")) || dg_span_ends(name, DG_SPAN("/content.xml")))
             office->roles[i] = TEXT;
     }
+}
+
+static void find_parts_of_book(struct dg_office *office)
+{
+    static const char *const endings[] = {".xhtml", ".html", ".htm", ".opf", ".ncx"};
+    office->is_book = true;
+    for (size_t i = 0; i < office->zip.n_members; i++)
+        for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+            if (dg_span_ends(dg_span_cstr(office->zip.members[i].name), dg_span_cstr(endings[k])))
+                office->roles[i] = TEXT;
+}
+
+/* A book may have encrypted fonts, but not pages. */
+static enum dg_err check_encryption(const struct dg_office *office, struct dg_error *error)
+{
+    const struct dg_zip_member *member = dg_zip_find(&office->zip, "META-INF/encryption.xml");
+    struct dg_zip_data data;
+    struct dg_markup_token token;
+    struct dg_span uri;
+    bool is_encrypted = false;
+    enum dg_err err = member ? dg_zip_data(&office->zip, member, TYPES_MAX, &data, error) : DG_OK;
+    if (!member || err)
+        return err;
+    struct dg_markup markup = {.text = dg_span_make((const char *)data.bytes, data.len),
+                               .kind = DG_MARKUP_XML};
+    while (!is_encrypted && dg_markup_next(&markup, &token)) {
+        char name[NAME_MAX_BYTES];
+        if (!dg_span_ends(token.name, DG_SPAN("CipherReference")) ||
+            !dg_markup_attribute(dg_span_sub(markup.text, token.at, token.len), "URI", &uri) ||
+            uri.len >= sizeof name)
+            continue;
+        snprintf(name, sizeof name, "%.*s", DG_SPAN_FMT(uri));
+        const struct dg_zip_member *part = dg_zip_find(&office->zip, name);
+        is_encrypted = part && office->roles[part - office->zip.members] == TEXT;
+    }
+    dg_zip_data_free(&data);
+    return is_encrypted ? dg_error_set(error, DG_ERR_UNSUPPORTED, "%s: the book is encrypted",
+                                       office->zip.name)
+                        : DG_OK;
+}
+
+/* OpenDocument and EPUB: a member says the kind, and names say what the parts are. */
+static enum dg_err read_mimetype(struct dg_office *office, const struct dg_zip_member *member,
+                                 struct dg_error *error)
+{
+    struct dg_zip_data data;
+    enum dg_err err = dg_zip_data(&office->zip, member, NAME_MAX_BYTES, &data, error);
+    if (err)
+        return err;
+    const struct dg_span type = dg_span_make((const char *)data.bytes, data.len);
+    const bool is_book = dg_span_starts(type, DG_SPAN("application/epub+zip"));
+    const bool is_open = dg_span_starts(type, DG_SPAN("application/vnd.oasis.opendocument."));
+    dg_zip_data_free(&data);
+    if (is_book) {
+        find_parts_of_book(office);
+        return check_encryption(office, error);
+    }
+    if (!is_open)
+        return refuse_kind(office, error);
+    find_parts_of_opendocument(office);
     return check_manifest(office, error);
 }
 
@@ -246,6 +297,7 @@ static enum dg_err open_part(const struct dg_office *office, size_t i,
     if (err)
         return err;
     own.has_text = office->roles[i] == TEXT || office->roles[i] == TABLE;
+    own.is_html = office->is_book;
     own.is_table = office->roles[i] == TABLE;
     own.kept = office->kept.len ? &office->kept : NULL;
     err = dg_office_part_new(dg_span_make((const char *)data->bytes, data->len), &own, member->name,

@@ -236,8 +236,10 @@ static void end_block(struct reader *r, struct paragraph *paragraph, size_t end)
     if (block)
         *block = paragraph->block;
     edit->block = block ? part->blocks.n - 1 : SIZE_MAX;
-    if (!has_words)
+    if (!has_words) {
         part->atoms.n = first;
+        r->n_atoms -= paragraph->block.n_atoms;
+    }
 }
 
 /* The value of an attribute as a block. */
@@ -262,7 +264,8 @@ static bool next(struct reader *r, struct dg_markup_token *token)
     if (r->err || !dg_markup_next(&r->markup, token))
         return false;
     const struct dg_span bytes = bytes_of(r, token);
-    if (token->type == DG_MARKUP_OTHER && dg_span_starts(bytes, DG_SPAN("<!DOCTYPE")))
+    if (token->type == DG_MARKUP_OTHER && dg_span_starts(bytes, DG_SPAN("<!DOCTYPE")) &&
+        (!r->part->opts.is_html || memchr(bytes.ptr, '[', bytes.len)))
         refuse(r, DG_ERR_DENIED, token->at, "document type declarations are not accepted");
     else if (token->type == DG_MARKUP_OTHER && bytes.ptr[bytes.len - 1] != '>')
         refuse(r, DG_ERR_TRUNCATED, token->at, "markup that does not end");
@@ -385,6 +388,37 @@ static void set_writing(struct reader *r, const struct dg_markup_token *tag)
         set_attribute(r, tag, "writing-mode", prefix_of(tag->name), "rl-tb");
     else if (has && dg_span_eq(old, DG_SPAN("rl-tb")))
         change_attribute(r, tag, "writing-mode", DG_SPAN("lr-tb"));
+}
+
+/* <dc:language>en</dc:language> */
+static void read_language(struct reader *r, const struct dg_markup_token *start)
+{
+    const char *language = r->part->opts.language;
+    const size_t at = start->at + start->len;
+    skip(r, start);
+    const struct dg_span inside = dg_span_sub(r->part->bytes, at, r->markup.at - at);
+    const char *end = inside.len ? memchr(inside.ptr, '<', inside.len) : NULL;
+    const struct dg_span tag = dg_span_make(language, language ? strcspn(language, "-") : 0);
+    if (start->type == DG_MARKUP_START && language && end && !r->err)
+        replace(r, at, (size_t)(end - inside.ptr), &tag, 1);
+}
+
+/* <html xml:lang="en" lang="en" dir="ltr"> */
+static void set_page(struct reader *r, const struct dg_markup_token *tag)
+{
+    const char *language = r->part->opts.language;
+    const struct dg_span code = dg_span_make(language, language ? strcspn(language, "-") : 0);
+    struct dg_span name, value;
+    if (!language)
+        return;
+    for (size_t at = 0; dg_markup_next_attribute(bytes_of(r, tag), &at, &name, &value);)
+        if ((dg_span_eq(name, DG_SPAN("lang")) || dg_span_eq(name, DG_SPAN("xml:lang"))) &&
+            value.ptr)
+            replace(r, offset_of(r, value), value.len, &code, 1);
+    if (r->part->opts.is_right_to_left)
+        set_attribute(r, tag, "dir", DG_SPAN(""), "rtl");
+    else
+        change_attribute(r, tag, "dir", DG_SPAN("ltr"));
 }
 
 /* The properties of a paragraph or a run in DrawingML, whose attributes say both. */
@@ -701,7 +735,15 @@ static void read_plain(struct reader *r, const struct dg_markup_token *start)
 static void read_mark(struct reader *r, const struct dg_markup_token *start,
                       const struct place *place, enum dg_atom_kind kind)
 {
-    look_into(r, start);
+    struct dg_span local;
+    const enum dg_office_ns ns = dg_dialect_ns(&r->dialect, start->name, &local);
+    const enum dg_office_role role = dg_dialect_role(ns, local);
+    if (role == DG_ROLE_MIXED)
+        read_paragraph(r, start, true);
+    else if (role == DG_ROLE_PLAIN)
+        read_plain(r, start);
+    else
+        look_into(r, start);
     if (!r->err)
         add_atom(r, place, kind, start->at, r->markup.at - start->at);
 }
@@ -817,6 +859,13 @@ static void read_space(struct reader *r, const struct dg_markup_token *start,
     (void)read_whole(r, start, place, is_one && is_behind_text ? DG_ATOM_SPACE : DG_ATOM_BREAK);
 }
 
+/* Elements of pages that are not looked into and stand by themselves. */
+static bool is_block(enum dg_office_ns ns, struct dg_span name)
+{
+    static const char *const names[] = {"pre", "script", "style", NULL};
+    return ns == DG_NS_HTML && is_one_of(name, names);
+}
+
 /* An element in a paragraph. */
 static void read_inline(struct reader *r, const struct dg_markup_token *token,
                         const struct place *place, enum dg_office_ns ns, enum dg_office_role role)
@@ -867,7 +916,8 @@ static void read_inline(struct reader *r, const struct dg_markup_token *token,
         read_content(r, token, place);
         break;
     case DG_ROLE_OPAQUE:
-        (void)read_whole(r, token, place, DG_ATOM_POINT);
+        (void)read_whole(r, token, place,
+                         is_block(ns, token->name) ? DG_ATOM_BREAK : DG_ATOM_POINT);
         break;
     case DG_ROLE_RANGE_START:
         read_range(r, token, place, DG_ATOM_START);
@@ -879,8 +929,10 @@ static void read_inline(struct reader *r, const struct dg_markup_token *token,
     case DG_ROLE_FIELD_CODE:
         read_field(r, token, place, role);
         break;
-    default:
-        read_mark(r, token, place, DG_ATOM_POINT);
+    default: /* in a page, other elements are blocks; but for pictures */
+        read_mark(r, token, place,
+                  ns == DG_NS_HTML && !dg_span_eq(token->name, DG_SPAN("img")) ? DG_ATOM_BREAK
+                                                                               : DG_ATOM_POINT);
         break;
     }
 }
@@ -908,8 +960,12 @@ static void read_element(struct reader *r, const struct dg_markup_token *token,
     }
     if (r->part->opts.is_table && ns == DG_NS_SHEET && dg_span_eq(local, DG_SPAN("tableColumn")))
         read_attribute(r, bytes_of(r, token), "name");
+    if (ns == DG_NS_HTML && dg_span_eq(local, DG_SPAN("img")))
+        read_attribute(r, bytes_of(r, token), "alt");
     if (role == DG_ROLE_LANGUAGE)
         set_language(r, token, ns);
+    if (role == DG_ROLE_PAGE)
+        set_page(r, token);
     if (role == DG_ROLE_WRITING)
         set_writing(r, token);
     if (place->paragraph)
@@ -918,6 +974,8 @@ static void read_element(struct reader *r, const struct dg_markup_token *token,
         read_paragraph(r, token, role == DG_ROLE_MIXED);
     else if (has_text && role == DG_ROLE_PLAIN)
         read_plain(r, token);
+    else if (role == DG_ROLE_SAYS)
+        read_language(r, token);
     else if (role == DG_ROLE_OPAQUE || (role == DG_ROLE_CELL && has_value(r, token)))
         skip(r, token);
     else

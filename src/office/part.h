@@ -34,6 +34,7 @@ struct dg_office_opts {
     const char *language;  /* for the attributes that say it: "de-DE"; NULL: they stay */
     bool is_right_to_left; /* that language is */
     bool is_east_asian;    /* that language is, as office programs divide scripts */
+    bool is_html;          /* of a book: its references to characters have the names of HTML */
     bool has_text;         /* false: only languages are changed, in a part of styles or settings */
     bool is_table;         /* a part that names the columns of a table: these names are its text */
     const struct dg_map *kept; /* texts, as dg_office_part_text writes them but for marks, that are
@@ -43,8 +44,9 @@ struct dg_office_opts {
 struct dg_office_part;
 
 /* The bytes are borrowed as long as the part lives. Refused are what is not UTF-8 or not well
- * formed, document type declarations, and elements nested deeper than 256. DG_ERR_UTF8,
- * DG_ERR_FORMAT, DG_ERR_DENIED, DG_ERR_LIMIT, DG_ERR_NOMEM. */
+ * formed, document type declarations (in books only those with declarations inside), and elements
+ * nested deeper than 256.
+ * DG_ERR_UTF8, DG_ERR_FORMAT, DG_ERR_DENIED, DG_ERR_LIMIT, DG_ERR_NOMEM. */
 enum dg_err dg_office_part_new(struct dg_span bytes, const struct dg_office_opts *opts,
                                const char *name, struct dg_office_part **part,
                                struct dg_error *error) DG_MUST_CHECK;

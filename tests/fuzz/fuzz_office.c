@@ -30,10 +30,10 @@ static void change(struct dg_buf *html)
     }
 }
 
-static void read_part(struct dg_span bytes)
+static void read_part(struct dg_span bytes, bool is_html)
 {
     const struct dg_office_opts opts = {
-        .language = "ar-EG", .is_right_to_left = true, .has_text = true};
+        .language = "ar-EG", .is_right_to_left = true, .is_html = is_html, .has_text = true};
     struct dg_office_part *part;
     struct dg_buf html, copy, out;
     if (dg_office_part_new(bytes, &opts, "fuzz", &part, NULL))
@@ -57,7 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     const struct dg_span whole = dg_span_make((const char *)bytes, len);
     struct dg_office *office;
     struct dg_buf html, out;
-    read_part(whole);
+    read_part(whole, false);
+    read_part(whole, true);
     if (dg_office_new(whole, "fuzz.docx", TEXT_MAX, &office, NULL))
         return 0;
     dg_buf_init(&html, TEXT_MAX);

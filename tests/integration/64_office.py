@@ -130,6 +130,27 @@ class Office(IntegrationTest):
         self.assertIn(said[2].encode(), new["xl/comments1.xml"])
         self.assertEqual(self.translated("b.xlsx", before, "--dry-run"), before)
 
+    def test_books(self):
+        before = office.epub()
+        after = self.translated("a.epub", before)
+        self.assertEqual(office.metadata(before), office.metadata(after))
+        old, new = office.parts(before), office.parts(after)
+        self.assertEqual([name for name in old if old[name] != new[name]],
+                         ["OEBPS/content.opf", "OEBPS/toc.ncx", "OEBPS/a.xhtml"])
+        said = self.lines("Le chat noir", "La maison", "Une page", "Au revoir", "Une note.")
+        page = new["OEBPS/a.xhtml"].decode()
+        xml.etree.ElementTree.fromstring(new["OEBPS/a.xhtml"])
+        for text in ('xml:lang="en" lang="en"', f"<title>{said[2]}</title>", f"<h1>{said[0]}</h1>", f'<div class="a">{said[1]}<p>',
+                     f'<img src="a.png" alt="{said[2]}"/></div>', f"<li>{said[3]}<ul><li>{said[4]}</li></ul></li>",
+                     "<pre>Le code</pre><p>12</p>"):
+            self.assertEqual(page.count(text), 1, (text, page))
+        for tag in ("em", "br", "a", "img"):
+            self.assertEqual(len(office.tags(new["OEBPS/a.xhtml"], tag)), 2 if tag == "a" else 1, tag)
+        self.assertIn(f"<dc:title>{said[0]}</dc:title><dc:language>en</dc:language><dc:creator>Anne".encode(),
+                      new["OEBPS/content.opf"])
+        self.assertIn(f"<text>{said[1]}</text>".encode(), new["OEBPS/toc.ncx"])
+        self.assertEqual(self.translated("b.epub", before, "--dry-run"), before)
+
     def test_a_daemon_says_the_same(self):
         server = self.start(f"--models-dir={MODELS_DIR}")
         self.check_docx(office.docx(), self.translated("a.docx", office.docx(), "--source=fr", "--target=en",

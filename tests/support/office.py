@@ -163,6 +163,27 @@ def xlsx():
     ])
 
 
+BOOK_PAGE = ('<body><h1>Le chat noir</h1><div class="a">La maison<p>Le <em>chat noir</em> dort<a id="x"/> sur la '
+             '<a href="b.xhtml">table</a>&#160;rouge.<br/>Il ne mange pas.</p><img src="a.png" alt="Une page"/></div>'
+             "<ul><li>Au revoir<ul><li>Une note.</li></ul></li></ul><pre>Le code</pre><p>12</p></body>")
+
+
+def epub():
+    page = 'xmlns="http://www.w3.org/1999/xhtml"'
+    return archive([
+        ("mimetype", "application/epub+zip"),
+        ("META-INF/container.xml", f"{HEADER}<container><rootfiles/></container>"),
+        ("OEBPS/content.opf", f'{HEADER}<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+                              "<metadata><dc:title>Le chat noir</dc:title><dc:language>fr</dc:language><dc:creator>Anne</dc:creator>"
+                              "</metadata></package>"),
+        ("OEBPS/toc.ncx", f'{HEADER}<!DOCTYPE ncx PUBLIC "-//NISO//DTD ncx 2005-1//EN" "http://www.daisy.org/z3986/2005/ncx-2005-1.dtd">'
+                          '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navLabel><text>La maison</text></navLabel></ncx>'),
+        ("OEBPS/a.xhtml", f'{HEADER}<!DOCTYPE html>\n<html {page} xml:lang="fr" lang="fr"><head><title>Une page</title></head>'
+                          f"{BOOK_PAGE}</html>"),
+        ("OEBPS/a.css", "p { color: red }"),
+    ], stored=("mimetype",))
+
+
 def texts(part):
     """The text of each paragraph of a part, without the marks in it."""
     root = xml.etree.ElementTree.fromstring(part)

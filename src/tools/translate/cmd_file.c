@@ -49,9 +49,10 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman file",
-    .summary = "Translates a document and keeps its form: docx, pptx, xlsx, odt, odp, ods, txt, "
-               "srt, vtt, html, xml, md, "
-               "po, xliff, json. '-': stdin, stdout.",
+    .summary =
+        "Translates a document and keeps its form: docx, pptx, xlsx, odt, odp, ods, epub, txt, "
+        "srt, vtt, html, xml, md, "
+        "po, xliff, json. '-': stdin, stdout.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),
     .size = sizeof(struct file_flags),

@@ -410,6 +410,25 @@ START_TEST(opendocument_has_text_in_paragraphs)
 }
 END_TEST
 
+START_TEST(pages_have_blocks_in_blocks)
+{
+    const struct dg_office_opts book = {.language = "de-DE", .is_html = true, .has_text = true};
+    const char *frame = "<!DOCTYPE html><d xmlns=\"http://www.w3.org/1999/xhtml\">%s</d>";
+    ck_assert_str_eq(
+        written(frame,
+                "<div>a<p>b&nbsp;<em>c</em></p> d <pre>e</pre><p>1</p></div><script>f</script>",
+                "<p>A<br id=0> D <br id=1><br id=2></p><p>B <b id=0>C</b></p>", &book),
+        "<div>A<p>B <em>C</em></p> D <pre>e</pre><p>1</p></div><script>f</script>");
+    ck_assert_str_eq(written(frame, "<html lang=\"fr\" xml:lang=\"fr\" dir=\"rtl\"/>", "", &book),
+                     "<html lang=\"de\" xml:lang=\"de\" dir=\"ltr\"/>");
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_office_part *part = NULL;
+    ck_assert_int_eq(dg_office_part_new(DG_SPAN("<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>"), &book,
+                                        "it", &part, &error),
+                     DG_ERR_DENIED);
+}
+END_TEST
+
 /* ---- Any paragraph --------------------------------------------------------------------------- */
 
 static void put_run(struct dg_rng *rng, struct dg_buf *xml, int *n_words, int *n_marks)
@@ -544,5 +563,5 @@ DG_UNIT(most_text_of_a_paragraph_has_no_marks, marks_and_containers_have_places,
         paragraphs_in_marks_are_paragraphs, runs_go_where_the_words_went,
         what_did_not_change_keeps_its_bytes, languages_are_named,
         a_translation_must_have_the_same_marks, slides_have_runs_too,
-        opendocument_has_text_in_paragraphs, every_run_and_mark_is_there_once,
-        what_is_not_well_formed_is_refused)
+        opendocument_has_text_in_paragraphs, pages_have_blocks_in_blocks,
+        every_run_and_mark_is_there_once, what_is_not_well_formed_is_refused)
