@@ -37,9 +37,11 @@ struct dg_api {
     struct dg_list uploads; /* calls whose bodies may be large */
     struct dg_list bodies;  /* calls with a body, where their memory is bounded (bodies.h) */
     uint64_t n_bodies_refused;
-    struct dg_list scorings;    /* requests to score, waiting and under way */
-    struct dg_list generations; /* of struct dg_generation_job, likewise */
-    struct dg_list readings;    /* of v1_read.c, likewise */
+    struct dg_list resting_streams; /* sockets with messages for the next turn (v1_stream.c) */
+    uint64_t n_turns;               /* so far */
+    struct dg_list scorings;        /* requests to score, waiting and under way */
+    struct dg_list generations;     /* of struct dg_generation_job, likewise */
+    struct dg_list readings;        /* of v1_read.c, likewise */
     struct dg_jobs jobs;
     struct dg_clock clock;
     uint64_t started_ns;
@@ -123,6 +125,7 @@ void dg_api_v1_glossary_remove(struct dg_call *call);
 void dg_api_v1_score(struct dg_call *call);
 void dg_api_v1_translate(struct dg_call *call);
 void dg_api_v1_stream(struct dg_call *call);
+void dg_api_turn_streams(struct dg_api *api); /* gives those that rest their next messages */
 void dg_api_v1_models(struct dg_call *call);
 void dg_api_v1_model(struct dg_call *call);
 void dg_api_v1_languages(struct dg_call *call);

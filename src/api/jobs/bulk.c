@@ -156,6 +156,8 @@ void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
 {
     job->state = state;
     job->finished_s = now_s(job->bulk);
+    job->age_s = 0;
+    job->seen_ns = dg_clock_now(&job->bulk->clock);
     dg_bulk_halt(job);
     dg_log_event(job->bulk->log, DG_LOG_NOTICE, "bulk",
                  DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_done),
@@ -509,12 +511,18 @@ void dg_bulk_retry(struct dg_bulk *bulk)
     move_on(bulk, true);
 }
 
+static bool is_old(const struct dg_bulk_job *job)
+{
+    const uint64_t seen_s = (dg_clock_now(&job->bulk->clock) - job->seen_ns) / DG_CLOCK_S;
+    return dg_bulk_is_over(job) && job->age_s + seen_s >= job->bulk->opts.retention_s;
+}
+
 void dg_bulk_tick(struct dg_bulk *bulk)
 {
     for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs; at = next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         next = at->next;
-        if (dg_bulk_is_over(job) && job->finished_s + bulk->opts.retention_s <= now_s(bulk))
+        if (is_old(job))
             dg_bulk_remove(job);
     }
     dg_bulk_turn(bulk); /* where memory was short before */
@@ -548,6 +556,9 @@ static void take_in(struct dg_bulk *bulk, const char *id)
     if (!err)
         err = resume(job, &error);
     if (!err) {
+        const uint64_t now = now_s(bulk);
+        job->age_s = now > job->finished_s ? now - job->finished_s : 0;
+        job->seen_ns = dg_clock_now(&bulk->clock);
         link_job(job);
         return;
     }

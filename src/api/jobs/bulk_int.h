@@ -81,6 +81,8 @@ struct dg_bulk_job {
     struct dg_span options_json;
     struct dg_translate_options options; /* the options, read */
     uint64_t created_s, finished_s;
+    uint64_t age_s, seen_ns; /* since it was over, when it was over or was read; and when that was,
+                                by the monotonic clock: the wall's may jump */
     size_t n_lines, n_done, n_failed; /* done: in the result, on disk */
     uint64_t in_bytes, out_bytes;
     enum dg_err err; /* why it failed */

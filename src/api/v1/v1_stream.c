@@ -32,8 +32,11 @@ enum {
     VALUES_MAX = 200,
     REMEMBERED_MAX = 4 << 20, /* bytes of what idle ids remember; the last one keeps what it has */
     LOOK_BYTES = 8192,        /* of a text whose language is to be told */
+    TURN_BYTES = 2048, /* of messages of one socket in one turn; others have theirs in between */
     MESSAGE_MAX = 64 << 20
 };
+
+static const uint64_t TURN_NS = DG_CLOCK_MS; /* for those that waited for their turn */
 
 /* A sentence whose translation is known. */
 struct known {
@@ -85,6 +88,9 @@ struct stream {
     size_t n_strands, n_running;
     size_t n_held;           /* bytes of idle stream items */
     struct message *reading; /* the one that another thread reads; NULL: none */
+    uint64_t turn;           /* the last one in which a message came, */
+    size_t n_turn_bytes;     /* and what came in it */
+    struct dg_list resting;  /* in api->resting_streams while messages wait for the next turn */
 };
 
 /* ---- Messages out -------------------------------------------------------------------------------
@@ -849,6 +855,38 @@ static void on_parsed(void *work, enum dg_err err, const struct dg_failure *fail
     }
 }
 
+/* Begun texts cost the loop's time. A socket with much of that in one turn rests until the next
+ * one, which the news of what runs bring. */
+static void take_turns(struct stream *stream, struct dg_ws *ws, size_t n_bytes)
+{
+    struct dg_api *api = stream->api;
+    if (stream->turn != api->n_turns)
+        stream->n_turn_bytes = 0;
+    stream->turn = api->n_turns;
+    stream->n_turn_bytes += n_bytes;
+    if (stream->n_turn_bytes < TURN_BYTES || stream->n_running == 0)
+        return;
+    dg_ws_hold(ws);
+    dg_list_link_last(&api->resting_streams, &stream->resting);
+}
+
+/* As many as there is time for; the others are the first of the next turn. */
+void dg_api_turn_streams(struct dg_api *api)
+{
+    const uint64_t until = dg_clock_now(&api->clock) + TURN_NS;
+    struct dg_list todo, *at;
+    api->n_turns++;
+    dg_list_init(&todo);
+    dg_list_splice_last(&todo, &api->resting_streams);
+    do {
+        at = dg_list_pop_first(&todo);
+        if (at) /* it may rest again, or be gone */
+            dg_ws_release(DG_LIST_ITEM(at, struct stream, resting)->ws);
+    } while (at && dg_clock_now(&api->clock) < until);
+    dg_list_splice_last(&todo, &api->resting_streams);
+    dg_list_splice_last(&api->resting_streams, &todo);
+}
+
 static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_span text)
 {
     struct stream *stream = owner;
@@ -867,6 +905,8 @@ static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_sp
     if (dg_json_offload_bytes(stream->api, text, parse, on_parsed, message)) {
         stream->reading = message;
         dg_ws_hold(ws);
+    } else {
+        take_turns(stream, ws, text.len);
     }
 }
 
@@ -875,6 +915,7 @@ static void on_gone(void *owner)
     struct stream *stream = owner;
     if (stream->reading)
         stream->reading->stream = NULL;
+    dg_list_unlink(&stream->resting);
     while (stream->stream_items.next != &stream->stream_items)
         forget(DG_LIST_ITEM(stream->stream_items.next, struct stream_item, link));
     dg_free(stream);
@@ -895,6 +936,7 @@ void dg_api_v1_stream(struct dg_call *call)
         stream->who = call->charge.who;
         snprintf(stream->client, sizeof stream->client, "%.*s", DG_SPAN_FMT(call->req->client));
         dg_list_init(&stream->stream_items);
+        dg_list_init(&stream->resting);
         dg_call_add_headers(call);
         status = dg_server_websocket(call->req, protocols, &limits, &socket_handler, stream,
                                      &stream->ws, &reason);

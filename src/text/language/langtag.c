@@ -96,12 +96,20 @@ static void replace_alias(char *tag, size_t cap, const struct alias *aliases, si
     memcpy(tag, best->to, to_len);
 }
 
+/* Without memory ICU finds nothing in any tag; that is not the tag's fault. */
+static void note_lack_of_memory(UErrorCode status, enum dg_err *err)
+{
+    if (status == U_MEMORY_ALLOCATION_ERROR)
+        *err = DG_ERR_NOMEM;
+}
+
 /* A part of a locale; "" when it is too long or not there. */
 static void get_part(int32_t (*get)(const char *, char *, int32_t, UErrorCode *),
-                     const char *locale, char *out, int32_t cap)
+                     const char *locale, char *out, int32_t cap, enum dg_err *err)
 {
     UErrorCode status = U_ZERO_ERROR;
     int32_t len = get(locale, out, cap, &status);
+    note_lack_of_memory(status, err);
     if (U_FAILURE(status) || len >= cap || len < 0)
         len = 0;
     out[len] = '\0';
@@ -127,18 +135,21 @@ static void shorten_country(char *tag)
 }
 
 /* ICU's name of the locale, by way of the canonical tag, which turns eng into en and iw into he. */
-static bool read_locale(const char *tag, char *locale, int32_t cap)
+static bool read_locale(const char *tag, char *locale, int32_t cap, enum dg_err *err)
 {
     char canonical[ULOC_FULLNAME_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
     int32_t parsed = 0;
     int32_t len = uloc_forLanguageTag(tag, locale, cap, &parsed, &status);
+    note_lack_of_memory(status, err);
     if (U_FAILURE(status) || len <= 0 || len >= cap || (size_t)parsed != strlen(tag))
         return false;
     len = uloc_toLanguageTag(locale, canonical, sizeof canonical, false, &status);
+    note_lack_of_memory(status, err);
     if (U_FAILURE(status) || len <= 0 || len >= (int32_t)sizeof canonical)
         return false;
     len = uloc_forLanguageTag(canonical, locale, cap, &parsed, &status);
+    note_lack_of_memory(status, err);
     return U_SUCCESS(status) && len > 0 && len < cap;
 }
 
@@ -159,26 +170,27 @@ static void write_text(struct dg_langtag *tag)
 }
 
 /* Fills in the likely script and region of the language, given the script or region in the tag. */
-static void fill_likely(struct dg_langtag *tag)
+static void fill_likely(struct dg_langtag *tag, enum dg_err *err)
 {
     char full[ULOC_FULLNAME_CAPACITY];
     UErrorCode status = U_ZERO_ERROR;
     int32_t len = uloc_addLikelySubtags(tag->text, full, sizeof full, &status);
+    note_lack_of_memory(status, err);
     if (U_FAILURE(status) || len >= (int32_t)sizeof full)
         full[0] = '\0';
-    get_part(uloc_getScript, full, tag->likely_script, sizeof tag->likely_script);
-    get_part(uloc_getCountry, full, tag->likely_region, sizeof tag->likely_region);
+    get_part(uloc_getScript, full, tag->likely_script, sizeof tag->likely_script, err);
+    get_part(uloc_getCountry, full, tag->likely_region, sizeof tag->likely_region, err);
 }
 
 /* Drops a script that the language (in this region) has anyway. */
-static void drop_needless_script(struct dg_langtag *tag)
+static void drop_needless_script(struct dg_langtag *tag, enum dg_err *err)
 {
     if (!tag->script[0] || strcmp(tag->language, "zh") == 0)
         return;
     struct dg_langtag bare = *tag;
     bare.script[0] = '\0';
     write_text(&bare);
-    fill_likely(&bare);
+    fill_likely(&bare, err);
     bool is_usual = strcmp(bare.likely_script, tag->script) == 0;
     bool is_korean =
         strcmp(bare.likely_script, "Kore") == 0 && strcmp(tag->script, "Hang") == 0; /* kor_Hang */
@@ -211,16 +223,19 @@ static enum dg_err parse_once(struct dg_span text, struct dg_langtag *out, struc
     replace_alias(tidied, sizeof tidied, habits, N_HABITS);
     shorten_country(tidied);
     struct dg_langtag tag = {0};
-    if (read_locale(tidied, locale, sizeof locale))
-        get_part(uloc_getLanguage, locale, tag.language, sizeof tag.language);
+    enum dg_err err = DG_OK;
+    if (read_locale(tidied, locale, sizeof locale, &err))
+        get_part(uloc_getLanguage, locale, tag.language, sizeof tag.language, &err);
+    if (err)
+        return err;
     size_t n_letters = strlen(tag.language); /* four to eight are reserved: "auto", "english" */
     if (n_letters < 2 || n_letters > 3 || strcmp(tag.language, "und") == 0)
         return dg_error_set(
             error, DG_ERR_INVALID,
             "\"%.*s\" is not a language tag; expected something like en, pt-BR or zh-Hans",
             (int)(text.len < 64 ? text.len : 64), text.ptr);
-    get_part(uloc_getScript, locale, tag.script, sizeof tag.script);
-    get_part(uloc_getCountry, locale, tag.region, sizeof tag.region);
+    get_part(uloc_getScript, locale, tag.script, sizeof tag.script, &err);
+    get_part(uloc_getCountry, locale, tag.region, sizeof tag.region, &err);
     char member[16];
     memcpy(member, tag.language, sizeof tag.language);
     replace_alias(member, sizeof member, members, N_MEMBERS);
@@ -233,11 +248,11 @@ static enum dg_err parse_once(struct dg_span text, struct dg_langtag *out, struc
     memcpy(tag.language, member, len);
     tag.language[len] = '\0';
     apply_modifier(&tag, modifier);
-    drop_needless_script(&tag);
+    drop_needless_script(&tag, &err);
     write_text(&tag);
-    fill_likely(&tag);
+    fill_likely(&tag, &err);
     *out = tag;
-    return DG_OK;
+    return err;
 }
 
 /* ICU may find a language in an odd place ("ha-zht"), which then has an alias of its own: what

@@ -4,6 +4,8 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <unicode/uclean.h>
 
 static const char *canonical(const char *text)
 {
@@ -169,5 +171,48 @@ START_TEST(names_languages_in_the_reader_s_language)
 }
 END_TEST
 
+/* ICU's memory: none from the allocation on at which the countdown ends. */
+static int n_allocations_left;
+
+static void *allocate(const void *ctx, size_t size)
+{
+    (void)ctx;
+    return n_allocations_left-- > 0 ? malloc(size) : NULL;
+}
+
+static void *reallocate(const void *ctx, void *old, size_t size)
+{
+    (void)ctx;
+    return n_allocations_left-- > 0 ? realloc(old, size) : NULL;
+}
+
+static void release(const void *ctx, void *old)
+{
+    (void)ctx;
+    free(old);
+}
+
+START_TEST(a_tag_is_not_to_blame_for_a_lack_of_memory)
+{
+    UErrorCode status = U_ZERO_ERROR;
+    int n_without = 0;
+    u_setMemoryFunctions(NULL, allocate, reallocate, release, &status);
+    ck_assert_int_eq(status, U_ZERO_ERROR);
+    for (int n = -1; n < 200; n++) { /* first with plenty, which ICU wants when it begins */
+        struct dg_langtag tag;
+        n_allocations_left = n < 0 ? 1 << 30 : n;
+        const enum dg_err err = dg_langtag_parse(DG_SPAN("zh-Hant-HK"), &tag, NULL);
+        ck_assert_msg(err == DG_OK || err == DG_ERR_NOMEM, "%s with %d allocations",
+                      dg_err_name(err), n);
+        n_without += err == DG_ERR_NOMEM;
+        if (!err)
+            ck_assert_str_eq(tag.text, "zh-Hant-HK");
+    }
+    ck_assert_int_gt(n_without, 0);
+    ck_assert_int_lt(n_without, 200);
+    n_allocations_left = 1 << 30;
+}
+END_TEST
+
 DG_UNIT(reads_every_spelling, refuses_what_is_no_tag_with_a_sentence, matches_what_is_offered,
-        names_languages_in_the_reader_s_language)
+        names_languages_in_the_reader_s_language, a_tag_is_not_to_blame_for_a_lack_of_memory)
