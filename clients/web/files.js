@@ -2,13 +2,15 @@
 // Copyright (c) 2026 The dragoman authors
 
 // Whole files: read here, translated by the server, which keeps all but their text as it was (its option "format"),
-// and given back as a download.
+// and given back as a download. Office documents and books go there whole, since only the server takes them apart.
 
 const ASIDE_BYTES = 4096; // of a request, beside the text
 const FORMATS = {
     html: "html", htm: "html", xhtml: "html", xml: "xml", md: "markdown", markdown: "markdown", srt: "subrip", vtt: "webvtt",
     json: "json", arb: "json", po: "po", pot: "po", xlf: "xliff", xliff: "xliff",
 };
+
+const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub)$/i;
 
 /** What the server is told that a file is; by its name. */
 export function formatOf(name) {
@@ -32,11 +34,13 @@ export class Files {
     #list;
     #words;
     #translate; // (texts, options with signal) => promise of translations
+    #translateFile; // (file, options with signal) => promise of a blob
 
-    constructor(list, words, translate) {
+    constructor(list, words, translate, translateFile) {
         this.#list = list;
         this.#words = words;
         this.#translate = translate;
+        this.#translateFile = translateFile;
     }
 
     /** `limits`: what a request may hold, as the server says. */
@@ -46,6 +50,10 @@ export class Files {
             const most = limits.body_bytes - ASIDE_BYTES;
             const tooLarge = () => new Error(this.#words.say("file_too_large", { kib: Math.floor(most / 1024) }));
             if (file.size > most) throw tooLarge();
+            if (OFFICE.test(file.name)) {
+                row.done(await this.#translateFile(file, { ...options, signal: row.abort.signal }), options.target);
+                return;
+            }
             const { text: content, why } = await read(file);
             if (why) throw new Error(this.#words.say(why));
             if (new TextEncoder().encode(JSON.stringify(content)).length > most) throw tooLarge();

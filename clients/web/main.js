@@ -339,6 +339,19 @@ async function translateTexts(texts, options, onProgress) {
     return done;
 }
 
+/** By LibreTranslate's route for files. Its answer names the host by which the page was asked for. */
+async function translateFile(file, { source, target, signal }) {
+    const form = new FormData();
+    const fields = { file, source: source ?? "auto", target, ...(server.key && { api_key: server.key }) };
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    const answer = await fetch(new URL("translate_file", document.baseURI), { method: "POST", body: form, signal });
+    const told = await answer.json();
+    if (!answer.ok) throw new Error(told.error?.message ?? told.error);
+    const made = await fetch(new URL(told.translatedFileUrl).pathname, { signal });
+    if (!made.ok) throw new Error(made.statusText);
+    return made.blob();
+}
+
 async function copy(text, message) {
     const isCopied = await copyText(text);
     say(words.say(isCopied ? message : "not_copied"), !isCopied);
@@ -391,7 +404,7 @@ const detail = new Detail(words, { alternatives: alternativesOf, score: scoreOf 
 const history = new History($("history-list"), $("history-clear"), words);
 const code = new Code(() => ({ body: { text: $("source").value, ...wishes() }, hasKey: Boolean(server.key) }));
 const speech = new Speech($("listen"), () => ({ text: target.text, language: pickers.target }));
-const files = new Files($("file-list"), words, translateTexts);
+const files = new Files($("file-list"), words, translateTexts, translateFile);
 
 function speak(language) {
     words.choose(language);

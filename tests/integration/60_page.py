@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 """The page at "/": how it is served, and, where a browser is installed, what a reader can do with it."""
+import base64
 import gzip
 import json
 import os
@@ -15,6 +16,7 @@ from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 import browser  # noqa: E402
+import office  # noqa: E402
 
 FLAGS = (f"--models-dir={MODELS_DIR}",
          f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
@@ -285,6 +287,29 @@ class Used(IntegrationTest):
         self.assertIn("1\u202f201 sur 1\u202f200 caractères", page.run("return document.querySelector('#counts').textContent"))
         self.state(page, "1 caractère de trop")
         self.check_quiet(page)
+
+    def test_an_office_document_comes_back_as_one(self):
+        page = self.page()
+        before = office.docx()
+        with tempfile.NamedTemporaryFile(suffix=".docx") as file:
+            file.write(before)
+            file.flush()
+            page.run("""const make = URL.createObjectURL; window.made = "";
+                        URL.createObjectURL = blob => {
+                            blob.arrayBuffer().then(
+                                bytes => window.made = btoa(String.fromCharCode(...new Uint8Array(bytes))));
+                            return make(blob);
+                        };""")
+            page.type("#file", file.name)
+            made = base64.b64decode(page.wait_for("return window.made", "the document"))
+        self.assertTrue(page.run("return document.querySelector('#file-list a').download").endswith(".en.docx"))
+        self.assertEqual(office.metadata(made), office.metadata(before))
+        self.assertNotEqual(office.parts(made)["word/document.xml"], office.parts(before)["word/document.xml"])
+        with tempfile.NamedTemporaryFile(suffix=".docx") as file:
+            file.write(b"no archive at all, but long enough")
+            file.flush()
+            page.type("#file", file.name)
+            page.wait_for("return document.querySelector('#file-list li').textContent.includes('no ZIP')", "why it is not")
 
     def test_files_that_are_no_text_are_refused_with_a_reason(self):
         page = self.page("--max-body=64KiB")
