@@ -96,6 +96,22 @@ class Fields(IntegrationTest):
         status, answer = self.translate(server, text="x", protected=[""])
         self.assertEqual((status, answer["error"]["field"]), (400, "protected"))
 
+    def test_words_that_stand_for_spans_never_make_a_sentence_too_long(self):
+        """The text has the short ones of these words, so that others, longer than what they stand for, take it up to the bound and over."""
+        names = ("Tom Ken Boston Bob Bill Jack John Jim Mike Alice Peter Kate Jane Tony Smith Tokyo Kyoto Brown Chris Anna Berlin "
+                 "Max George Fred Meg Dan")
+        models = os.path.join(SOURCES, "models")
+        server = self.start("--source-max=80", conf=f"[model fr-en]\npath = {models}/fr-en\nsource = fr\ntarget = en\n"
+                            f"[model en-de]\npath = {models}/en-fr\nsource = en\ntarget = de\n")
+        for target in ("en", "de"):
+            for k in range(4, 16):
+                text = "le " * k + names + " a 3% et 4% et 5% et 6% et 7%"
+                status, answer = self.translate(server, text=text, source="fr", target=target, beam=1)
+                self.assertEqual(status, 200, answer)
+                item = answer["translations"][0]
+                for span in ("3%", "4%", "5%", "6%", "7%"):
+                    self.assertTrue(span in item["text"] or span in item.get("lost", ()), (span, item))
+
 
 if __name__ == "__main__":
     main()

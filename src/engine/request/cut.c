@@ -53,6 +53,7 @@ enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_served_m
     opts.join_lines = how->join_lines;
     opts.keep_spaces = how->keep_spaces;
     opts.tokens_max = model->limits.source_max - model->n_prompt - (model->template ? SEAMS : 0);
+    opts.tokens_max -= how->reserve < opts.tokens_max / 2 ? how->reserve : opts.tokens_max / 2;
     opts.measure = measure;
     opts.measure_ctx = &ctx;
     return dg_segmenter_run(tools->segmenter, text, &opts, segments, error);

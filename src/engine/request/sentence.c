@@ -343,6 +343,16 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
         return err;
     err = prepare_and_encode(sentence, tools, dg_span_sub(request->asked.text, part->at, part->len),
                              &prepare, &extra[UNKNOWN], error, &prepared, &tokens, &n, &owned);
+    if (!err && sentence->placeholders && n > request->hops[0]->limits.source_max) {
+        /* The words take more room than what they stand for, which fitted. */
+        dg_placeholders_give_up(sentence->placeholders);
+        prepare.placeholders = NULL;
+        dg_free(owned);
+        dg_prepared_deinit(&prepared);
+        err = prepare_and_encode(sentence, tools,
+                                 dg_span_sub(request->asked.text, part->at, part->len), &prepare,
+                                 &extra[UNKNOWN], error, &prepared, &tokens, &n, &owned);
+    }
     dg_phrase_set_deinit(&extra[FROZEN]);
     dg_phrase_set_deinit(&extra[UNKNOWN]);
     if (!err && sentence->placeholders && !sentence->placeholders->text)
@@ -487,7 +497,12 @@ static enum dg_err follow_terms(struct dg_sentence *sentence)
 static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     const struct dg_served_model *model = model_of(sentence);
-    const struct dg_cut_opts opts = {.pair = pair_of(sentence), .keep_case = true};
+    const struct dg_cut_opts opts = {
+        .pair = pair_of(sentence),
+        .keep_case = true,
+        /* for the words of marks */
+        .reserve =
+            sentence->placeholders ? sentence->placeholders->n * DG_PLACEHOLDERS_WORD_IDS : 0};
     struct dg_segments segments;
     enum dg_err err =
         dg_cut_text(tools, model, dg_buf_span(&sentence->via), &opts, &segments, NULL);

@@ -530,6 +530,13 @@ size_t dg_placeholders_dressed(const struct dg_placeholders *placeholders, size_
     return dressed + marked - from;
 }
 
+void dg_placeholders_give_up(struct dg_placeholders *placeholders)
+{
+    for (size_t i = 0; i < placeholders->n; i++)
+        placeholders->items[i].word = -1;
+    placeholders->before.len = placeholders->after.len = 0;
+}
+
 void dg_placeholders_check(struct dg_placeholders *placeholders, struct dg_span text)
 {
     for (size_t i = 0; i < placeholders->n; i++) {

@@ -124,6 +124,10 @@ size_t dg_placeholders_dressed(const struct dg_placeholders *placeholders, size_
 /* Sets is_said of the items that stand in `text` unchanged. */
 void dg_placeholders_check(struct dg_placeholders *placeholders, struct dg_span text);
 
+/* No word stands for any item: the text goes to the model as it is, and what of it comes through is
+ * seen by dg_placeholders_check. */
+void dg_placeholders_give_up(struct dg_placeholders *placeholders);
+
 /* The bytes of an item. */
 struct dg_span dg_placeholders_bytes(const struct dg_placeholders *placeholders, size_t item);
 

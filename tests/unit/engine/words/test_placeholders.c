@@ -128,6 +128,37 @@ START_TEST(offsets_are_followed_from_one_model_to_the_next)
 }
 END_TEST
 
+START_TEST(what_is_given_up_goes_through_as_it_is_and_is_seen_when_lost)
+{
+    struct dg_phrase phrases[DG_PLACEHOLDERS_MAX];
+    struct dg_constraint constraints[DG_PLACEHOLDERS_MAX];
+    struct dg_placeholders_out out = {.n_read = 0};
+    struct dg_buf dressed, back;
+    set_up();
+    ck_assert_int_eq(
+        dg_placeholders_find(&placeholders, DG_SPAN("\U0001F600 le {0} et {1}"), NULL, 0, &list),
+        DG_OK);
+    dg_buf_init(&dressed, 1000);
+    dg_buf_init(&back, 1000);
+    ck_assert_int_eq(
+        dg_placeholders_dress(&placeholders, dg_buf_span(&placeholders.marked), &words, &dressed),
+        DG_OK);
+    dg_placeholders_give_up(&placeholders);
+    ck_assert_uint_eq(dg_placeholders_constrain(&placeholders, NULL, 0, phrases, constraints), 0);
+    ck_assert_uint_eq(placeholders.before.len, 0);
+    ck_assert_uint_eq(dg_placeholders_origin(&placeholders, 7, false), 7);
+    ck_assert_int_eq(dg_placeholders_undress(&placeholders, &out, DG_SPAN("Tom, {1}"), true, &back),
+                     DG_OK);
+    ck_assert(dg_span_eq(dg_buf_span(&back), DG_SPAN("Tom, {1}")));
+    dg_placeholders_check(&placeholders, dg_buf_span(&back));
+    ck_assert(!placeholders.items[0].is_said);
+    ck_assert(placeholders.items[1].is_said);
+    dg_buf_deinit(&dressed);
+    dg_buf_deinit(&back);
+    tear_down();
+}
+END_TEST
+
 START_TEST(words_that_the_sentence_has_are_not_taken)
 {
     struct dg_buf dressed;
@@ -216,6 +247,7 @@ START_TEST(many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)
 END_TEST
 
 DG_UNIT_SLOW(spans_travel_as_words_and_come_back, offsets_are_followed_from_one_model_to_the_next,
+             what_is_given_up_goes_through_as_it_is_and_is_seen_when_lost,
              words_that_the_sentence_has_are_not_taken, what_the_request_names_is_carried_too,
              text_without_spans_is_left_alone, what_is_carried_keeps_its_blanks_at_the_ends,
              many_spans_are_carried_up_to_a_bound_and_the_rest_is_told)
