@@ -234,8 +234,10 @@ void dg_call_fail(struct dg_call *call, struct dg_failure failure)
     }
     if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
         dg_call_json(call, failure.status, dg_buf_span(&buf));
-    else
-        dg_call_text(call, failure.status, dg_span_cstr(failure.message));
+    else /* whatever it was to say: there is no memory for it */
+        dg_call_json(call, 503,
+                     DG_SPAN("{\"error\":{\"code\":\"overloaded\",\"message\":\"There is no "
+                             "memory.\"}}"));
     dg_buf_deinit(&buf);
 }
 

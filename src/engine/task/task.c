@@ -27,12 +27,15 @@ void dg_tasks_init(struct dg_tasks *tasks)
     *tasks = (struct dg_tasks){.n = 0};
     dg_list_init(&tasks->going);
     dg_list_init(&tasks->waiting);
+    for (size_t i = 0; i < DG_TASKS_BUCKETS; i++)
+        dg_list_init(&tasks->by_id[i]);
 }
 
 void dg_task_init(struct dg_task *task, struct dg_tasks *tasks, const struct dg_task_ops *ops,
                   size_t n_bytes, uint64_t timeout_ms)
 {
     dg_list_init(&task->link);
+    dg_list_init(&task->same_bucket);
     task->tasks = tasks;
     task->ops = ops;
     task->n_bytes = n_bytes;
@@ -43,6 +46,7 @@ void dg_task_init(struct dg_task *task, struct dg_tasks *tasks, const struct dg_
 void dg_task_deinit(struct dg_task *task)
 {
     dg_list_unlink(&task->link);
+    dg_list_unlink(&task->same_bucket);
     dg_served_model_unref(task->model);
     task->model = NULL;
 }
@@ -143,6 +147,7 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
         return dg_error_set(error, err, "%s", dg_error_text(&reason, err));
     }
     task->id = ++tasks->last_id;
+    dg_list_link_last(&tasks->by_id[task->id % DG_TASKS_BUCKETS], &task->same_bucket);
     tasks->n++;
     tasks->n_bytes += task->n_bytes;
     tasks->n_waiting += waits;
@@ -209,22 +214,18 @@ static void begin_waiting(struct dg_tasks *tasks, uint64_t until_ns)
 /* ---- Going --------------------------------------------------------------------------------------
  */
 
-static bool cancel_in(struct dg_list *list, uint64_t id)
+bool dg_tasks_cancel(struct dg_tasks *tasks, uint64_t id)
 {
-    for (struct dg_list *at = list->next; at != list; at = at->next) {
-        struct dg_task *task = task_at(at);
+    const struct dg_list *bucket = &tasks->by_id[id % DG_TASKS_BUCKETS];
+    for (struct dg_list *at = bucket->next; at != bucket; at = at->next) {
+        struct dg_task *task = DG_LIST_ITEM(at, struct dg_task, same_bucket);
         if (task->id != id || task->is_told)
             continue;
         dg_task_fail(task, DG_ERR_CANCELLED, NULL);
-        dg_tasks_wake(task->tasks); /* for what waits for no worker */
+        dg_tasks_wake(tasks); /* for what waits for no worker */
         return true;
     }
     return false;
-}
-
-bool dg_tasks_cancel(struct dg_tasks *tasks, uint64_t id)
-{
-    return cancel_in(&tasks->going, id) || cancel_in(&tasks->waiting, id);
 }
 
 static void move(struct dg_task *task, uint64_t until_ns)

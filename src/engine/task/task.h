@@ -63,6 +63,7 @@ struct dg_task {
     struct dg_tasks *tasks;
     const struct dg_task_ops *ops;
     uint64_t id;                   /* 0 until it is accepted */
+    struct dg_list same_bucket;    /* in one of `tasks->by_id` from then on */
     size_t n_bytes;                /* of its texts, as dg_tasks_check_room counts them */
     struct dg_served_model *model; /* a reference; while the task waits, the stand-in of the model
                                       that it waits for; or NULL */
@@ -74,6 +75,8 @@ struct dg_task {
     uint64_t began_ns, deadline_ns;
 };
 
+enum { DG_TASKS_BUCKETS = 4096 };
+
 struct dg_tasks {
     struct dg_sched *sched;
     struct dg_clock *clock;
@@ -83,6 +86,7 @@ struct dg_tasks {
     struct dg_background background;
     void (*wake)(void *arg); /* the engine's; or NULL */
     void *wake_arg;
+    struct dg_list by_id[DG_TASKS_BUCKETS]; /* all tasks, by the last bits of their ids */
     struct dg_list going;
     struct dg_list waiting; /* those that wait for their models, in the order of arrival */
     size_t n_waiting, waiting_max;
