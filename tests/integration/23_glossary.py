@@ -78,6 +78,9 @@ class Command(unittest.TestCase):
                 self.assertEqual(re.findall(r"(?i)\bminou\b|peintre\b", said[line]), [term], said[line])
                 self.assertTrue(said[line].endswith(term + ".") or line == 2, said[line])
             self.assertIn("MINOU", said[6])
+        # Nothing but the term, in the case of the text and with its mark.
+        said = self.translate("Cat\nCAT\nCat.\ncat!\n", "cat\tminou\n", "--model", os.path.join(SOURCES, "models", "en-fr"))
+        self.assertEqual(said.splitlines(), ["Minou", "MINOU", "Minou.", "minou !"])
 
     def test_a_demanded_phrase_is_not_swept_to_the_end(self):
         for beam in ("1", "4"):

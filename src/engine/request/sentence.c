@@ -203,6 +203,7 @@ static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_to
                                      .tokenizer = last->template ? NULL : last->tokenizer,
                                      .language =
                                          request->pairs[request->n_hops - 1].target->tag.language,
+                                     .is_only_model = request->n_hops == 1,
                                      .scan = &tools->scan};
     if (request->n_dictionaries == 0)
         return DG_OK;
@@ -974,6 +975,9 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
     if (model_of(sentence)->template)
         search.ends = dg_translation_prompt_ends(model_of(sentence)->template);
     enum dg_err err = demand_more(sentence, &search);
+    const size_t longest = dg_terms_longest(&sentence->terms, sentence->n_ids);
+    if (longest > 0 && longest < (size_t)search.max_len)
+        search.max_len = (int)longest;
     dg_search_opts_complete(&search, &model_of(sentence)->blueprint, usual, 0);
     *out = search;
     return err;

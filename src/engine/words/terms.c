@@ -3,6 +3,7 @@
 
 /* Each form of a term becomes one phrase for each way to write it. */
 #include "engine/words/terms.h"
+#include "text/terms/protect.h"
 #include "base/memory/mem.h"
 #include "decode/term_placement.h"
 #include "tokenize/target_ids.h"
@@ -96,7 +97,7 @@ static enum dg_err add_form(struct maker *maker, size_t first, struct dg_span fo
     if (!err && maker->how->scan->begins_with_capital)
         err = add_way(maker, first, form, DG_GLOSSARY_CAPITAL, DG_PHRASE_FIRST);
     const bool has_capital = maker->terms->n_phrases > before;
-    if (!err)
+    if (!err && !(has_capital && maker->terms->is_alone))
         err = add_way(maker, first, form, DG_GLOSSARY_AS_IT_IS,
                       has_capital ? DG_PHRASE_INSIDE : DG_PHRASE_ANYWHERE);
     if (!err && has_capital && maker->terms->n_phrases == before + 1)
@@ -115,7 +116,7 @@ static enum dg_err demand(struct maker *maker, struct dg_terms_item *item,
     if (!err && n > 0)
         item->demand = (struct dg_constraint){.forms = maker->terms->phrases + first,
                                               .n_forms = n,
-                                              .is_placed = true,
+                                              .is_placed = !maker->terms->is_alone,
                                               .src_from = item->from,
                                               .src_to = item->to};
     return err;
@@ -151,6 +152,15 @@ static enum dg_err make_phrases(struct dg_terms *terms, const struct dg_terms_ho
     return err;
 }
 
+/* True when no letter stands beside the match. */
+static bool is_all(struct dg_span text, const struct dg_glossary_match *match)
+{
+    const struct dg_protect_list none = {.n = 0};
+    const size_t end = match->at + match->len;
+    return dg_protect_leaves_nothing(dg_span_sub(text, 0, match->at), &none) &&
+           dg_protect_leaves_nothing(dg_span_sub(text, end, text.len - end), &none);
+}
+
 enum dg_err dg_terms_find(struct dg_terms *terms, const struct dg_terms_how *how)
 {
     struct dg_glossary_gap gaps[DG_PLACEHOLDERS_MAX];
@@ -174,6 +184,7 @@ enum dg_err dg_terms_find(struct dg_terms *terms, const struct dg_terms_how *how
         find_tokens(how->tokens, how->n_tokens, match->at, match->at + match->len, &item->from,
                     &item->to);
     }
+    terms->is_alone = n == 1 && how->is_only_model && is_all(how->text, &how->scan->matches[0]);
     return how->tokenizer ? make_phrases(terms, how) : DG_OK;
 }
 
@@ -193,6 +204,18 @@ size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *co
         if (terms->items[i].demand.n_forms && !terms->items[i].is_elsewhere)
             constraints[n++] = terms->items[i].demand;
     return n;
+}
+
+size_t dg_terms_longest(const struct dg_terms *terms, size_t n_source)
+{
+    if (!terms->is_alone || terms->n != 1 || terms->items[0].demand.n_forms == 0)
+        return 0;
+    const struct dg_terms_item *item = &terms->items[0];
+    size_t longest = 0;
+    for (size_t i = 0; i < item->demand.n_forms; i++)
+        if (item->demand.forms[i].n_ids > longest)
+            longest = item->demand.forms[i].n_ids;
+    return longest + n_source - (item->to - item->from);
 }
 
 /* ---- Following ----------------------------------------------------------------------------------

@@ -42,6 +42,7 @@ struct dg_terms_item {
 struct dg_terms {
     struct dg_terms_item *items; /* owned; [n] */
     size_t n;
+    bool is_alone; /* there is one, and no other word beside it: only it and marks are said */
     struct dg_phrase *phrases; /* owned; [n_phrases], with ids of their own */
     size_t n_phrases;
 };
@@ -56,6 +57,7 @@ struct dg_terms_how {
     bool any_case;                              /* `text` has lost the original's case */
     const struct dg_tokenizer *tokenizer; /* of the model that translates; NULL: force no term */
     const char *language;                 /* of the translation */
+    bool is_only_model; /* no other translates before it, so that it sees the terms' source */
     struct dg_glossary_scan *scan;
 };
 
@@ -91,6 +93,10 @@ void dg_terms_tie(struct dg_terms *terms, const struct dg_terms_piece *piece);
 
 /* True when the model can say any of them. */
 bool dg_terms_are_demanded(const struct dg_terms *terms);
+
+/* If the text is nothing but one term: the most tokens that its translation may have, of a source
+ * of `n_source` tokens with its end. 0: no such limit. */
+size_t dg_terms_longest(const struct dg_terms *terms, size_t n_source);
 
 /* Returns how many constraints it wrote; what they point to belongs to the terms. */
 size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *constraints,

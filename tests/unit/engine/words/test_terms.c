@@ -53,6 +53,7 @@ static void find(const char *text, bool is_demanded)
                                .text = dg_span_cstr(text),
                                .tokenizer = is_demanded ? tokenizer : NULL,
                                .language = "en",
+                               .is_only_model = true,
                                .scan = &scan};
     dg_terms_deinit(&terms);
     ck_assert_int_eq(
@@ -78,6 +79,29 @@ START_TEST(terms_become_constraints_on_their_tokens)
     ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 4), 0);
     find("Il pleut.", true);
     ck_assert_uint_eq(terms.n, 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_text_that_is_a_term_has_room_for_it_and_its_marks)
+{
+    struct dg_constraint constraint;
+    set_up("chien\tdog\thound\n");
+    find("chien !", true);
+    ck_assert(terms.is_alone);
+    ck_assert_uint_eq(dg_terms_constrain(&terms, &constraint, 1), 1);
+    ck_assert(!constraint.is_placed);
+    size_t longest = 0;
+    for (size_t i = 0; i < constraint.n_forms; i++)
+        if (constraint.forms[i].n_ids > longest)
+            longest = constraint.forms[i].n_ids;
+    const size_t n_term = terms.items[0].to - terms.items[0].from;
+    ck_assert_uint_eq(dg_terms_longest(&terms, n_term + 3), longest + 3);
+    find("chien", false); /* the model cannot be made to say it */
+    ck_assert_uint_eq(dg_terms_longest(&terms, 2), 0);
+    find("le chien", true);
+    ck_assert(!terms.is_alone);
+    ck_assert_uint_eq(dg_terms_longest(&terms, 3), 0);
     tear_down();
 }
 END_TEST
@@ -112,9 +136,10 @@ START_TEST(case_follows_the_source_only_at_the_beginning_of_a_sentence)
     check_ways("Le chien dort.", "first Dog, inside dog");
     check_ways("Chien de garde.", "first Dog, inside dog");
     check_ways("Voici le Chien.", "first Dog, inside dog");
-    check_ways("\xC2\xAB Chien !", "first Dog, inside dog");
+    check_ways("\xC2\xAB Chien !", "Dog"); /* nothing else is said */
     check_ways("Il dort. Chien de garde.", "Dog, dog");
-    check_ways("CHIEN", "DOG, first Dog, inside dog");
+    check_ways("CHIEN", "DOG, Dog");
+    check_ways("CHIEN DE GARDE", "DOG, first Dog, inside dog");
     check_ways("Notre Equipe.", "Team");
     tear_down();
 }
@@ -211,6 +236,7 @@ START_TEST(each_place_counts_for_one_term)
 END_TEST
 
 DG_UNIT_SLOW(terms_become_constraints_on_their_tokens,
+             a_text_that_is_a_term_has_room_for_it_and_its_marks,
              terms_are_followed_through_the_first_of_two_models,
              case_follows_the_source_only_at_the_beginning_of_a_sentence,
              what_the_model_cannot_say_is_not_demanded, each_place_counts_for_one_term)
