@@ -42,11 +42,6 @@ void dg_access_set_ring(struct dg_access *access, struct dg_keyring *ring)
     access->ring = ring;
 }
 
-void dg_access_set_quota(struct dg_access *access, const struct dg_quota *quota)
-{
-    access->quota = quota;
-}
-
 const struct dg_quota *dg_access_quota(const struct dg_access *access)
 {
     return access->quota;

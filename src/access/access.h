@@ -50,16 +50,13 @@ static inline bool dg_who_has_key(const struct dg_who *who)
     return who->name[0] != '\0';
 }
 
-/* `quota` is borrowed, here and in dg_access_set_quota. */
+/* `quota` is borrowed. */
 struct dg_access *dg_access_new(const struct dg_clock *clock, const struct dg_quota *quota);
 void dg_access_free(struct dg_access *access); /* NULL is fine */
 
 void dg_access_set_rules(struct dg_access *access, const struct dg_access_rules *rules);
 void dg_access_set_ring(struct dg_access *access, struct dg_keyring *ring);
 
-/* Counts in another quota from now on, such as a store that several processes share. No charge may
- * be under way. */
-void dg_access_set_quota(struct dg_access *access, const struct dg_quota *quota);
 const struct dg_quota *dg_access_quota(const struct dg_access *access);
 
 /* Whether keys are in use. Without, a key that a client sends is ignored. */

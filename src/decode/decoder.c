@@ -835,17 +835,6 @@ size_t dg_decoder_n_sentences(const struct dg_decoder *decoder)
     return decoder->reader ? dg_reader_n_texts(decoder->reader) : decoder->n_sentences;
 }
 
-size_t dg_decoder_n_rows(const struct dg_decoder *decoder)
-{
-    if (decoder->reader)
-        return dg_reader_n_texts(decoder->reader);
-    size_t n = 0;
-    for (size_t s = 0; s < decoder->limits.sentences; s++)
-        if (decoder->slots[s].is_used)
-            n += (size_t)decoder->slots[s].n_rows;
-    return n;
-}
-
 const float *dg_decoder_alignment(const struct dg_decoder *decoder, const struct dg_search *search,
                                   size_t index, size_t t)
 {

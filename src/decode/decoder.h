@@ -131,7 +131,6 @@ size_t dg_decoder_step(struct dg_decoder *decoder);
 bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle);
 
 size_t dg_decoder_n_sentences(const struct dg_decoder *decoder);
-size_t dg_decoder_n_rows(const struct dg_decoder *decoder);
 
 /* For on_done of a sentence with want_alignment: the attention [n_src] of token `t` of answer
  * `index` over the source, averaged over the alignment heads. NULL when none was kept. */

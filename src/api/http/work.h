@@ -12,22 +12,21 @@
  *         ...
  *     };
  *     static const struct dg_work_ops ops = {
- *         .read = read_names, .start = start, .leave = leave, .write = write, .free =
- * free_greeting};
+ *         .read = read_names, .start = start, .leave = leave, .write = write, .free = free_it};
  *
  *     dg_work_run(call, &greeting->work, &ops);          the route's function; takes the work
  *
  * From there on one of these happens, and the work is freed exactly once:
  *
- *     read fails, or the gate refuses                    the call is answered, the work freed
- *     start returns OK                                   the work is under way, or has ended
- * already start fails                                        the call is answered, the work freed
- *     dg_work_finish, _give, _fail or _end is called     the work ends; the route calls one of them
- *     the client leaves while the work is read           it is freed when that is done
- *     ... while it waits at the gate                     it is freed at once
- *     ... while it is under way                          work->call becomes NULL, and `leave` is
- * called
- *     ... while its answer is written                    it is freed when that is done
+ *     read fails, or the gate refuses       the call is answered, the work freed
+ *     start returns OK                      the work is under way, or has ended already
+ *     start fails                           the call is answered, the work freed
+ *     dg_work_finish, _give, _fail, _end    the work ends; the route calls one of them
+ *     the client leaves
+ *         while the work is read            it is freed when that is done
+ *         while it waits at the gate        it is freed at once
+ *         while it is under way             work->call becomes NULL, and `leave` is called
+ *         while its answer is written       it is freed when that is done
  *
  * A route whose work comes from elsewhere (a file, a model that is loaded) uses dg_work_attach in
  * place of dg_work_run, and is under way at once. One thread, the loop's, except for `read` and

@@ -38,8 +38,3 @@ enum dg_err dg_sse_event(struct dg_buf *buf, const char *event, struct dg_span d
         dg_buf_truncate(buf, before);
     return err;
 }
-
-enum dg_err dg_sse_comment(struct dg_buf *buf)
-{
-    return dg_buf_append_cstr(buf, ":\n\n");
-}

@@ -4,7 +4,6 @@
 /* Writes server-sent events (WHATWG HTML, section 9.2) to a buffer.
  *
  *     err = dg_sse_event(&buf, "token", json);      event: token\ndata: {...}\n\n
- *     err = dg_sse_comment(&buf);                   a line that keeps proxies from hanging up
  *
  * Data of several lines becomes several data fields, which the reader joins with LF. CR and CR LF
  * end a line too, because readers treat them so. Any thread. */
@@ -17,6 +16,5 @@
 
 /* `event` is a literal of ours; NULL for none. */
 enum dg_err dg_sse_event(struct dg_buf *buf, const char *event, struct dg_span data) DG_MUST_CHECK;
-enum dg_err dg_sse_comment(struct dg_buf *buf) DG_MUST_CHECK;
 
 #endif
