@@ -4,6 +4,8 @@
 the fields `protected` and `lost` of the API."""
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 import unittest
@@ -43,6 +45,57 @@ class Thousand(unittest.TestCase):
         self.assertGreaterEqual(shares[0], 98)
         self.assertGreaterEqual(shares[1], 95)
         self.assertGreaterEqual(shares[2], 95)
+
+
+class Numbers(unittest.TestCase):
+    """Years, prices, times and the like are the model's to say; one that it gets wrong is copied."""
+    FRAMES = ["In {year} the company had a new factory.", "The ticket costs ${price}.", "The city has {many} inhabitants.",
+              "The train leaves at {hour}:{minute:02}.", "The temperature was {decimal} degrees.", "The report mentions {many} cases.",
+              "Room {year} is on the third floor.", "The code is {long}.", "Between {year} and {year2} the city grew quickly."]
+
+    def sentences(self, n):
+        rng = random.Random(4)
+        for i in range(n):
+            yield self.FRAMES[i % len(self.FRAMES)].format(
+                year=rng.randint(1000, 2100), year2=rng.randint(1000, 2100), price="%.2f" % rng.uniform(1, 999), hour=rng.randint(1, 23),
+                minute=rng.randint(10, 59), many=f"{rng.randint(1000, 999999):,}", decimal="%.1f" % rng.uniform(1, 999),
+                long=rng.randint(10000, 999999))
+
+    def test_no_number_is_wrong_and_most_are_said_as_the_language_says_them(self):
+        sentences = list(self.sentences(360))
+        for beam in ("1", "4"):
+            done = subprocess.run([TOOL, "translate", "-q", "--model", os.path.join(SOURCES, "models", "en-fr"), "--beam", beam],
+                                  input="\n".join(sentences) + "\n", capture_output=True, encoding="utf-8", timeout=600, check=True)
+            answers = done.stdout.splitlines()
+            self.assertEqual(len(answers), len(sentences))
+            own = 0
+            for sentence, answer in zip(sentences, answers):
+                numbers = re.findall(r"\d[\d.,:]*\d", sentence)
+                joined = re.sub(r"(?<=\d)([ .,:\u00a0\u202f]| ?h ?)(?=\d)", "", answer)
+                for number in numbers:
+                    self.assertRegex(joined, rf"(?<!\d){re.sub('[.,:]', '', number)}(?!\d)", (sentence, answer))
+                own += any(set(number) & set(".,:") and number not in answer for number in numbers)
+            self.assertGreater(own, len(sentences) / 4)
+
+    def test_they_follow_the_language(self):
+        def said(model, text):
+            return subprocess.run([TOOL, "translate", "-q", "--model", os.path.join(SOURCES, "models", model)], input=text + "\n",
+                                  capture_output=True, encoding="utf-8", check=True).stdout.strip()
+        self.assertIn("12,50", said("en-fr", "It costs $12.50."))
+        self.assertRegex(said("en-fr", "The train leaves at 8:45 a.m."), "8 ?h ?45")
+        self.assertIn("1,234", said("fr-en", "1 234 pages"))
+        self.assertIn("192.168.0.1", said("en-fr", "The address is 192.168.0.1."))
+
+
+class Capitals(unittest.TestCase):
+    def test_a_word_is_not_copied_for_its_capital(self):
+        """The vocabulary spells the capital in bytes, but knows the small letter."""
+        done = subprocess.run([TOOL, "translate", "-q", "--model", MODEL], input="Êtes-vous français ?\nDvořák est né à Łódź.\n",
+                              capture_output=True, encoding="utf-8", check=True)
+        you, him = done.stdout.splitlines()
+        self.assertNotIn("Êtes", you)
+        self.assertIn("Dvořák", him)
+        self.assertIn("Łódź", him)
 
 
 class Unknown(unittest.TestCase):

@@ -17,7 +17,7 @@ KINDS = {
     "hashtag": ["#chat", "#Paris2024", "#été"],
     "emoji": ["\U0001F600", "\U0001F468\u200d\U0001F469\u200d\U0001F467", "\u2764\ufe0f"],
     "file": ["notes.txt", "src/main.c", "/etc/hosts", "rapport-final.pdf"],
-    "number": ["3,14 m", "10 Ko", "50 %", "1 234,56 €", "2024-03-15", "v1.2.3"],
+    "number": ["3,14 m", "10 Ko", "25 km/h", "192.168.0.1", "2024-03-15", "v1.2.3"],
 }
 
 ONE = [

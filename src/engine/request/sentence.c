@@ -251,6 +251,32 @@ static struct dg_span next_word(struct dg_span text, size_t at, size_t *next)
     return dg_span_sub(text, at, end - at);
 }
 
+/* True when the model lacks characters of the word. A capital at its beginning ("Êtes") does not
+ * count if the model knows the small letter: the word is none that must be copied. */
+static enum dg_err lacks(const struct dg_sentence *sentence, struct dg_request_tools *tools,
+                         struct dg_span word, bool *is_lacking)
+{
+    const struct dg_token *tokens;
+    struct dg_token *owned = NULL;
+    struct dg_buf low;
+    size_t n = 0;
+    bool is_lowered = false;
+    enum dg_err err = encode(sentence, tools, word, NULL, &tokens, &n, &owned);
+    *is_lacking = !err && has_unknown(sentence, tools, n);
+    dg_free(owned);
+    if (!*is_lacking)
+        return err;
+    dg_buf_init(&low, word.len + 8);
+    err = dg_casing_lower_first(word, &low, &is_lowered);
+    if (!err && is_lowered) {
+        err = encode(sentence, tools, dg_buf_span(&low), NULL, &tokens, &n, &owned);
+        *is_lacking = !err && has_unknown(sentence, tools, n);
+        dg_free(owned);
+    }
+    dg_buf_deinit(&low);
+    return err;
+}
+
 /* The words that the model cannot read, as it lacks some of their characters: names, mostly, and
  * other scripts. They are carried through. Words that stand side by side are one phrase. */
 static enum dg_err list_unknown(const struct dg_sentence *sentence, struct dg_request_tools *tools,
@@ -261,14 +287,10 @@ static enum dg_err list_unknown(const struct dg_sentence *sentence, struct dg_re
     enum dg_err err = DG_OK;
     for (size_t at = 0; !err && at < text.len; at = next) {
         const struct dg_span word = next_word(text, at, &next);
-        const struct dg_token *tokens;
-        struct dg_token *owned = NULL;
-        size_t n_tokens = 0;
+        bool is_unknown = false;
         if (word.len == 0)
             continue;
-        err = encode(sentence, tools, word, NULL, &tokens, &n_tokens, &owned);
-        const bool is_unknown = !err && has_unknown(sentence, tools, n_tokens);
-        dg_free(owned);
+        err = lacks(sentence, tools, word, &is_unknown);
         if (!is_unknown)
             continue;
         struct dg_span *last = n ? &words[n - 1] : NULL;
@@ -327,15 +349,16 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
     enum dg_err err = DG_OK;
     if (request->doc && request->doc_parts[sentence->part].has_markup)
         err = list_frozen(request, sentence, &extra[FROZEN]);
-    struct dg_prepare_opts prepare = {.language = request->pairs[0].source->tag.language,
-                                      .joined = part->joined,
-                                      .keep_case =
-                                          request->asked.keep_case || request->hops[0]->template,
-                                      .placeholders = sentence->placeholders,
-                                      .words = &request->hops[0]->carry_words,
-                                      .extra = extra,
-                                      .n_extra = N_EXTRA,
-                                      .list = &tools->protected};
+    struct dg_prepare_opts prepare = {
+        .language = request->pairs[0].source->tag.language,
+        .joined = part->joined,
+        .keep_case = request->asked.keep_case || request->hops[0]->template,
+        .placeholders = sentence->placeholders,
+        .leaves_numbers = request->n_hops == 1 && !sentence->carries_numbers,
+        .words = &request->hops[0]->carry_words,
+        .extra = extra,
+        .n_extra = N_EXTRA,
+        .list = &tools->protected};
     struct dg_prepared prepared = {.in_place = false};
     const struct dg_token *tokens;
     struct dg_token *owned = NULL;
@@ -356,6 +379,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
     }
     dg_phrase_set_deinit(&extra[FROZEN]);
     dg_phrase_set_deinit(&extra[UNKNOWN]);
+    sentence->n_numbers = !err && sentence->placeholders ? sentence->placeholders->n_numbers : 0;
     if (!err && sentence->placeholders && !sentence->placeholders->text)
         free_carry(sentence);
     if (!err)
@@ -787,20 +811,80 @@ static bool gives_way(struct dg_sentence *sentence)
     return true;
 }
 
+/* True when the answer has all plain numbers of the source. */
+static enum dg_err says_numbers(const struct dg_sentence *sentence, struct dg_request_tools *tools,
+                                bool *says)
+{
+    const struct dg_request *request = sentence->request;
+    const struct dg_segment *part = &request->parts[sentence->part];
+    const struct dg_span source = dg_span_sub(request->asked.text, part->at, part->len);
+    const struct dg_ticket_answer *best = &sentence->flight->ticket->answers[0];
+    struct dg_buf said;
+    dg_buf_init(&said, DG_SENTENCE_MAX);
+    enum dg_err err =
+        dg_tokenizer_decode(model_of(sentence)->tokenizer, best->ids, best->n_ids, &said);
+    if (!err)
+        err = dg_protect_find(source, DG_PROTECT_ALL, &tools->protected);
+    *says = true;
+    for (size_t i = 0; !err && *says && i < tools->protected.n; i++) {
+        const struct dg_protect_span *span = &tools->protected.items[i];
+        const struct dg_span number = dg_span_sub(source, span->at, span->len);
+        if (span->kind == DG_PROTECT_NUMBER && dg_protect_is_plain_number(number))
+            *says = dg_protect_has_number(dg_buf_span(&said), source, span->at, span->len);
+    }
+    dg_buf_deinit(&said);
+    return err;
+}
+
+/* Repeats a search whose answer lacks a number of the source, now with the numbers carried. Nothing
+ * of the answer was shown before its end. */
+static enum dg_err carry_numbers(struct dg_sentence *sentence, struct dg_request_tools *tools,
+                                 bool *is_again)
+{
+    const struct dg_ticket *ticket = sentence->flight->ticket;
+    bool says;
+    *is_again = false;
+    if (sentence->n_numbers == 0 || ticket->err || ticket->n_answers == 0)
+        return DG_OK;
+    enum dg_err err = says_numbers(sentence, tools, &says);
+    if (err || says)
+        return err;
+    *is_again = true;
+    dg_flight_unref(sentence->flight);
+    sentence->flight = NULL;
+    sentence->carries_numbers = true;
+    free_carry(sentence);
+    dg_terms_deinit(&sentence->terms);
+    sentence->terms = (struct dg_terms){.n = 0};
+    dg_free(sentence->tokens);
+    sentence->tokens = NULL;
+    sentence->n_carried = 0;
+    dg_buf_clear(&sentence->text);
+    struct dg_error unused = DG_ERROR_NONE;
+    err = new_carry(sentence);
+    if (!err)
+        err = tokenise(sentence, tools, &unused);
+    return err ? err : begin_text(sentence);
+}
+
 /* The end of its flight. */
 static enum dg_err conclude(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     struct dg_request *request = sentence->request;
     const struct dg_ticket *ticket = sentence->flight->ticket;
-    if (!request->task.err && gives_way(sentence))
-        return DG_OK; /* ready once more */
+    bool is_again = false;
+    enum dg_err err = request->task.err ? DG_OK : carry_numbers(sentence, tools, &is_again);
+    if (err)
+        sentence->is_over = true;
+    if (err || is_again || (!request->task.err && gives_way(sentence)))
+        return err; /* or ready once more */
     add_up(sentence);
     if (ticket->err || request->task.err) {
         sentence->err = ticket->err ? ticket->err : request->task.err;
         sentence->is_over = true;
         return ticket->err;
     }
-    enum dg_err err = feed(sentence, true);
+    err = feed(sentence, true);
     if (!err)
         err = go_on(sentence, tools);
     sentence->is_over |= err != DG_OK; /* it waits for nothing any more */
@@ -822,7 +906,7 @@ enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_too
     const struct dg_ticket *ticket = flight->ticket;
     note_first(sentence, tools);
     if (!is_over)
-        return request->task.err ? DG_OK : feed(sentence, false);
+        return request->task.err || sentence->n_numbers ? DG_OK : feed(sentence, false);
     dg_list_unlink(&sentence->link);
     request->task.n_open--;
     if (ticket->err && (!is_leader || ticket->err == DG_ERR_BUSY)) { /* not its own end: ready again
@@ -850,7 +934,7 @@ static void wait_for(struct dg_sentence *sentence)
 static bool is_quiet(const struct dg_sentence *sentence)
 {
     return !sentence->request->events->on_delta || !is_last_leg(sentence) ||
-           sentence->casing != DG_CASING_PLAIN ||
+           sentence->casing != DG_CASING_PLAIN || sentence->n_numbers ||
            (sentence->request->doc && sentence->request->doc_parts[sentence->part].has_markup);
 }
 

@@ -74,8 +74,10 @@ struct dg_sentence {
     size_t n_said;               /* tokens of these tickets; sum.logprob is theirs */
     enum dg_err err;
     bool is_over;
-    bool is_first;  /* of its request */
-    bool is_cached; /* it waited for no ticket */
+    size_t n_numbers;     /* plain numbers that the model is to say by itself */
+    bool carries_numbers; /* it did not: they are carried like other protected spans */
+    bool is_first;        /* of its request */
+    bool is_cached;       /* it waited for no ticket */
 };
 
 /* The sentence of part `part`, ready. */

@@ -259,6 +259,21 @@ static enum dg_err put_mark(const struct dg_placeholders *placeholders, size_t i
     return dg_buf_append(buf, bytes, n);
 }
 
+/* Takes the plain numbers out of the list, and returns how many there were. */
+static size_t leave_numbers(struct dg_span text, struct dg_protect_list *list)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct dg_protect_span *span = &list->items[i];
+        if (span->kind != DG_PROTECT_NUMBER ||
+            !dg_protect_is_plain_number(dg_span_sub(text, span->at, span->len)))
+            list->items[n++] = *span;
+    }
+    const size_t n_left = list->n - n;
+    list->n = n;
+    return n_left;
+}
+
 enum dg_err dg_placeholders_find(struct dg_placeholders *placeholders, struct dg_span text,
                                  const struct dg_phrase_set *extra, size_t n_extra,
                                  struct dg_protect_list *list)
@@ -268,6 +283,8 @@ enum dg_err dg_placeholders_find(struct dg_placeholders *placeholders, struct dg
     enum dg_err err = dg_protect_find(text, DG_PROTECT_ALL, list);
     if (err)
         return err;
+    if (placeholders->leaves_numbers)
+        placeholders->n_numbers = leave_numbers(text, list);
     while (r < sizeof ranges / sizeof *ranges && has_private_use(text, ranges[r]))
         r++;
     size_t n_phrases = 0;

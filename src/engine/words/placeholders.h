@@ -70,6 +70,8 @@ struct dg_placeholders {
     struct dg_placeholders_item items[DG_PLACEHOLDERS_MAX];
     size_t n;
     size_t n_left;        /* spans beyond DG_PLACEHOLDERS_MAX, which go to the model as they are */
+    bool leaves_numbers;  /* before find: plain numbers (text/terms/protect.h) get no placeholder */
+    size_t n_numbers;     /* and how many of them there are */
     uint32_t mark;        /* code point of item 0 */
     struct dg_buf marked; /* the text with marks, without `before` and `after` */
     struct dg_span before, after;              /* what stays outside of the sentence; into `text` */

@@ -60,6 +60,7 @@ enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
     if (opts->joined)
         err = flatten(prepared);
     if (!err && opts->placeholders) {
+        opts->placeholders->leaves_numbers = opts->leaves_numbers;
         err = dg_placeholders_find(opts->placeholders, prepared->text, opts->extra, opts->n_extra,
                                    opts->list);
         if (opts->placeholders->text)

@@ -26,6 +26,7 @@ struct dg_prepare_opts {
     bool keep_case;
     /* Filled in with the protected spans, if there are any; or NULL. */
     struct dg_placeholders *placeholders;
+    bool leaves_numbers; /* plain numbers are no protected spans (placeholders.h) */
     const struct dg_placeholders_words *words;
     const struct dg_phrase_set *extra; /* [n_extra] besides what text/terms/protect.h finds */
     size_t n_extra;

@@ -315,6 +315,19 @@ enum dg_err dg_casing_lower(struct dg_span text, enum dg_casing casing, const ch
     return convert(text, casing, language, false, out);
 }
 
+enum dg_err dg_casing_lower_first(struct dg_span word, struct dg_buf *out, bool *changed)
+{
+    uint32_t cp;
+    char bytes[4];
+    const size_t len = dg_utf8_decode(word, 0, &cp);
+    const uint32_t low = len ? (uint32_t)u_tolower((UChar32)cp) : 0;
+    *changed = len > 0 && low != cp;
+    if (!*changed)
+        return dg_buf_append_span(out, word);
+    enum dg_err err = dg_buf_append(out, bytes, dg_utf8_encode(low, bytes));
+    return err ? err : dg_buf_append_span(out, dg_span_sub(word, len, word.len - len));
+}
+
 static bool has_case(struct dg_span text)
 {
     uint32_t cp;

@@ -47,6 +47,10 @@ enum dg_err dg_casing_lower(struct dg_span text, enum dg_casing casing, const ch
 enum dg_err dg_casing_restore(struct dg_span text, enum dg_casing casing, const char *language,
                               struct dg_buf *out, bool *restored) DG_MUST_CHECK;
 
+/* Appends the word with its first letter in lower case. *changed is false if it was so before. */
+enum dg_err dg_casing_lower_first(struct dg_span word, struct dg_buf *out,
+                                  bool *changed) DG_MUST_CHECK;
+
 /* "plain", "upper", "title". Never NULL. */
 const char *dg_casing_name(enum dg_casing casing);
 

@@ -73,6 +73,15 @@ enum dg_err dg_protect_find(struct dg_span text, unsigned kinds,
 /* True when no letter stands outside the spans. */
 bool dg_protect_leaves_nothing(struct dg_span text, const struct dg_protect_list *list);
 
+/* True for a number that languages write in their own ways: a year, a decimal, a price, a time, a
+ * percentage, of at most nine digits. Dates of figures, versions, addresses and measures are none.
+ */
+bool dg_protect_is_plain_number(struct dg_span number);
+
+/* True when the text has the digits of a number of `source`, however they are grouped: "12.50" is
+ * in "12,50 $", and "2:45 p.m." in "14 h 45". */
+bool dg_protect_has_number(struct dg_span text, struct dg_span source, size_t at, size_t len);
+
 /* "url", "email" ... Never NULL. */
 const char *dg_protect_name(enum dg_protect_kind kind);
 

@@ -137,3 +137,167 @@ size_t dg_protect_match_number(struct dg_span text, size_t at)
         return 0;
     return joined || lead > 0 || n_digits >= MANY_DIGITS ? end : 0;
 }
+
+/* ---- Plain numbers ------------------------------------------------------------------------------
+ */
+
+enum { PLAIN_DIGITS_MAX = 9 };
+
+/* Bytes of what may stand between two digits of a number, in any language: a point, a comma, a
+ * colon, a blank, the French hour. 0: none. */
+static size_t joint_len(struct dg_span text, size_t at)
+{
+    uint32_t cp;
+    const size_t len = dg_utf8_decode(text, at, &cp);
+    if (len == 0)
+        return 0;
+    if (cp == ' ' || is_no_break_space(cp)) {
+        if (dg_protect_byte(text, at + len) != 'h')
+            return len;
+        const size_t hour = len + 1, next = joint_len(text, at + hour);
+        return next ? hour + next : hour;
+    }
+    if (cp == 'h')
+        return dg_protect_byte(text, at + 1) == ' ' ? 2 : 1;
+    return cp == '.' || cp == ',' || cp == ':' || cp == '\'' || cp == 0x2019 ? len : 0;
+}
+
+/* The digits of a number, without what stands between them. */
+static size_t digits_of(struct dg_span number, char digits[PLAIN_DIGITS_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < number.len; i++)
+        if (dg_protect_is_digit(number.ptr[i])) {
+            if (n == PLAIN_DIGITS_MAX)
+                return 0;
+            digits[n++] = number.ptr[i];
+        }
+    return n;
+}
+
+static bool is_price_mark(uint32_t cp)
+{
+    return cp == '%' || cp == ' ' || is_no_break_space(cp) ||
+           u_charType((UChar32)cp) == U_CURRENCY_SYMBOL;
+}
+
+/* "2:45 p.m.", "2:45pm": what follows a time is the mark of the second half of the day. */
+static bool is_afternoon(struct dg_span text, size_t at)
+{
+    uint32_t cp;
+    const size_t len = dg_utf8_decode(text, at, &cp);
+    if (len > 0 && (cp == ' ' || is_no_break_space(cp)))
+        at += len;
+    const char c = dg_protect_byte(text, at);
+    const size_t m = at + (dg_protect_byte(text, at + 1) == '.' ? 2 : 1);
+    return (c == 'p' || c == 'P') &&
+           (dg_protect_byte(text, m) == 'm' || dg_protect_byte(text, m) == 'M');
+}
+
+/* What follows the digits, without a blank. */
+static struct dg_span unit_of(struct dg_span number, size_t at)
+{
+    uint32_t cp;
+    const size_t len = dg_utf8_decode(number, at, &cp);
+    if (len > 0 && (cp == ' ' || is_no_break_space(cp)))
+        at += len;
+    return dg_span_sub(number, at, number.len - at);
+}
+
+bool dg_protect_is_plain_number(struct dg_span number)
+{
+    char digits[PLAIN_DIGITS_MAX];
+    size_t at = 0, len, n_run = 0, n_joints = 0, n_colons = 0;
+    uint32_t cp;
+    bool is_grouped = true; /* behind each joint but the last come three digits */
+    while (at < number.len && !dg_protect_is_digit(number.ptr[at])) {
+        if ((len = dg_utf8_decode(number, at, &cp)) == 0 || !is_price_mark(cp))
+            return false;
+        at += len;
+    }
+    for (; at < number.len; at += len) {
+        if (dg_protect_is_digit(number.ptr[at])) {
+            n_run++;
+            len = 1;
+            continue;
+        }
+        if ((len = dg_utf8_decode(number, at, &cp)) == 0)
+            return false;
+        if (!dg_protect_is_digit(dg_protect_byte(number, at + len)))
+            break;
+        if (joint_len(number, at) != len)
+            return false;
+        n_colons += cp == ':';
+        is_grouped = is_grouped && (n_joints == 0 || n_run == 3);
+        n_joints++;
+        n_run = 0;
+    }
+    const bool is_hour = dg_span_eq(unit_of(number, at), DG_SPAN("h")) || is_afternoon(number, at);
+    for (; at < number.len && !is_hour; at += len)
+        if ((len = dg_utf8_decode(number, at, &cp)) == 0 || !is_price_mark(cp))
+            return false;
+    return is_grouped && (n_colons == 0 || n_joints == 1) && digits_of(number, digits) > 0;
+}
+
+/* True when these digits, and no others, begin at `at`. */
+static bool begins_with(struct dg_span text, size_t at, const char *digits, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && !dg_protect_is_digit(dg_protect_byte(text, at)))
+            at += joint_len(text, at);
+        if (dg_protect_byte(text, at) != digits[i])
+            return false;
+        at++;
+    }
+    return !dg_protect_is_digit(dg_protect_byte(text, at));
+}
+
+static bool has_digits(struct dg_span text, const char *digits, size_t n)
+{
+    for (size_t at = 0; at < text.len; at++)
+        if (dg_protect_is_digit(text.ptr[at]) &&
+            (at == 0 || !dg_protect_is_digit(text.ptr[at - 1])) && begins_with(text, at, digits, n))
+            return true;
+    return false;
+}
+
+/* A time as it is said with the other clock: "14:45" for "2:45 p.m.", "2:45" for "14:45" and "2"
+ * for "14 h". Returns how many digits; 0: it is no time. */
+static size_t other_clock(struct dg_span source, size_t at, size_t len, char digits[4])
+{
+    char all[PLAIN_DIGITS_MAX] = {0};
+    const struct dg_span number = dg_span_sub(source, at, len);
+    const size_t n = digits_of(number, all), n_hour = n > 2 ? n - 2 : n;
+    const bool has_colon = memchr(number.ptr, ':', number.len) != NULL;
+    const bool has_unit = memchr(number.ptr, 'h', number.len) ||
+                          memchr(number.ptr, 'm', number.len) ||
+                          memchr(number.ptr, 'M', number.len);
+    const bool is_time = has_colon ? n == 3 || n == 4 : has_unit && n > 0 && n < 3;
+    if (!is_time)
+        return 0;
+    const int hour = n_hour == 1 ? all[0] - '0' : 10 * (all[0] - '0') + all[1] - '0';
+    size_t end = len; /* of the digits: "2 pm" is one span, "2:00 p.m." is not */
+    while (end > 0 && !dg_protect_is_digit(number.ptr[end - 1]))
+        end--;
+    const bool is_late = hour < 12 && is_afternoon(source, at + end);
+    if (hour > 23 || (hour <= 12 && !is_late))
+        return 0;
+    const int other = is_late ? hour + 12 : hour - 12;
+    size_t n_other = 0;
+    if (other > 9)
+        digits[n_other++] = (char)('0' + other / 10);
+    digits[n_other++] = (char)('0' + other % 10);
+    for (size_t i = n_hour; i < n; i++)
+        digits[n_other++] = all[i];
+    return n_other;
+}
+
+bool dg_protect_has_number(struct dg_span text, struct dg_span source, size_t at, size_t len)
+{
+    char digits[PLAIN_DIGITS_MAX] = {0}, others[4];
+    const size_t n = digits_of(dg_span_sub(source, at, len), digits);
+    if (has_digits(text, digits, n))
+        return true;
+    const size_t n_others = other_clock(source, at, len, others);
+    return n_others > 0 && has_digits(text, others, n_others);
+}

@@ -111,5 +111,26 @@ START_TEST(appends_and_leaves_nothing_behind_on_failure)
 }
 END_TEST
 
-DG_UNIT(finds_capitals_and_titles, writes_ordinary_case_for_the_model, puts_the_case_back,
+START_TEST(lowers_the_first_letter_alone)
+{
+    struct dg_buf buf;
+    bool changed;
+    dg_buf_init(&buf, 100);
+    ck_assert_int_eq(dg_casing_lower_first(DG_SPAN("\xC3\x8A"
+                                                   "tes-Vous"),
+                                           &buf, &changed),
+                     DG_OK);
+    ck_assert(changed);
+    ck_assert_int_eq(dg_casing_lower_first(DG_SPAN(" a"), &buf, &changed), DG_OK);
+    ck_assert(!changed);
+    ck_assert_int_eq(dg_casing_lower_first(DG_SPAN(""), &buf, &changed), DG_OK);
+    ck_assert(!changed);
+    ck_assert(dg_span_eq(dg_buf_span(&buf), DG_SPAN("\xC3\xAA"
+                                                    "tes-Vous a")));
+    dg_buf_deinit(&buf);
+}
+END_TEST
+
+DG_UNIT(lowers_the_first_letter_alone, finds_capitals_and_titles,
+        writes_ordinary_case_for_the_model, puts_the_case_back,
         appends_and_leaves_nothing_behind_on_failure)

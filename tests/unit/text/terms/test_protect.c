@@ -295,7 +295,79 @@ START_TEST(says_when_memory_runs_out)
 }
 END_TEST
 
-DG_UNIT(finds_addresses, finds_handles_and_tags, finds_emoji, finds_placeholders, finds_files,
+START_TEST(plain_numbers_are_those_that_languages_write_in_their_own_ways)
+{
+    static const char *const plain[] = {
+        "1940",
+        "12.50",
+        "$12.50",
+        "12,50 \xE2\x82\xAC",
+        "1,234",
+        "1 234,56",
+        "67,391,582",
+        "8:45",
+        "50 %",
+        "50%",
+        "1\xC2\xA0"
+        "234",
+        "14 h",
+        "3 pm",
+        "3.5",
+    };
+    static const char *const others[] = {
+        "",           "v1.2.3", "1.2.3", "2024-03-15", "192.168.0.1", "10 KBps", "25 km", "3/4",
+        "1234567890", "+33",    "-5",    "12:30:15",   "1,23,456",    "10:30.5", "h",     "5 kg/m",
+    };
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        ck_assert_msg(dg_protect_is_plain_number(dg_span_cstr(plain[i])), "%s", plain[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(!dg_protect_is_plain_number(dg_span_cstr(others[i])), "%s", others[i]);
+}
+END_TEST
+
+/* `number` is where its first byte stands in the source, up to `len`. */
+static bool has(const char *text, const char *source, const char *number)
+{
+    const char *at = strstr(source, number);
+    ck_assert_ptr_nonnull(at);
+    return dg_protect_has_number(dg_span_cstr(text), dg_span_cstr(source), (size_t)(at - source),
+                                 strlen(number));
+}
+
+START_TEST(a_number_is_there_however_it_is_grouped)
+{
+    ck_assert(has("12,50 $", "$12.50", "$12.50"));
+    ck_assert(has("1\xE2\x80\xAF"
+                  "234 pages",
+                  "1,234 pages", "1,234"));
+    ck_assert(has("En 1977, le", "In 1977 the", "1977"));
+    ck_assert(!has("En 19777, le", "In 1977 the", "1977"));
+    ck_assert(!has("En 11977, le", "In 1977 the", "1977"));
+    ck_assert(!has("29,58 $", "$299.58", "$299.58"));
+    ck_assert(!has("743, 138 cas", "743,138 cases", "743,138"));
+    ck_assert(has("\xC3\xA0 8 h 45", "at 8:45", "8:45"));
+    ck_assert(has("\xC3\xA0 8h45", "at 8:45", "8:45"));
+    ck_assert(!has("", "at 8:45", "8:45"));
+}
+END_TEST
+
+START_TEST(a_time_may_be_said_with_the_other_clock)
+{
+    ck_assert(has("\xC3\xA0 14 h 50", "at 2:50 p.m.", "2:50"));
+    ck_assert(has("\xC3\xA0 14 h 50", "at 2:50pm", "2:50pm"));
+    ck_assert(!has("\xC3\xA0 14 h 50", "at 2:50, tomorrow", "2:50"));
+    ck_assert(!has("\xC3\xA0 14 h 50", "at 2:50 a.m.", "2:50"));
+    ck_assert(has("at 2:50 p.m.", "\xC3\xA0 14:50", "14:50"));
+    ck_assert(has("at 3 p.m.", "\xC3\xA0 15 h.", "15 h"));
+    ck_assert(has("\xC3\xA0 15 h", "at 3 pm", "3 pm"));
+    ck_assert(!has("at 4 p.m.", "\xC3\xA0 15 h.", "15 h"));
+    ck_assert(!has("2 euros", "14 euros, p. 3", "14"));
+}
+END_TEST
+
+DG_UNIT(plain_numbers_are_those_that_languages_write_in_their_own_ways,
+        a_number_is_there_however_it_is_grouped, a_time_may_be_said_with_the_other_clock,
+        finds_addresses, finds_handles_and_tags, finds_emoji, finds_placeholders, finds_files,
         finds_numbers_with_units, knows_when_nothing_is_left_to_translate,
         finds_only_the_kinds_asked_for, keeps_spans_in_order_and_characters_whole_on_random_bytes,
         takes_time_linear_in_the_text, says_when_memory_runs_out)
