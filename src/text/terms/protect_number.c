@@ -239,31 +239,40 @@ bool dg_protect_is_plain_number(struct dg_span number)
     return is_grouped && (n_colons == 0 || n_joints == 1) && digits_of(number, digits) > 0;
 }
 
-/* True when these digits, and no others, begin at `at`. */
-static bool begins_with(struct dg_span text, size_t at, const char *digits, size_t n)
+/* Where these digits, and no others, end if they begin at `at`; else 0. */
+static size_t end_of(struct dg_span text, size_t at, const char *digits, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (i > 0 && !dg_protect_is_digit(dg_protect_byte(text, at)))
             at += joint_len(text, at);
         if (dg_protect_byte(text, at) != digits[i])
-            return false;
+            return 0;
         at++;
     }
-    return !dg_protect_is_digit(dg_protect_byte(text, at));
+    return dg_protect_is_digit(dg_protect_byte(text, at)) ? 0 : at;
 }
 
-static bool has_digits(struct dg_span text, const char *digits, size_t n)
+/* `in_afternoon`: only as a time with the mark of the second half of the day. */
+static bool has_digits(struct dg_span text, const char *digits, size_t n, bool in_afternoon)
 {
-    for (size_t at = 0; at < text.len; at++)
-        if (dg_protect_is_digit(text.ptr[at]) &&
-            (at == 0 || !dg_protect_is_digit(text.ptr[at - 1])) && begins_with(text, at, digits, n))
+    for (size_t at = 0; at < text.len; at++) {
+        if (!dg_protect_is_digit(text.ptr[at]) || (at > 0 && dg_protect_is_digit(text.ptr[at - 1])))
+            continue;
+        const size_t end = end_of(text, at, digits, n);
+        /* "14 h" is one span, and "45" none: in "2:45 p.m." the minutes follow. */
+        const bool has_minutes = dg_protect_byte(text, end) == ':' &&
+                                 dg_protect_is_digit(dg_protect_byte(text, end + 1)) &&
+                                 dg_protect_is_digit(dg_protect_byte(text, end + 2));
+        if (end && (!in_afternoon || is_afternoon(text, has_minutes ? end + 3 : end)))
             return true;
+    }
     return false;
 }
 
-/* A time as it is said with the other clock: "14:45" for "2:45 p.m.", "2:45" for "14:45" and "2"
- * for "14 h". Returns how many digits; 0: it is no time. */
-static size_t other_clock(struct dg_span source, size_t at, size_t len, char digits[4])
+/* A time as it is said with the other clock: "14:45" for "2:45 p.m.", "2:45" in the afternoon for
+ * "14:45" and "2" for "14 h". Returns how many digits; 0: it is no time. */
+static size_t other_clock(struct dg_span source, size_t at, size_t len, char digits[4],
+                          bool *in_afternoon)
 {
     char all[PLAIN_DIGITS_MAX] = {0};
     const struct dg_span number = dg_span_sub(source, at, len);
@@ -284,6 +293,7 @@ static size_t other_clock(struct dg_span source, size_t at, size_t len, char dig
         return 0;
     const int other = is_late ? hour + 12 : hour - 12;
     size_t n_other = 0;
+    *in_afternoon = !is_late;
     if (other > 9)
         digits[n_other++] = (char)('0' + other / 10);
     digits[n_other++] = (char)('0' + other % 10);
@@ -295,9 +305,10 @@ static size_t other_clock(struct dg_span source, size_t at, size_t len, char dig
 bool dg_protect_has_number(struct dg_span text, struct dg_span source, size_t at, size_t len)
 {
     char digits[PLAIN_DIGITS_MAX] = {0}, others[4];
+    bool in_afternoon = false;
     const size_t n = digits_of(dg_span_sub(source, at, len), digits);
-    if (has_digits(text, digits, n))
+    if (has_digits(text, digits, n, false))
         return true;
-    const size_t n_others = other_clock(source, at, len, others);
-    return n_others > 0 && has_digits(text, others, n_others);
+    const size_t n_others = other_clock(source, at, len, others, &in_afternoon);
+    return n_others > 0 && has_digits(text, others, n_others, in_afternoon);
 }

@@ -345,7 +345,11 @@ START_TEST(a_time_may_be_said_with_the_other_clock)
     ck_assert(!has("\xC3\xA0 14 h 50", "at 2:50, tomorrow", "2:50"));
     ck_assert(!has("\xC3\xA0 14 h 50", "at 2:50 a.m.", "2:50"));
     ck_assert(has("at 2:50 p.m.", "\xC3\xA0 14:50", "14:50"));
+    ck_assert(!has("at 2:50", "\xC3\xA0 14:50", "14:50"));
     ck_assert(has("at 3 p.m.", "\xC3\xA0 15 h.", "15 h"));
+    ck_assert(!has("at 3", "\xC3\xA0 15 h.", "15 h"));
+    ck_assert(has("at 2:45 p.m.", "\xC3\xA0 14 h 45.", "14 h"));
+    ck_assert(!has("at 2:45", "\xC3\xA0 14 h 45.", "14 h"));
     ck_assert(has("\xC3\xA0 15 h", "at 3 pm", "3 pm"));
     ck_assert(!has("at 4 p.m.", "\xC3\xA0 15 h.", "15 h"));
     ck_assert(!has("2 euros", "14 euros, p. 3", "14"));
