@@ -71,8 +71,7 @@ struct dragoman_request {
     const char *failure; /* why it failed before an answer; static */
 };
 
-/* ---- Bytes --------------------------------------------------------------------------------------
- */
+/* ---- Bytes ----------------------------------------------------------------------------------- */
 
 static int append(struct bytes *bytes, const void *from, size_t n)
 {
@@ -97,8 +96,7 @@ static int append_text(struct bytes *bytes, const char *text)
     return append(bytes, text, strlen(text));
 }
 
-/* ---- Ends ---------------------------------------------------------------------------------------
- */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 static void free_server_if_over(struct dragoman *server)
 {
@@ -180,8 +178,7 @@ static void fail(struct dragoman_request *request, const char *code, const char 
     finish(request);
 }
 
-/* ---- What the server says -----------------------------------------------------------------------
- */
+/* ---- What the server says -------------------------------------------------------------------- */
 
 static const char *string_of(const json_t *object, const char *name)
 {
@@ -305,8 +302,7 @@ static void on_body(void *user, const char *bytes, size_t n)
     }
 }
 
-/* ---- The way there ------------------------------------------------------------------------------
- */
+/* ---- The way there --------------------------------------------------------------------------- */
 
 static void start(struct dragoman_request *request);
 
@@ -498,8 +494,7 @@ static void start(struct dragoman_request *request)
         request->is_resolving = true;
 }
 
-/* ---- The face -----------------------------------------------------------------------------------
- */
+/* ---- The face -------------------------------------------------------------------------------- */
 
 static char *copy(const char *from, size_t len)
 {

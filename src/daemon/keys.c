@@ -43,8 +43,7 @@ struct dg_keys {
     bool has_failed; /* the last turn of the journal did, and the log says so */
 };
 
-/* ---- The key file -------------------------------------------------------------------------------
- */
+/* ---- The key file ---------------------------------------------------------------------------- */
 
 /* Any thread. */
 static enum dg_err read_ring(const char *path, struct dg_error *error, struct dg_keyring **ring)
@@ -130,8 +129,7 @@ static void begin_reading(struct dg_keys *keys)
                  "the old keys stay in use: there is no memory");
 }
 
-/* ---- The journal --------------------------------------------------------------------------------
- */
+/* ---- The journal ----------------------------------------------------------------------------- */
 
 /* Says it once when writing begins to fail, and once when it works again. */
 static void end_turn(struct dg_keys *keys)
@@ -194,8 +192,7 @@ static void on_timer(uv_timer_t *timer)
     }
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void set_rules(struct dg_keys *keys, const struct dg_options *options)
 {

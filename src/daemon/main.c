@@ -202,8 +202,7 @@ static void on_reload(void *user)
 static const struct dg_signals_handlers signal_handlers = {.on_stop = on_stop,
                                                            .on_reload = on_reload};
 
-/* ---- What administrators ask for --------------------------------------------------------------
- */
+/* ---- What administrators ask for ------------------------------------------------------------- */
 
 static enum dg_err admin_load(void *user, const struct dg_admin_model *model,
                               dg_admin_loaded_fn on_loaded, void *owner, struct dg_error *error)

@@ -88,8 +88,7 @@ struct dg_service {
     void *turn_user;
 };
 
-/* ---- The list -----------------------------------------------------------------------------------
- */
+/* ---- The list -------------------------------------------------------------------------------- */
 
 static struct dg_engine_model model_of(const struct entry *entry)
 {
@@ -365,8 +364,7 @@ static void publish_list(struct list *list)
     pthread_mutex_unlock(&list->service->lock);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void on_wake(void *user)
 {
@@ -595,8 +593,7 @@ void dg_service_free(struct dg_service *service)
     dg_free(service);
 }
 
-/* ---- Reload -------------------------------------------------------------------------------------
- */
+/* ---- Reload ---------------------------------------------------------------------------------- */
 
 static void on_work(uv_work_t *work)
 {
@@ -679,8 +676,7 @@ enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_se
     return err;
 }
 
-/* ---- One model ----------------------------------------------------------------------------------
- */
+/* ---- One model ------------------------------------------------------------------------------- */
 
 static enum dg_err list_one(struct list *list, const struct dg_opt_set *options,
                             const struct dg_service_model *model, struct dg_error *error)

@@ -28,8 +28,7 @@ struct dg_shared {
     bool is_closed;
 };
 
-/* ---- Sentences ----------------------------------------------------------------------------------
- */
+/* ---- Sentences ------------------------------------------------------------------------------- */
 
 struct lookup {
     struct dg_shared *shared;
@@ -82,8 +81,7 @@ enum dg_err dg_shared_attach(struct dg_shared *shared, struct dg_engine *engine,
     return err;
 }
 
-/* ---- Quotas -------------------------------------------------------------------------------------
- */
+/* ---- Quotas ---------------------------------------------------------------------------------- */
 
 struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota *local)
 {
@@ -93,8 +91,7 @@ struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota 
     return dg_shared_quota_ops(&shared->quota);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /* The first line of the file. */
 static enum dg_err read_password(const char *path, char password[PASSWORD_MAX],

@@ -36,8 +36,7 @@ static const struct dg_task_ops *const kinds[] = {
     [DG_TICKET_READING] = &dg_reading_ops,
 };
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static size_t or_default(size_t value, size_t fallback)
 {
@@ -211,8 +210,7 @@ void dg_engine_free(struct dg_engine *engine)
     dg_free(engine);
 }
 
-/* ---- The poll -----------------------------------------------------------------------------------
- */
+/* ---- The poll -------------------------------------------------------------------------------- */
 
 size_t dg_engine_poll(struct dg_engine *engine)
 {
@@ -274,8 +272,7 @@ void dg_engine_read_cache_stats(const struct dg_engine *engine, struct dg_engine
         *stats = *dg_cache_stats(engine->tools.cache);
 }
 
-/* ---- Remote cache -------------------------------------------------------------------------------
- */
+/* ---- Remote cache ---------------------------------------------------------------------------- */
 
 enum dg_err dg_engine_set_remote(struct dg_engine *engine, const struct dg_remote *remote,
                                  struct dg_error *error)

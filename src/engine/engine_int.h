@@ -29,8 +29,7 @@ enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_req
                             const struct dg_engine_events *events, void *ctx,
                             struct dg_error *error, uint64_t *id) DG_MUST_CHECK;
 
-/* ---- Inside -------------------------------------------------------------------------------------
- */
+/* ---- Inside ---------------------------------------------------------------------------------- */
 
 struct dg_engine {
     struct dg_clock own_clock;

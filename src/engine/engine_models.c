@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* ---- Models -------------------------------------------------------------------------------------
- */
+/* ---- Models ---------------------------------------------------------------------------------- */
 
 enum dg_err dg_engine_open(struct dg_engine *engine, const struct dg_engine_model *model,
                            struct dg_error *error, struct dg_served_model **served)
@@ -156,8 +155,7 @@ enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text
     return DG_OK;
 }
 
-/* ---- Which of them is meant
- * ---------------------------------------------------------------------- */
+/* ---- Which of them is meant ------------------------------------------------------------------ */
 
 /* The models that translate: all but readers and language models without a template. `kept` has
  * room for all models. */

@@ -11,8 +11,7 @@
 
 #include <string.h>
 
-/* ---- Beginning ---------------------------------------------------------------------------------
- */
+/* ---- Beginning ------------------------------------------------------------------------------- */
 
 /* The first of the routing's models that is not loaded; NULL: all are. */
 static struct dg_served_model *missing_of(const struct dg_routing *routing)
@@ -133,8 +132,7 @@ static enum dg_err set_up(struct dg_engine *engine, struct dg_request *request,
     return DG_OK;
 }
 
-/* ---- The operations of its task -----------------------------------------------------------------
- */
+/* ---- The operations of its task -------------------------------------------------------------- */
 
 static struct dg_engine *engine_of(struct dg_tasks *tasks)
 {
@@ -198,8 +196,7 @@ static void finish(struct dg_task *task)
 
 const struct dg_task_ops dg_engine_request_ops = {begin, take, cancel, finish};
 
-/* ---- Submitting --------------------------------------------------------------------------------
- */
+/* ---- Submitting ------------------------------------------------------------------------------ */
 
 enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *asked,
                              const struct dg_engine_events *events, void *ctx,

@@ -90,8 +90,7 @@ enum dg_err dg_catalogue_print(const struct dg_catalogue *catalogue,
 const struct dg_catalogue_source *dg_catalogue_source(const struct dg_catalogue *catalogue,
                                                       const char *name);
 
-/* ---- What texts from elsewhere must be --------------------------------------------------------
- */
+/* ---- What texts from elsewhere must be ------------------------------------------------------- */
 
 /* A file name that stays in its folder: letters, digits, '.', '_', '-', '+'; no '.' in front. */
 bool dg_catalogue_is_name(struct dg_span text);

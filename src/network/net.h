@@ -213,8 +213,7 @@ bool dg_net_is_encoded(const struct dg_net_state *state, size_t slot);
  * together. Borrowed until the next call with this state. */
 const float *dg_net_encoded(const struct dg_net_state *state, size_t i);
 
-/* ---- Heads of encoder-only networks
- * ----------------------------------------------------------------- */
+/* ---- Heads of encoder-only networks ---------------------------------------------------------- */
 
 /* A token of the last dg_net_encode: token `at` of that call's sentence `source`. */
 struct dg_net_place {

@@ -23,8 +23,7 @@ static void free_line(struct line *line)
     dg_free(line);
 }
 
-/* ---- Reading ------------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* Puts a line behind the others when there is room; false when nobody wants it any more. */
 static bool hand_over(struct line_pipe *pipe, struct line *line)
@@ -88,8 +87,7 @@ static struct line *next_line(struct line_pipe *pipe)
     return first ? DG_LIST_ITEM(first, struct line, link) : NULL;
 }
 
-/* ---- Answering ----------------------------------------------------------------------------------
- */
+/* ---- Answering ------------------------------------------------------------------------------- */
 
 static enum dg_err print_new(struct line *line)
 {

@@ -37,8 +37,7 @@ static void must(enum dg_err err, struct dg_error *error)
     exit(1);
 }
 
-/* ---- Helpers: asleep while one thread works alone
- * ------------------------------------------------------- */
+/* ---- Helpers: asleep while one thread works alone -------------------------------------------- */
 
 static struct dg_helpers helpers;
 static atomic_uint_fast64_t phase; /* odd: there is something to help with */
@@ -68,8 +67,7 @@ static void set_phase(bool is_shared)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- Measurements
- * ----------------------------------------------------------------------------------------- */
+/* ---- Measurements ---------------------------------------------------------------------------- */
 
 struct samples {
     double *steps, *encodes; /* seconds by the clock */

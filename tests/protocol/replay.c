@@ -42,8 +42,7 @@ struct replay {
     struct dg_buf output; /* bytes since the last check */
 };
 
-/* ---- Writing bytes so that people can read them ------------------------------------------------
- */
+/* ---- Writing bytes so that people can read them ---------------------------------------------- */
 
 static void put_escaped(struct dg_buf *buf, struct dg_span bytes)
 {
@@ -81,8 +80,7 @@ static void event(struct replay *replay, const char *what, struct dg_span detail
         abort();
 }
 
-/* ---- The handlers ------------------------------------------------------------------------------
- */
+/* ---- The handlers ---------------------------------------------------------------------------- */
 
 static void on_gone(void *owner)
 {
@@ -142,8 +140,7 @@ static void on_closing(void *user, struct dg_ws *ws, int code)
 
 static const struct dg_ws_events ws_events = {.on_message = on_message, .on_closing = on_closing};
 
-/* ---- The machine -------------------------------------------------------------------------------
- */
+/* ---- The machine ----------------------------------------------------------------------------- */
 
 static void collect(struct replay *replay)
 {
@@ -257,8 +254,7 @@ static void take_log(struct replay *replay, struct dg_buf *log)
     dg_buf_clear(&replay->output);
 }
 
-/* ---- Scenarios ---------------------------------------------------------------------------------
- */
+/* ---- Scenarios ------------------------------------------------------------------------------- */
 
 static int hex_value(char c)
 {

@@ -20,8 +20,7 @@
 
 enum { ITEMS_MAX = 4096, TEXT_MAX = 4 << 20, EOS = 0, UNK = 1, PIECE_CAP = 24 };
 
-/* ---- Numbers -----------------------------------------------------------------------------------
- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 /* The finaliser of splitmix64: a good hash of a counter. */
 static uint64_t mix(uint64_t x)
@@ -46,8 +45,7 @@ static float uniform(uint64_t key, uint64_t i)
     return (float)((double)(mix(key + i) >> 40) / (1 << 23) - 1.0);
 }
 
-/* ---- Blueprint ---------------------------------------------------------------------------------
- */
+/* ---- Blueprint ------------------------------------------------------------------------------- */
 
 static void complete_stack(struct dg_stack *stack, size_t n_layers, size_t F, size_t V)
 {
@@ -161,8 +159,7 @@ static enum dg_err print_marian(const struct dg_blueprint *bp, struct dg_buf *ou
         bp->tie_output ? "true" : "false", bp->target_len_max + 1, bp->n_beams);
 }
 
-/* ---- Weights -----------------------------------------------------------------------------------
- */
+/* ---- Weights --------------------------------------------------------------------------------- */
 
 struct making {
     const struct dg_mkmodel *options;
@@ -234,8 +231,7 @@ static enum dg_err save_weights(const char *dir, const struct dg_mkmodel *option
     return err;
 }
 
-/* ---- Vocabulary --------------------------------------------------------------------------------
- */
+/* ---- Vocabulary ------------------------------------------------------------------------------ */
 
 /* Piece `i` of the vocabulary: single characters first, then syllables with and without a blank. */
 static void piece_text(size_t i, char *text)
@@ -470,8 +466,7 @@ static enum dg_err save_vocabularies(const char *dir, const struct dg_mkmodel *o
     return err;
 }
 
-/* ---- The directory -----------------------------------------------------------------------------
- */
+/* ---- The directory --------------------------------------------------------------------------- */
 
 enum dg_err dg_mkmodel(const char *dir, const struct dg_mkmodel *options, struct dg_error *error)
 {

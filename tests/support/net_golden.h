@@ -72,8 +72,7 @@ static inline struct dg_net *golden_make(const struct golden *golden, size_t mod
     return net;
 }
 
-/* ---- Values
- * ----------------------------------------------------------------------------------------- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 /* Which network an item is of. */
 static inline size_t golden_model_of(const struct golden *golden, const struct dg_json *item)
@@ -150,8 +149,7 @@ static inline void golden_check(struct golden *golden, const char *what,
     golden_stop(golden);
 }
 
-/* ---- Configurations
- * --------------------------------------------------------------------------------- */
+/* ---- Configurations -------------------------------------------------------------------------- */
 
 static inline void golden_prints_as_it_reads(const struct dg_blueprint *bp)
 {

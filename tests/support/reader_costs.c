@@ -52,8 +52,7 @@ static void require(bool holds)
         abort();
 }
 
-/* ---- Documents
- * ------------------------------------------------------------------------------------ */
+/* ---- Documents ------------------------------------------------------------------------------- */
 
 static void read_doc(struct dg_span text, enum dg_doc_format format, const struct dg_doc_opts *opts)
 {
@@ -130,8 +129,7 @@ static void read_tags(struct dg_span text)
     dg_buf_deinit(&tags);
 }
 
-/* ---- Texts
- * ---------------------------------------------------------------------------------------- */
+/* ---- Texts ----------------------------------------------------------------------------------- */
 
 static void read_protected(struct dg_span text)
 {
@@ -173,8 +171,7 @@ static void read_segments(struct dg_span text)
     require(dg_segmenter_run(segmenter, text, &opts, &segments, NULL) == DG_OK);
 }
 
-/* ---- Glossaries
- * ----------------------------------------------------------------------------------- */
+/* ---- Glossaries ------------------------------------------------------------------------------ */
 
 static void read_table(struct dg_span text, enum dg_glossary_format format)
 {
@@ -229,8 +226,7 @@ static void read_terms(struct dg_span text)
     dg_free(tokens);
 }
 
-/* ---- Requests
- * ------------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
 static void read_json(struct dg_span text)
 {
@@ -319,8 +315,7 @@ static void read_keys(struct dg_span text)
     dg_key_file_deinit(&file);
 }
 
-/* ---- All of them
- * ---------------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static const struct reader readers[] = {
     {"html",

@@ -13,8 +13,7 @@
 
 enum { ANSWER_MAX = 16 << 20, TRACE_MAX = 100, SENTENCES_MAX = 50 * 1000 };
 
-/* ---- The dialect
- * --------------------------------------------------------------------------------- */
+/* ---- The dialect ----------------------------------------------------------------------------- */
 
 /* Azure's number for a failure: in its code, or by its kind. */
 static int number_of(const struct dg_failure *failure)
@@ -83,8 +82,7 @@ bool dg_azure_asks(const struct dg_call *call)
     return false;
 }
 
-/* ---- The request
- * --------------------------------------------------------------------------------- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 /* "[12].Text": the number, and true, when the field is a member "Text" of an element of the body.
  */
@@ -157,8 +155,7 @@ void dg_azure_put_detected(struct dg_json_out *out, const char *code, double sco
     dg_json_out_close(out, '}');
 }
 
-/* ---- Routes that look at texts
- * ------------------------------------------------------------------------ */
+/* ---- Routes that look at texts --------------------------------------------------------------- */
 
 /* One of them: what it writes about a text. */
 typedef enum dg_err (*put_fn)(struct dg_compat *compat, struct dg_span text,
@@ -197,8 +194,7 @@ static void pass(struct dg_compat *compat, bool is_long,
                    on_whole);
 }
 
-/* ---- POST /detect
- * -------------------------------------------------------------------------------- */
+/* ---- POST /detect ---------------------------------------------------------------------------- */
 
 static enum dg_err put_guess(struct dg_compat *compat, struct dg_span text, struct dg_json_out *out,
                              struct dg_error *error)
@@ -233,8 +229,7 @@ void dg_azure_detect(struct dg_call *call)
     dg_compat_open(call, on_detect);
 }
 
-/* ---- POST /breaksentence
- * ------------------------------------------------------------------------- */
+/* ---- POST /breaksentence --------------------------------------------------------------------- */
 
 /* A sentence reaches up to the next, and the first one from the beginning. */
 static void put_lengths(struct dg_json_out *out, struct dg_span text,
@@ -304,8 +299,7 @@ void dg_azure_sentences(struct dg_call *call)
     dg_compat_open(call, on_sentences);
 }
 
-/* ---- GET /languages
- * ------------------------------------------------------------------------------ */
+/* ---- GET /languages -------------------------------------------------------------------------- */
 
 /* Whether the list names `scope`; an empty list names all. */
 static bool names(struct dg_span list, const char *scope)

@@ -22,8 +22,7 @@ void dg_azure_detect(struct dg_call *call);
 void dg_azure_sentences(struct dg_call *call);
 void dg_azure_languages(struct dg_call *call);
 
-/* ---- Between azure.c and azure_translate.c ------------------------------------------------------
- */
+/* ---- Between azure.c and azure_translate.c --------------------------------------------------- */
 
 /* The texts of the body. False: the request was answered, and `compat` dropped. */
 bool dg_azure_read(struct dg_compat *compat, struct dg_span **texts, size_t *n);

@@ -38,8 +38,7 @@ struct azure {
     struct told *told; /* [n] of each item; NULL: nothing is wanted */
 };
 
-/* ---- Words
- * --------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 /* Belongs to a word with its neighbours. Han, kana and their like stand alone: there a token is a
  * word. */
@@ -85,8 +84,7 @@ static struct stretch word_around(struct dg_span text, size_t begin, size_t end)
     return (struct stretch){begin, end - begin};
 }
 
-/* ---- Alignment
- * ----------------------------------------------------------------------------------- */
+/* ---- Alignment ------------------------------------------------------------------------------- */
 
 static bool is_same(struct stretch a, struct stretch b)
 {
@@ -159,8 +157,7 @@ static enum dg_err align(struct dg_arena *arena, struct told *told,
     return err;
 }
 
-/* ---- Sentences
- * ----------------------------------------------------------------------------------- */
+/* ---- Sentences ------------------------------------------------------------------------------- */
 
 static enum dg_err add_start(struct dg_arena *arena, struct told *told)
 {
@@ -205,8 +202,7 @@ static enum dg_err on_sentence(struct dg_compat *compat, size_t i,
     return err;
 }
 
-/* ---- The answer
- * ---------------------------------------------------------------------------------- */
+/* ---- The answer ------------------------------------------------------------------------------ */
 
 static int by_source(const void *a, const void *b)
 {
@@ -298,8 +294,7 @@ static void on_whole(struct dg_compat *compat, struct dg_json_out *out)
     dg_json_out_close(out, ']');
 }
 
-/* ---- The request
- * --------------------------------------------------------------------------------- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 /* A failure by its number and sentence; OK: there is none. */
 struct refusal {

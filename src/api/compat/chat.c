@@ -36,8 +36,7 @@ struct chat {
     bool has_begun;   /* the first event is out */
 };
 
-/* ---- Reading
- * ------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* Adds a text, or an array of parts with texts, which are joined as they stand. */
 static enum dg_err add_content(const struct dg_json *content, const char *name,
@@ -156,8 +155,7 @@ static enum dg_err read_format(const struct dg_json *json, struct dg_arena *aren
                        error);
 }
 
-/* ---- Into which language
- * ------------------------------------------------------------------------- */
+/* ---- Into which language --------------------------------------------------------------------- */
 
 /* "fr-en", "zh-Hans-en", "translate-fr-en": the last cut that leaves a language on either side. */
 static bool read_model_name(struct dg_compat *compat, struct dg_span name)
@@ -291,8 +289,7 @@ static enum dg_err read_chat(const struct dg_json *json, struct dg_compat *compa
     return err ? err : read_format(json, arena, chat, error);
 }
 
-/* ---- Answers
- * ------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 /* The parts put together, those translated in their places. */
 static enum dg_err put_parts(const struct dg_compat *compat, struct dg_buf *out)
@@ -426,8 +423,7 @@ static void on_whole(struct dg_compat *compat, struct dg_json_out *out)
     dg_buf_deinit(&answer);
 }
 
-/* ---- Streams
- * ------------------------------------------------------------------------------------- */
+/* ---- Streams --------------------------------------------------------------------------------- */
 
 static void send_out(struct dg_compat *compat, struct dg_json_out *out)
 {
@@ -551,8 +547,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
     dg_buf_deinit(&answer);
 }
 
-/* ---- The routes
- * ---------------------------------------------------------------------------------- */
+/* ---- The routes ------------------------------------------------------------------------------ */
 
 static enum dg_err read_request(struct dg_compat *compat, struct dg_span body,
                                 struct dg_failure *failure)
@@ -644,8 +639,7 @@ void dg_compat_ollama_generate(struct dg_call *call)
     begin_chat(call, OLLAMA_GENERATE);
 }
 
-/* ---- Ollama's models
- * ----------------------------------------------------------------------------- */
+/* ---- Ollama's models ------------------------------------------------------------------------- */
 
 static void put_tags(struct dg_call *call, struct dg_json_out *out)
 {

@@ -19,8 +19,7 @@ enum {
     TRIES_MAX = 40, /* places where a cut is tried, so that a message of colons takes no time */
 };
 
-/* ---- Words
- * --------------------------------------------------------------------------------------- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 static bool is_one_of(struct dg_span word, const char *const *list)
 {
@@ -83,8 +82,7 @@ static struct dg_span trim(struct dg_span text)
     return text;
 }
 
-/* ---- An instruction
- * ------------------------------------------------------------------------------ */
+/* ---- An instruction -------------------------------------------------------------------------- */
 
 enum side { NOWHERE, SOURCE, TARGET, IN };
 
@@ -275,8 +273,7 @@ static struct said read_instruction(const struct dg_langnames *names, struct dg_
     return said;
 }
 
-/* ---- Where the text is
- * --------------------------------------------------------------------------- */
+/* ---- Where the text is ----------------------------------------------------------------------- */
 
 struct reading {
     const struct dg_langnames *names;
@@ -656,8 +653,7 @@ static bool cut(struct reading *reading)
     return cut_tail(reading) || cut_quotes(reading);
 }
 
-/* ---- All together
- * -------------------------------------------------------------------------------- */
+/* ---- All together ---------------------------------------------------------------------------- */
 
 #define HOW_TO_ASK                                                                                 \
     "This server translates and does not chat. Name the language in a system message "             \

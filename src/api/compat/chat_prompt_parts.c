@@ -51,8 +51,7 @@ static enum dg_err put_all(struct dg_span text, const struct dg_json *json, walk
     return putter.err;
 }
 
-/* ---- JSON
- * ---------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static enum dg_err parse(struct dg_span text, struct dg_json **json)
 {
@@ -135,8 +134,7 @@ static void walk_json(struct putter *putter, struct dg_span text, const struct d
     put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, from, text.len));
 }
 
-/* ---- Requests in JSON
- * ---------------------------------------------------------------------------- */
+/* ---- Requests in JSON ------------------------------------------------------------------------ */
 
 static struct dg_span member(const struct dg_json *object, const char *name)
 {
@@ -242,8 +240,7 @@ enum dg_err dg_chat_prompt_envelope(const struct dg_langnames *names, struct dg_
     return err;
 }
 
-/* ---- Lines
- * --------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static struct dg_span line_at(struct dg_span text, size_t at)
 {

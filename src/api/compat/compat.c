@@ -10,8 +10,7 @@
 
 enum { SHORT_BYTES = 16 * 1024, ARENA_MORE = 4 << 20 };
 
-/* ---- Life
- * ---------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void free_compat(struct dg_work *work)
 {
@@ -37,8 +36,7 @@ void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err, const struct
     dg_work_fail(&compat->work, dg_translate_options_failure(compat->arena, err, error, NULL));
 }
 
-/* ---- What is asked
- * ------------------------------------------------------------------------------- */
+/* ---- What is asked --------------------------------------------------------------------------- */
 
 static enum dg_err read_fields(struct dg_compat *compat, struct dg_span body,
                                struct dg_failure *failure)
@@ -143,8 +141,7 @@ size_t dg_compat_bytes(const struct dg_compat *compat)
     return n;
 }
 
-/* ---- Each text
- * ----------------------------------------------------------------------------------- */
+/* ---- Each text ------------------------------------------------------------------------------- */
 
 static void on_begin(void *owner, struct dg_job_item *job_item, struct dg_engine_request *request)
 {
@@ -256,8 +253,7 @@ static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
     compat->on_delta(compat, text);
 }
 
-/* ---- The end
- * ------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 static enum dg_err write_answer(struct dg_work *work, struct dg_buf *json,
                                 struct dg_failure *failure)
@@ -316,8 +312,7 @@ static const struct dg_job_listener whole_listener = {
 static const struct dg_job_listener stream_listener = {
     .on_begin = on_begin, .on_delta = on_delta, .on_item = on_item, .on_over = on_over};
 
-/* ---- The beginning
- * ------------------------------------------------------------------------------- */
+/* ---- The beginning --------------------------------------------------------------------------- */
 
 static enum dg_err hand_over(struct dg_compat *compat)
 {
@@ -416,8 +411,7 @@ void dg_compat_start(struct dg_compat *compat,
     }
 }
 
-/* ---- A new one
- * ----------------------------------------------------------------------------------- */
+/* ---- A new one ------------------------------------------------------------------------------- */
 
 static const struct dg_work_ops ops = {.read = read_body,
                                        .on_read = on_fields,

@@ -13,8 +13,7 @@
 
 enum { ANSWER_MAX = 16 << 20 };
 
-/* ---- Languages
- * ----------------------------------------------------------------------------------- */
+/* ---- Languages ------------------------------------------------------------------------------- */
 
 /* Writes a list of languages: the head is open when `put` is called for each. */
 static void list_languages(struct dg_call *call, const char *outer, const char *key,
@@ -104,8 +103,7 @@ void dg_compat_google_v3_languages(struct dg_call *call)
     dg_compat_open(call, on_v3_languages);
 }
 
-/* ---- Detection
- * ----------------------------------------------------------------------------------- */
+/* ---- Detection ------------------------------------------------------------------------------- */
 
 /* `user` is not NULL for version 3. "und" is Google's word for a language that it cannot tell. */
 static void put_detections(struct dg_compat *compat, struct dg_json_out *out)
@@ -179,8 +177,7 @@ void dg_compat_google_v3_detect(struct dg_call *call)
     dg_compat_open(call, on_v3_detect);
 }
 
-/* ---- Translations
- * -------------------------------------------------------------------------------- */
+/* ---- Translations ---------------------------------------------------------------------------- */
 
 static const char *source_of(const struct dg_compat *compat, size_t i)
 {
@@ -216,8 +213,7 @@ void dg_compat_google_v3(struct dg_call *call)
     dg_compat_open(call, on_v3_translate);
 }
 
-/* ---- Amazon Translate
- * ---------------------------------------------------------------------------- */
+/* ---- Amazon Translate ------------------------------------------------------------------------ */
 
 static void fail_amazon(struct dg_call *call, const struct dg_failure *failure)
 {
@@ -290,8 +286,7 @@ void dg_compat_amazon(struct dg_call *call)
     dg_compat_open(call, on_amazon);
 }
 
-/* ---- hcfy
- * ---------------------------------------------------------------------------------------- */
+/* ---- hcfy ------------------------------------------------------------------------------------ */
 
 /* Chinese, as it names the languages. */
 static void put_chinese_name(struct dg_json_out *out, const char *key, const char *code)

@@ -15,8 +15,7 @@ static const char *source_of(const struct dg_compat *compat)
     return item->from ? item->from->code : item->detected ? item->detected : "auto";
 }
 
-/* ---- Lists of languages
- * -------------------------------------------------------------------------- */
+/* ---- Lists of languages ---------------------------------------------------------------------- */
 
 /* The languages of some sides, in brackets of one kind, each written by `put`. */
 static void put_languages(struct dg_call *call, struct dg_json_out *out, unsigned sides,
@@ -110,8 +109,7 @@ void dg_compat_simply_languages(struct dg_call *call)
     list(call, '{', '}', put_simply);
 }
 
-/* ---- Lingva
- * -------------------------------------------------------------------------------------- */
+/* ---- Lingva ---------------------------------------------------------------------------------- */
 
 static void answer_lingva(struct dg_compat *compat, struct dg_json_out *out)
 {
@@ -157,8 +155,7 @@ void dg_compat_lingva(struct dg_call *call)
     dg_compat_open(call, on_lingva);
 }
 
-/* ---- SimplyTranslate and Mozhi
- * ------------------------------------------------------------------- */
+/* ---- SimplyTranslate and Mozhi --------------------------------------------------------------- */
 
 /* Each reads the members that it knows. */
 static void answer_frontend(struct dg_compat *compat, struct dg_json_out *out)

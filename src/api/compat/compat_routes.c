@@ -10,8 +10,7 @@
 
 enum { ANSWER_MAX = 4 << 20 };
 
-/* ---- Dialects
- * ------------------------------------------------------------------------------------ */
+/* ---- Dialects -------------------------------------------------------------------------------- */
 
 static void answer_error(struct dg_call *call, const struct dg_failure *failure,
                          struct dg_json_out *out)
@@ -111,8 +110,7 @@ const struct dg_dialect dg_mtran_dialect = {.name = "mtranserver", .fail = fail_
 const struct dg_dialect dg_google_dialect = {.name = "google", .fail = fail_google};
 const struct dg_dialect dg_openai_dialect = {.name = "openai", .fail = fail_openai};
 
-/* ---- What they share
- * ----------------------------------------------------------------------------- */
+/* ---- What they share ------------------------------------------------------------------------- */
 
 static bool is_auto(struct dg_span code)
 {
@@ -233,8 +231,7 @@ static void open_listing(struct dg_call *call, char bracket, struct listing *lis
     dg_json_out_put_open(&listing->out, "languages", bracket);
 }
 
-/* ---- DeepLX
- * -------------------------------------------------------------------------------------- */
+/* ---- DeepLX ---------------------------------------------------------------------------------- */
 
 static void upper(const char *code, char out[DG_LANGTAG_TEXT])
 {
@@ -281,8 +278,7 @@ void dg_compat_deeplx(struct dg_call *call, struct dg_compat *compat)
     dg_compat_go(compat, "text", "source_lang", "target_lang", answer_deeplx);
 }
 
-/* ---- MTranServer and Kiss Translator
- * ---------------------------------------------------------------- */
+/* ---- MTranServer and Kiss Translator --------------------------------------------------------- */
 
 /* One answer for both: each reads the members that it knows. */
 static void answer_mtran(struct dg_compat *compat, struct dg_json_out *out)
@@ -402,8 +398,7 @@ void dg_compat_heartbeat(struct dg_call *call)
     dg_call_text(call, 200, DG_SPAN(""));
 }
 
-/* ---- Immersive Translate
- * -------------------------------------------------------------------------- */
+/* ---- Immersive Translate --------------------------------------------------------------------- */
 
 static void answer_immersive(struct dg_compat *compat, struct dg_json_out *out)
 {
@@ -425,8 +420,7 @@ void dg_compat_immersive(struct dg_call *call, struct dg_compat *compat)
     dg_compat_go(compat, "text_list", "source_lang", "target_lang", answer_immersive);
 }
 
-/* ---- nllb-serve
- * ----------------------------------------------------------------------------------- */
+/* ---- nllb-serve ------------------------------------------------------------------------------ */
 
 static void answer_nllb(struct dg_compat *compat, struct dg_json_out *out)
 {
@@ -454,8 +448,7 @@ void dg_compat_nllb(struct dg_call *call, struct dg_compat *compat)
     dg_compat_go(compat, "source", "src_lang", "tgt_lang", answer_nllb);
 }
 
-/* ---- nllb-api
- * ------------------------------------------------------------------------------------- */
+/* ---- nllb-api -------------------------------------------------------------------------------- */
 
 static void answer_nllb_api(struct dg_compat *compat, struct dg_json_out *out)
 {
@@ -534,8 +527,7 @@ void dg_compat_nllb_api_stream(struct dg_call *call)
     dg_compat_open(call, on_nllb_api_stream);
 }
 
-/* ---- Google, version 2
- * ----------------------------------------------------------------------------- */
+/* ---- Google, version 2 ----------------------------------------------------------------------- */
 
 static void answer_google(struct dg_compat *compat, struct dg_json_out *out)
 {
@@ -567,8 +559,7 @@ void dg_compat_google(struct dg_call *call)
     dg_compat_open(call, on_google);
 }
 
-/* ---- OPUS-MT
- * --------------------------------------------------------------------------------------- */
+/* ---- OPUS-MT --------------------------------------------------------------------------------- */
 
 static void answer_opus(struct dg_compat *compat, struct dg_json_out *out)
 {
@@ -628,8 +619,7 @@ void dg_compat_opus_ready(struct dg_call *call)
     dg_call_text(call, is_ready ? 200 : 500, is_ready ? DG_SPAN("ready") : DG_SPAN("no model"));
 }
 
-/* ---- GET /translate
- * -------------------------------------------------------------------------------- */
+/* ---- GET /translate -------------------------------------------------------------------------- */
 
 static void on_get_translate(struct dg_call *call, struct dg_compat *compat)
 {

@@ -10,8 +10,7 @@
 
 enum { ANSWER_MAX = 4 << 20, TRACE_BYTES = 16, NO_LIMIT = 1000 * 1000 * 1000 };
 
-/* ---- The dialect
- * --------------------------------------------------------------------------------- */
+/* ---- The dialect ----------------------------------------------------------------------------- */
 
 static void fail(struct dg_call *call, const struct dg_failure *failure)
 {
@@ -54,8 +53,7 @@ static void add_headers(struct dg_call *call)
 const struct dg_dialect dg_deepl_dialect = {
     .name = "deepl", .fail = fail, .add_headers = add_headers, .key_name = "auth_key"};
 
-/* ---- Languages
- * ----------------------------------------------------------------------------------- */
+/* ---- Languages ------------------------------------------------------------------------------- */
 
 void dg_deepl_tag_code(const char *tag, char code[DG_DEEPL_CODE])
 {
@@ -159,8 +157,7 @@ bool dg_deepl_check_words(struct dg_compat *compat, struct dg_error *error)
     return true;
 }
 
-/* ---- Looking
- * ------------------------------------------------------------------------------------- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 static void answer(struct dg_compat *compat, struct dg_json_out *out)
 {
@@ -307,8 +304,7 @@ void dg_deepl_languages(struct dg_call *call)
     dg_buf_deinit(&buf);
 }
 
-/* ---- Languages, version 3
- * ------------------------------------------------------------------------ */
+/* ---- Languages, version 3 -------------------------------------------------------------------- */
 
 enum { OF_SOURCE = 1, OF_TARGET = 2, OF_FORMALITY = 4 };
 
@@ -459,8 +455,7 @@ void dg_deepl_v3_resources(struct dg_call *call)
     dg_call_json_out(call, 200, &out);
 }
 
-/* ---- What is not here
- * ---------------------------------------------------------------------------- */
+/* ---- What is not here ------------------------------------------------------------------------ */
 
 void dg_deepl_not_included(struct dg_call *call)
 {
@@ -470,8 +465,7 @@ void dg_deepl_not_included(struct dg_call *call)
                            .message = "This account does not include the requested product."});
 }
 
-/* ---- Usage
- * --------------------------------------------------------------------------------------- */
+/* ---- Usage ----------------------------------------------------------------------------------- */
 
 /* The key's month where one was sent, else the characters that this API translated since the start.
  * Their libraries want a limit: without one it is a number that nobody reaches. */

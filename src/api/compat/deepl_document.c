@@ -20,8 +20,7 @@
 
 enum { SECONDS_MORE = 5 /* what is said of one that is under way: when to ask again */ };
 
-/* ---- Sending
- * ------------------------------------------------------------------------------------- */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
 /* What is known between the gate and the end. */
 struct upload {
@@ -254,8 +253,7 @@ void dg_deepl_document(struct dg_call *call)
     dg_compat_open(call, on_open);
 }
 
-/* ---- Asking and fetching
- * --------------------------------------------------------------------------- */
+/* ---- Asking and fetching --------------------------------------------------------------------- */
 
 /* The document that the path and the key name; NULL when the call was answered. */
 static struct dg_document *open_document(struct dg_call *call)

@@ -19,8 +19,7 @@
 
 enum { ANSWER_MAX = 64 << 20, COLUMNS = DG_DEEPL_COLUMNS };
 
-/* ---- Answers ------------------------------------------------------------------------------------
- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 /* Their errors of glossaries have a second sentence. */
 void dg_deepl_glossary_fail(struct dg_call *call, int status, const char *message,
@@ -87,8 +86,7 @@ static void answer_entry(struct dg_call *call, int status, const struct dg_gloss
     dg_buf_deinit(&buf);
 }
 
-/* ---- Using --------------------------------------------------------------------------------------
- */
+/* ---- Using ----------------------------------------------------------------------------------- */
 
 enum { IDS_MAX = 5 };
 
@@ -118,8 +116,7 @@ bool dg_deepl_read_glossaries(struct dg_compat *compat, struct dg_error *error)
     return true;
 }
 
-/* ---- Making, beside the loop
- * ---------------------------------------------------------------------- */
+/* ---- Making, beside the loop ----------------------------------------------------------------- */
 
 static bool is_pair(const struct dg_dictionary *dictionary, const struct dg_glossaries_part *part)
 {
@@ -269,8 +266,7 @@ static void answer_change(struct dg_call *call, struct dg_glossaries_change *cha
         answer_entry(call, 201, change->entry);
 }
 
-/* ---- Making -------------------------------------------------------------------------------------
- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 /* A field by its name behind a prefix. */
 static struct dg_span text_of(const struct dg_compat *compat, const char *prefix, const char *field)
@@ -371,8 +367,7 @@ void dg_deepl_glossaries_add(struct dg_call *call)
     dg_compat_open(call, on_open);
 }
 
-/* ---- Looking and deleting -----------------------------------------------------------------------
- */
+/* ---- Looking and deleting -------------------------------------------------------------------- */
 
 /* The glossary of the path; NULL when the call was answered. */
 static struct dg_glossaries_entry *open_entry(struct dg_call *call)

@@ -23,8 +23,7 @@
 
 enum { ANSWER_MAX = 64 << 20, PREFIX = 32 };
 
-/* ---- Answers ------------------------------------------------------------------------------------
- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static bool is_shown(const struct dg_glossaries_entry *entry)
 {
@@ -119,8 +118,7 @@ static void answer_dropped(struct dg_call *call, struct dg_glossaries_change *ch
         dg_call_reply(call, 204, NULL, (struct dg_span){NULL, 0});
 }
 
-/* ---- Finding ------------------------------------------------------------------------------------
- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 /* The glossary of the path; NULL when the call was answered. */
 static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_change)
@@ -158,8 +156,7 @@ static bool read_pair(struct dg_call *call, char source[DG_LANGTAG_LANGUAGE],
     return false;
 }
 
-/* ---- Making and changing ------------------------------------------------------------------------
- */
+/* ---- Making and changing --------------------------------------------------------------------- */
 
 /* The dictionaries of a request on their way to a change. */
 struct draft {
@@ -386,8 +383,7 @@ void dg_deepl_v3_glossary_remove(struct dg_call *call)
         dg_glossaries_remove(call, entry);
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------
- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 static void fill_list(struct dg_call *call, struct dg_json_out *out)
 {

@@ -63,8 +63,7 @@ static void on_whole(struct dg_compat *compat, struct dg_json_out *out)
     dg_json_out_close(out, '}');
 }
 
-/* ---- The request
- * --------------------------------------------------------------------------------- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 static bool read_texts(struct dg_compat *compat, struct dg_error *error)
 {

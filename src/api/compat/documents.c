@@ -172,8 +172,7 @@ struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t n
     return find(documents, id);
 }
 
-/* ---- Writing
- * ------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 struct errand {
     struct dg_offload_task task;
@@ -332,8 +331,7 @@ enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_o
     return keep(documents, offload, document, file, text, fn, ctx);
 }
 
-/* ---- Reading
- * ------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 enum dg_err dg_document_read(const struct dg_document *document, char **out, struct dg_error *error)
 {

@@ -17,8 +17,7 @@
 
 enum { ANSWER_MAX = 4 << 20, GUESSES = 3, SENTENCE_MAX = 512 };
 
-/* ---- The dialect
- * --------------------------------------------------------------------------------- */
+/* ---- The dialect ----------------------------------------------------------------------------- */
 
 /* Its sentence for what our routes say alike for everybody; NULL: ours will do. */
 static const char *sentence_of(const struct dg_failure *failure)
@@ -85,8 +84,7 @@ static void add_headers(struct dg_call *call)
 const struct dg_dialect dg_lt_dialect = {
     .name = "libretranslate", .fail = fail, .add_headers = add_headers};
 
-/* ---- Languages
- * ----------------------------------------------------------------------------------- */
+/* ---- Languages ------------------------------------------------------------------------------- */
 
 int dg_lt_percent(float confidence)
 {
@@ -187,8 +185,7 @@ void dg_lt_languages(struct dg_call *call)
     dg_buf_deinit(&buf);
 }
 
-/* ---- POST /detect
- * -------------------------------------------------------------------------------- */
+/* ---- POST /detect ---------------------------------------------------------------------------- */
 
 static void put_guess(struct dg_json_out *out, int confidence, const char *language)
 {
@@ -289,8 +286,7 @@ void dg_lt_detect(struct dg_call *call)
         dg_compat_open(call, on_detect_open);
 }
 
-/* ---- Small things
- * -------------------------------------------------------------------------------- */
+/* ---- Small things ---------------------------------------------------------------------------- */
 
 static void put_pair(struct dg_json_out *out, const char *key, const char *code, const char *name)
 {

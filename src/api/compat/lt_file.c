@@ -15,8 +15,7 @@
 
 #include <stdio.h>
 
-/* ---- The address
- * --------------------------------------------------------------------------------- */
+/* ---- The address ----------------------------------------------------------------------------- */
 
 /* What a proxy's path has before ours: the target as sent up to our path. */
 static struct dg_span prefix_of(const struct dg_http_req *req)
@@ -149,8 +148,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
         on_kept(answer, err);
 }
 
-/* ---- The request
- * --------------------------------------------------------------------------------- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 static bool check_given(const struct dg_compat *compat, struct dg_error *error)
 {
@@ -235,8 +233,7 @@ void dg_lt_translate_file(struct dg_call *call)
     dg_compat_open(call, on_open);
 }
 
-/* ---- Fetching
- * ------------------------------------------------------------------------------------ */
+/* ---- Fetching -------------------------------------------------------------------------------- */
 
 void dg_lt_download_file(struct dg_call *call)
 {

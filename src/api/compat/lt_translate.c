@@ -19,8 +19,7 @@
 
 #include <stdio.h>
 
-/* ---- The answer
- * ---------------------------------------------------------------------------------- */
+/* ---- The answer ------------------------------------------------------------------------------ */
 
 static void put_detected(struct dg_json_out *out, const struct dg_compat_item *item)
 {
@@ -99,8 +98,7 @@ static void on_whole(struct dg_compat *compat, struct dg_json_out *out)
     dg_json_out_close(out, '}');
 }
 
-/* ---- The request
- * --------------------------------------------------------------------------------- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 /* Present, and neither "", [] nor 0: what the original takes for missing. */
 static bool is_given(const struct dg_compat *compat, const char *name)

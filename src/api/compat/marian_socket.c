@@ -40,8 +40,7 @@ struct socket {
 
 static void next_frame(struct socket *socket);
 
-/* ---- Frames out
- * ---------------------------------------------------------------------------------- */
+/* ---- Frames out ------------------------------------------------------------------------------ */
 
 static void send_lines(struct socket *socket, struct dg_compat *compat)
 {
@@ -76,8 +75,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
         next_frame(socket);
 }
 
-/* ---- Frames in
- * ----------------------------------------------------------------------------------- */
+/* ---- Frames in ------------------------------------------------------------------------------- */
 
 /* One text for each line; a line end at the very end begins none. */
 static enum dg_err cut_lines(struct dg_compat *compat, struct dg_span text)
@@ -195,8 +193,7 @@ static void on_gone(void *owner)
     dg_free(socket);
 }
 
-/* ---- The handshake
- * -------------------------------------------------------------------------------- */
+/* ---- The handshake --------------------------------------------------------------------------- */
 
 static void keep_tag(const struct dg_language *language, char tag[TAG_MAX])
 {

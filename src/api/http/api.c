@@ -131,8 +131,7 @@ void dg_api_stop(struct dg_api *api)
     dg_bulk_close(bulk);
 }
 
-/* ---- The end of a call -------------------------------------------------------------------------
- */
+/* ---- The end of a call ----------------------------------------------------------------------- */
 
 static void log_call(struct dg_call *call, int status)
 {
@@ -177,8 +176,7 @@ static void on_gone(void *owner)
     log_call(call, 499);
 }
 
-/* ---- Dispatch ----------------------------------------------------------------------------------
- */
+/* ---- Dispatch -------------------------------------------------------------------------------- */
 
 static bool takes(const struct dg_route *route, enum dg_http_method method)
 {

@@ -44,8 +44,7 @@ static enum dg_err copy(struct dg_arena *arena, struct dg_span text, struct dg_s
     return out->ptr ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* ---- JSON
- * ---------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static enum dg_err read_number(struct dg_arena *arena, const struct dg_json *json,
                                struct dg_field *field)
@@ -165,8 +164,7 @@ static enum dg_err read_json(struct reader *reader, struct dg_span body, bool ta
     return err;
 }
 
-/* ---- Forms and the query string
- * ------------------------------------------------------------------ */
+/* ---- Forms and the query string -------------------------------------------------------------- */
 
 /* "text[]" is an element of the array "text". */
 static void read_brackets(struct dg_field *field)
@@ -275,8 +273,7 @@ enum dg_err dg_fields_read(const struct dg_fields_source *source, struct dg_aren
     return err;
 }
 
-/* ---- Looking
- * ------------------------------------------------------------------------------------- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 static bool is_name(const struct dg_field *field, const char *name)
 {

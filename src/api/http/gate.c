@@ -34,8 +34,7 @@ static void count(struct dg_api *api, enum dg_refusal refusal)
     api->refusals[refusal]++;
 }
 
-/* ---- Who ----------------------------------------------------------------------------------------
- */
+/* ---- Who ------------------------------------------------------------------------------------- */
 
 /* What follows `scheme` and blanks in an Authorization header; ptr NULL when it is another scheme.
  */
@@ -166,8 +165,7 @@ uint64_t dg_gate_client(const struct dg_call *call)
                           dg_span_cstr(has_key ? call->charge.who.name : address.text));
 }
 
-/* ---- How much -----------------------------------------------------------------------------------
- */
+/* ---- How much -------------------------------------------------------------------------------- */
 
 static void add_number(struct dg_call *call, const char *name, uint64_t number)
 {
@@ -300,8 +298,7 @@ static void ask_quota(struct dg_charge *charge)
     charge->answered = NULL;
 }
 
-/* ---- What
- * ---------------------------------------------------------------------------------------- */
+/* ---- What ------------------------------------------------------------------------------------ */
 
 /* The names of the key's models, as the engine wants them. */
 static enum dg_err copy_models(const struct dg_key *key, const struct dg_gate_wish *wish)
@@ -414,8 +411,7 @@ void dg_charge_refund(struct dg_charge *charge, int status, uint64_t n_delivered
         dg_quota_refund(dg_access_quota(charge->api->access), &back);
 }
 
-/* ---- Calls
- * --------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish)
 {
@@ -521,8 +517,7 @@ void dg_gate_end(struct dg_call *call, int status)
         count(call->api, call->route->is_admin ? DG_REFUSAL_ADMIN : DG_REFUSAL_MODEL);
 }
 
-/* ---- Names and metrics
- * ------------------------------------------------------------------------------------- */
+/* ---- Names and metrics ----------------------------------------------------------------------- */
 
 const char *dg_gate_refusal_name(size_t i)
 {

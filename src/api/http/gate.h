@@ -88,8 +88,7 @@ struct dg_charge {
     void *work;
 };
 
-/* ---- For api.c ----------------------------------------------------------------------------------
- */
+/* ---- For api.c ------------------------------------------------------------------------------- */
 
 /* Call it when the headers are read. False when it answered: the key is wrong, or a key is required
  * and the body cannot have one. */
@@ -102,8 +101,7 @@ void dg_gate_request(struct dg_call *call);
 /* Call it when the answer is complete (or, with 499, will never be). */
 void dg_gate_end(struct dg_call *call, int status);
 
-/* ---- For routes ---------------------------------------------------------------------------------
- */
+/* ---- For routes ------------------------------------------------------------------------------ */
 
 /* Passes `call`: then its work goes on (dg_work_passed), or the route's function is called if it
  * has none. */
@@ -136,8 +134,7 @@ bool dg_gate_is_admin(const struct dg_call *call);
 /* "key_required", ...: reason `i` of DG_N_REFUSALS. */
 const char *dg_gate_refusal_name(size_t i);
 
-/* ---- Without a call -----------------------------------------------------------------------------
- */
+/* ---- Without a call -------------------------------------------------------------------------- */
 
 /* `who` sent the message, unless the wish has a key. `client` is the address. */
 void dg_charge_begin(struct dg_charge *charge, struct dg_api *api, const struct dg_who *who,

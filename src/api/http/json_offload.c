@@ -92,8 +92,7 @@ bool dg_json_offload_bytes(const struct dg_api *api, struct dg_span bytes,
     return !err;
 }
 
-/* ---- Answers
- * ------------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 struct writing {
     struct dg_offload_task task;

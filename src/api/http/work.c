@@ -7,8 +7,7 @@
 #include "api/v1/translate_options.h"
 #include "net/proto/sse.h"
 
-/* ---- The end
- * ------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 /* A detached one leaves the call alone: it may have been answered, and then its memory is used
  * for the next request. */
@@ -95,8 +94,7 @@ void dg_work_give(struct dg_work *work, struct dg_buf *json)
     dg_http_reply_end(dg_work_end(work)->req);
 }
 
-/* ---- Answers that take long to write
- * ------------------------------------------------------------- */
+/* ---- Answers that take long to write --------------------------------------------------------- */
 
 /* The failure that goes with an error, also where nobody has filled it in. */
 static enum dg_err settle(struct dg_failure *failure, enum dg_err err)
@@ -136,8 +134,7 @@ void dg_work_finish(struct dg_work *work, size_t size, size_t much)
     dg_json_offload_write(work->api, size, much, write_answer, on_written, work);
 }
 
-/* ---- The beginning
- * ------------------------------------------------------------------------------- */
+/* ---- The beginning --------------------------------------------------------------------------- */
 
 void dg_work_passed(struct dg_work *work, const struct dg_failure *refusal)
 {

@@ -30,8 +30,7 @@ static uint64_t now_s(const struct dg_bulk *bulk)
     return dg_clock_wall(&bulk->clock) / DG_CLOCK_S;
 }
 
-/* ---- A job's memory -----------------------------------------------------------------------------
- */
+/* ---- A job's memory -------------------------------------------------------------------------- */
 
 static struct dg_bulk_job *new_job(struct dg_bulk *bulk, const char *id)
 {
@@ -80,8 +79,7 @@ static void link_job(struct dg_bulk_job *job)
     job->bulk->n_jobs++;
 }
 
-/* ---- What is written down of it -----------------------------------------------------------------
- */
+/* ---- What is written down of it -------------------------------------------------------------- */
 
 /* A piece of work for the files' thread that belongs to nobody. */
 struct chore {
@@ -149,8 +147,7 @@ static void save(struct dg_bulk_job *job)
         free_chore(chore);
 }
 
-/* ---- Endings ------------------------------------------------------------------------------------
- */
+/* ---- Endings --------------------------------------------------------------------------------- */
 
 void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
 {
@@ -234,8 +231,7 @@ void dg_bulk_remove(struct dg_bulk_job *job)
     dg_bulk_release(job);
 }
 
-/* ---- Coming -------------------------------------------------------------------------------------
- */
+/* ---- Coming ---------------------------------------------------------------------------------- */
 
 static void run_create(struct dg_offload_task *task)
 {
@@ -411,8 +407,7 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     return DG_OK;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------
- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 struct dg_bulk_job *dg_bulk_next(struct dg_bulk *bulk, struct dg_bulk_job *job)
 {
@@ -465,8 +460,7 @@ void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
     }
 }
 
-/* ---- Turns --------------------------------------------------------------------------------------
- */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
 /* Whether a job that waits may try to go on: its model is served again, or there is room for what
  * it was to write. */
@@ -528,8 +522,7 @@ void dg_bulk_tick(struct dg_bulk *bulk)
     dg_bulk_turn(bulk); /* where memory was short before */
 }
 
-/* ---- The folder at the start --------------------------------------------------------------------
- */
+/* ---- The folder at the start ----------------------------------------------------------------- */
 
 /* Where an unfinished job stands is what its files say. */
 static enum dg_err resume(struct dg_bulk_job *job, struct dg_error *error)

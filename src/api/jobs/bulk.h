@@ -107,8 +107,7 @@ void dg_bulk_cancel(struct dg_bulk_job *job);
 /* Forgets it and its files. */
 void dg_bulk_remove(struct dg_bulk_job *job);
 
-/* ---- Reading the result
- * --------------------------------------------------------------------------- */
+/* ---- Reading the result ---------------------------------------------------------------------- */
 
 struct dg_bulk_reader;
 

@@ -103,8 +103,7 @@ enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines,
     return err;
 }
 
-/* ---- Resuming -----------------------------------------------------------------------------------
- */
+/* ---- Resuming -------------------------------------------------------------------------------- */
 
 /* A line of a stream, without its newline; false at the end. */
 struct lines {

@@ -21,8 +21,7 @@ static const char *const wait_words[] = {
 static const char *const format_words[] = {
     [DG_BULK_TEXT] = "text", [DG_BULK_JSONL] = "jsonl", NULL};
 
-/* ---- What it was asked
- * ----------------------------------------------------------------------------- */
+/* ---- What it was asked ----------------------------------------------------------------------- */
 
 /* Reads the options into the struct that its lines begin with. */
 enum dg_err dg_bulk_read_options(struct dg_bulk_job *job, struct dg_span options_json,
@@ -60,8 +59,7 @@ enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names
     return only ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* ---- Writing
- * --------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static void put_numbers(const struct dg_bulk_job *job, struct dg_json_out *out)
 {
@@ -122,8 +120,7 @@ enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
     return dg_json_out_end(&out);
 }
 
-/* ---- Reading
- * --------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static enum dg_err read_number(const struct dg_json *json, const char *name, uint64_t *out,
                                struct dg_error *error)

@@ -29,8 +29,7 @@ enum {
     OUTPUT_MAX = 1 << 30,
 };
 
-/* ---- Answers ------------------------------------------------------------------------------------
- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static void free_line(struct dg_bulk_line *line)
 {
@@ -178,8 +177,7 @@ static void on_over(void *owner, struct dg_job *work)
 
 static const struct dg_job_listener listener = {.on_over = on_over};
 
-/* ---- Beginning a line ---------------------------------------------------------------------------
- */
+/* ---- Beginning a line ------------------------------------------------------------------------ */
 
 /* A line of JSON: the job's options, and what the line says otherwise. */
 static bool is_same(const char *a, const char *b)
@@ -360,8 +358,7 @@ static bool passes_by(enum dg_err err)
     return err == DG_ERR_NO_SPACE || err == DG_ERR_LIMIT || err == DG_ERR_NOMEM;
 }
 
-/* ---- The input ----------------------------------------------------------------------------------
- */
+/* ---- The input ------------------------------------------------------------------------------- */
 
 static void run_read(struct dg_offload_task *task)
 {
@@ -460,8 +457,7 @@ static void begin_lines(struct dg_bulk_job *job)
         ask_for_input(job);
 }
 
-/* ---- The result ---------------------------------------------------------------------------------
- */
+/* ---- The result ------------------------------------------------------------------------------ */
 
 static void run_write(struct dg_offload_task *task)
 {
@@ -580,8 +576,7 @@ static void write_lines(struct dg_bulk_job *job)
     dg_bulk_hold(job);
 }
 
-/* ---- Moving on ----------------------------------------------------------------------------------
- */
+/* ---- Moving on ------------------------------------------------------------------------------- */
 
 void dg_bulk_run(struct dg_bulk_job *job)
 {

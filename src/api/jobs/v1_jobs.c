@@ -69,8 +69,7 @@ static void answer_state(struct dg_call *call, int status, const struct dg_bulk_
     dg_call_json_out(call, status, &out);
 }
 
-/* ---- Adding -------------------------------------------------------------------------------------
- */
+/* ---- Adding ---------------------------------------------------------------------------------- */
 
 /* A job's lines may be more than other bodies; but not many such at once. */
 void dg_api_v1_jobs_prepare(struct dg_call *call)
@@ -312,8 +311,7 @@ void dg_api_v1_jobs_add(struct dg_call *call)
     dg_work_pass(&adding->work);
 }
 
-/* ---- Looking, ending ----------------------------------------------------------------------------
- */
+/* ---- Looking, ending ------------------------------------------------------------------------- */
 
 static void put_jobs(struct dg_call *call, struct dg_json_out *out)
 {
@@ -354,8 +352,7 @@ void dg_api_v1_job_remove(struct dg_call *call)
     dg_call_text(call, 204, (struct dg_span){NULL, 0});
 }
 
-/* ---- The result ---------------------------------------------------------------------------------
- */
+/* ---- The result ------------------------------------------------------------------------------ */
 
 /* One download: a piece is read when the one before it has gone out. */
 struct download {

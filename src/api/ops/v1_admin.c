@@ -57,8 +57,7 @@ static void answer(struct dg_call *call, int status, const char *text)
     dg_buf_deinit(&buf);
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------
- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 static const struct dg_counter_key connections[] = {
     {DG_COUNTER_CONNECTIONS, "connections"},
@@ -118,8 +117,7 @@ void dg_api_v1_admin_status(struct dg_call *call)
     dg_call_json_out(call, 200, &out);
 }
 
-/* ---- Models -------------------------------------------------------------------------------------
- */
+/* ---- Models ---------------------------------------------------------------------------------- */
 
 static void free_loading(struct dg_work *work)
 {
@@ -238,8 +236,7 @@ void dg_api_v1_admin_unload(struct dg_call *call)
         answer(call, 200, "unloaded");
 }
 
-/* ---- The rest -----------------------------------------------------------------------------------
- */
+/* ---- The rest -------------------------------------------------------------------------------- */
 
 void dg_api_v1_admin_log_level(struct dg_call *call)
 {

@@ -29,8 +29,7 @@ struct viewer {
     unsigned n_unread; /* seconds written since all had gone out */
 };
 
-/* ---- Text
- * ---------------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 static void put_row(struct dg_json_out *out, const float *row)
 {
@@ -192,8 +191,7 @@ static enum dg_err put_now(struct dg_api *api, struct dg_buf *text)
     return err;
 }
 
-/* ---- Who looks
- * ----------------------------------------------------------------------------------- */
+/* ---- Who looks ------------------------------------------------------------------------------- */
 
 static void free_viewer(struct dg_work *work)
 {

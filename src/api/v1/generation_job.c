@@ -35,8 +35,7 @@ static const char *const others[] = {"prompt",  "model", "stop", "priority",
                                      "api_key", "type",  "id"};
 enum { N_OTHERS = sizeof others / sizeof *others };
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_generation_job_new(struct dg_api *api, size_t body_len,
                                   struct dg_generation_job **out)
@@ -83,8 +82,7 @@ void dg_generation_job_drop(struct dg_generation_job *generation)
         free_gen(generation);
 }
 
-/* ---- Reading
- * ------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static enum dg_err read_prompt(struct dg_generation_job *generation, const struct dg_json *json,
                                struct dg_error *error)
@@ -211,8 +209,7 @@ struct dg_gate_wish dg_generation_job_wish(struct dg_generation_job *generation)
                                  .has_priority = generation->has_priority};
 }
 
-/* ---- Under way
- * ------------------------------------------------------------------------------------ */
+/* ---- Under way ------------------------------------------------------------------------------- */
 
 static enum dg_err put_answer(struct dg_generation_job *generation,
                               const struct dg_generated *result)

@@ -24,8 +24,7 @@
 
 enum { FILE_MAX = 64 << 20, VALUES_MAX = 2000000, PATH_MAX_BYTES = 4096 + 64, WAITING_MAX = 64 };
 
-/* ---- Entries ------------------------------------------------------------------------------------
- */
+/* ---- Entries --------------------------------------------------------------------------------- */
 
 static void free_entry(struct dg_glossaries_entry *entry)
 {
@@ -90,8 +89,7 @@ struct dg_glossaries_entry *dg_glossaries_find(const struct dg_glossaries *store
     return NULL;
 }
 
-/* ---- Files --------------------------------------------------------------------------------------
- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static enum dg_err print_entry(const struct dg_glossaries_entry *entry, struct dg_buf *buf)
 {
@@ -270,8 +268,7 @@ static void path_of(const struct dg_glossaries *store, const char *id,
     snprintf(path, PATH_MAX_BYTES + 256, "%s/%s.json", store->dir, id);
 }
 
-/* ---- Changes ------------------------------------------------------------------------------------
- */
+/* ---- Changes --------------------------------------------------------------------------------- */
 
 static void make_id(char id[DG_GLOSSARIES_ID + 1])
 {
@@ -644,8 +641,7 @@ void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entr
     answer_removal(call);
 }
 
-/* ---- Who ----------------------------------------------------------------------------------------
- */
+/* ---- Who ------------------------------------------------------------------------------------- */
 
 bool dg_glossaries_is_admin(const struct dg_call *call)
 {
@@ -679,8 +675,7 @@ bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure)
     return may;
 }
 
-/* ---- Use ----------------------------------------------------------------------------------------
- */
+/* ---- Use ------------------------------------------------------------------------------------- */
 
 static void hold(struct dg_job *job, struct dg_glossary *glossary)
 {

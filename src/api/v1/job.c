@@ -89,8 +89,7 @@ void dg_jobs_deinit(struct dg_jobs *jobs)
         free_job(DG_LIST_ITEM(jobs->all.next, struct dg_job, link));
 }
 
-/* ---- Sentences and items as JSON ----------------------------------------------------------------
- */
+/* ---- Sentences and items as JSON ------------------------------------------------------------- */
 
 /* For each target token the bytes of the source that it looks at most: [[start, length], ...]. */
 static void put_alignment(struct dg_json_out *out, const struct dg_engine_sentence *sentence)
@@ -403,8 +402,7 @@ enum dg_err dg_job_answer(const struct dg_job *job, struct dg_buf *buf)
     return err ? err : dg_buf_append_cstr(buf, "}");
 }
 
-/* ---- Under way ----------------------------------------------------------------------------------
- */
+/* ---- Under way ------------------------------------------------------------------------------- */
 
 static void cancel_open(struct dg_job *job)
 {

@@ -16,8 +16,7 @@
 
 #include <stdlib.h>
 
-/* ---- The list -----------------------------------------------------------------------------------
- */
+/* ---- The list -------------------------------------------------------------------------------- */
 
 static void code_it(struct dg_language *language)
 {
@@ -87,8 +86,7 @@ static enum dg_err list_languages(struct dg_languages *langs, const struct dg_en
     return DG_OK;
 }
 
-/* ---- Pairs --------------------------------------------------------------------------------------
- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 static size_t row_words(size_t n)
 {
@@ -172,8 +170,7 @@ static enum dg_err link_pairs(struct dg_languages *langs, const struct dg_engine
     return err;
 }
 
-/* ---- The cache ----------------------------------------------------------------------------------
- */
+/* ---- The cache ------------------------------------------------------------------------------- */
 
 void dg_languages_cache_deinit(struct dg_languages_cache *cache)
 {
@@ -226,8 +223,7 @@ enum dg_err dg_languages_read(struct dg_languages_cache *cache, const struct dg_
     return DG_OK;
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------
- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 const struct dg_language *dg_languages_find(const struct dg_languages *langs, struct dg_span code,
                                             unsigned sides)

@@ -51,8 +51,7 @@ enum {
     GLOSSARIES_MAX = 5
 };
 
-/* ---- Failures ----------------------------------------------------------------------------------
- */
+/* ---- Failures -------------------------------------------------------------------------------- */
 
 static int status_of(enum dg_err err)
 {
@@ -164,8 +163,7 @@ struct dg_failure dg_translate_options_field_failure(struct dg_arena *arena, enu
     return failure;
 }
 
-/* ---- Reading -----------------------------------------------------------------------------------
- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 enum dg_err dg_translate_options_parse(struct dg_span body, size_t max_values,
                                        struct dg_arena *arena, struct dg_failure *failure,

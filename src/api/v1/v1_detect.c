@@ -68,8 +68,7 @@ static void free_work(struct dg_work *owner)
     dg_free(work);
 }
 
-/* ---- The answer ---------------------------------------------------------------------------------
- */
+/* ---- The answer ------------------------------------------------------------------------------ */
 
 static enum dg_err write_detections(struct dg_work *owner, struct dg_buf *json,
                                     struct dg_failure *failure)
@@ -107,8 +106,7 @@ static enum dg_err start(struct dg_work *owner, struct dg_failure *failure)
     return DG_OK;
 }
 
-/* ---- The request --------------------------------------------------------------------------------
- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 /* The languages that a text may be in. */
 static enum dg_err read_languages(const struct dg_json *json, struct dg_arena *arena,

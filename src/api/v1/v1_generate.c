@@ -26,8 +26,7 @@ static struct dg_generation_job *generation_of(struct dg_work *work)
     return ((struct generate_work *)work)->generation;
 }
 
-/* ---- The answer ---------------------------------------------------------------------------------
- */
+/* ---- The answer ------------------------------------------------------------------------------ */
 
 static void on_delta(void *owner, struct dg_span text)
 {
@@ -60,8 +59,7 @@ static const struct dg_generation_job_listener stream_listener = {.on_delta = on
                                                                   .on_over = on_over};
 static const struct dg_generation_job_listener whole_listener = {.on_over = on_over};
 
-/* ---- The request --------------------------------------------------------------------------------
- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 static enum dg_err read_request(struct dg_work *work, const struct dg_api *api, struct dg_span body,
                                 struct dg_failure *failure)

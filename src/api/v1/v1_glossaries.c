@@ -23,8 +23,7 @@
 
 enum { JSON_VALUES = 1000 * 1000, ANSWER_MAX = 128 << 20, AS_JSON = -1 };
 
-/* ---- Answers ------------------------------------------------------------------------------------
- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 /* Of one that was made by DeepL's API, which has several, or none. */
 static void put_dictionaries(struct dg_json_out *out, const struct dg_dictionary *dictionaries,
@@ -102,8 +101,7 @@ static void answer_change(struct dg_call *call, struct dg_glossaries_change *cha
     dg_call_fail(call, failure);
 }
 
-/* ---- Reading, beside the loop -------------------------------------------------------------------
- */
+/* ---- Reading, beside the loop ---------------------------------------------------------------- */
 
 static enum dg_err copy_text(const struct dg_json *json, const char *name, char *out, size_t cap,
                              struct dg_error *error)
@@ -178,8 +176,7 @@ static enum dg_err read_table(struct dg_glossaries_change *change)
     return err ? err : dg_glossary_seal(change->entry->glossary, &change->error);
 }
 
-/* ---- Making and replacing -----------------------------------------------------------------------
- */
+/* ---- Making and replacing -------------------------------------------------------------------- */
 
 /* A media type without its parameters. */
 static bool is_type(struct dg_span value, const char *type)
@@ -294,8 +291,7 @@ void dg_api_v1_glossary_remove(struct dg_call *call)
     dg_glossaries_remove(call, entry);
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------
- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 static void fill_list(struct dg_call *call, struct dg_json_out *out)
 {

@@ -151,8 +151,7 @@ void dg_api_v1_model(struct dg_call *call)
                                            .message = "There is no model of that name."});
 }
 
-/* ---- Languages ----------------------------------------------------------------------------------
- */
+/* ---- Languages ------------------------------------------------------------------------------- */
 
 static void put_language(struct dg_json_out *out, const struct dg_languages *langs,
                          const struct dg_language *from)

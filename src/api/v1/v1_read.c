@@ -41,8 +41,7 @@ struct read_work {
     struct dg_json_out out;
 };
 
-/* ---- Life
- * ----------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void free_work(struct read_work *work)
 {
@@ -68,8 +67,7 @@ static void leave(struct dg_work *work)
     dg_engine_cancel(work->api->engine, ((struct read_work *)work)->id); /* its end frees it */
 }
 
-/* ---- What is said
- * ----------------------------------------------------------------------------------- */
+/* ---- What is said ---------------------------------------------------------------------------- */
 
 static void on_said(void *ctx, size_t i, const struct dg_reading_result *said)
 {
@@ -127,8 +125,7 @@ static void on_reading_done(void *ctx, const struct dg_engine_read_result *resul
 
 static const struct dg_engine_read_events events = {on_said, on_reading_done};
 
-/* ---- The request
- * ---------------------------------------------------------------------------------------- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 enum type { INT, BOOL, CHOICE, SHARE };
 

@@ -64,8 +64,7 @@ static struct score_work *work_of(struct dg_offload_task *task)
     return DG_LIST_ITEM(task, struct score_work, task);
 }
 
-/* ---- On the thread ------------------------------------------------------------------------------
- */
+/* ---- On the thread --------------------------------------------------------------------------- */
 
 static void put_range(struct dg_json_out *out, const struct dg_score_token *token)
 {
@@ -157,8 +156,7 @@ static void run_scoring(struct dg_offload_task *task)
     dg_json_out_close(&work->out, ']');
 }
 
-/* ---- On the loop --------------------------------------------------------------------------------
- */
+/* ---- On the loop ----------------------------------------------------------------------------- */
 
 static void put_totals(struct score_work *work, uint64_t ns)
 {
@@ -237,8 +235,7 @@ void dg_api_stop_scoring(struct dg_api *api)
         cancel(DG_LIST_ITEM(at, struct score_work, link));
 }
 
-/* ---- The request --------------------------------------------------------------------------------
- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 /* true, or {"layer": from 1, "head": from 1}. */
 static enum dg_err read_attention(const struct dg_json *json, struct score_work *work,

@@ -93,8 +93,7 @@ struct stream {
     struct dg_list resting;  /* in api->resting_streams while messages wait for the next turn */
 };
 
-/* ---- Messages out -------------------------------------------------------------------------------
- */
+/* ---- Messages out ---------------------------------------------------------------------------- */
 
 static struct dg_span id_of(const struct stream_item *stream_item)
 {
@@ -153,8 +152,7 @@ static void send_simple_error(struct stream *stream, struct dg_span id, const ch
     send_error(stream, id, &(struct dg_failure){.code = code, .message = message});
 }
 
-/* ---- Stream items
- * ------------------------------------------------------------------------------------ */
+/* ---- Stream items ---------------------------------------------------------------------------- */
 
 static struct stream_item *find(struct stream *stream, struct dg_span id)
 {
@@ -249,8 +247,7 @@ static struct stream_item *add(struct stream *stream, struct dg_span id)
     return stream_item;
 }
 
-/* ---- What did not change ------------------------------------------------------------------------
- */
+/* ---- What did not change --------------------------------------------------------------------- */
 
 static size_t n_known(const struct stream_item *stream_item)
 {
@@ -353,8 +350,7 @@ static void remember(struct stream_item *stream_item, const struct dg_engine_sen
                                                                             slower */
 }
 
-/* ---- What the job tells -------------------------------------------------------------------------
- */
+/* ---- What the job tells ---------------------------------------------------------------------- */
 
 static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
 {
@@ -446,8 +442,7 @@ static void on_over(void *owner, struct dg_job *job)
 static const struct dg_job_listener listener = {
     .on_delta = on_delta, .on_sentence = on_sentence, .on_over = on_over};
 
-/* ---- Messages in --------------------------------------------------------------------------------
- */
+/* ---- Messages in ----------------------------------------------------------------------------- */
 
 /* The options; the text is the stream item's. */
 static enum dg_err read_ask(struct stream_item *stream_item, struct dg_job *job,
@@ -659,8 +654,7 @@ static void on_update(struct stream *stream, struct dg_span id, struct dg_span t
     }
 }
 
-/* ---- Generations --------------------------------------------------------------------------------
- */
+/* ---- Generations ----------------------------------------------------------------------------- */
 
 static void on_gen_delta(void *owner, struct dg_span text)
 {

@@ -25,8 +25,7 @@ static struct dg_job *job_of(struct dg_work *work)
     return ((struct translate_work *)work)->job;
 }
 
-/* ---- Server-sent events -------------------------------------------------------------------------
- */
+/* ---- Server-sent events ---------------------------------------------------------------------- */
 
 static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
 {
@@ -64,8 +63,7 @@ static void on_sentence(void *owner, struct dg_job_item *item,
     dg_buf_deinit(&buf);
 }
 
-/* ---- The answer ---------------------------------------------------------------------------------
- */
+/* ---- The answer ------------------------------------------------------------------------------ */
 
 static enum dg_err write_answer(struct dg_work *work, struct dg_buf *json,
                                 struct dg_failure *failure)
@@ -89,8 +87,7 @@ static const struct dg_job_listener stream_listener = {
     .on_delta = on_delta, .on_sentence = on_sentence, .on_over = on_over};
 static const struct dg_job_listener whole_listener = {.on_over = on_over};
 
-/* ---- The request --------------------------------------------------------------------------------
- */
+/* ---- The request ----------------------------------------------------------------------------- */
 
 static enum dg_err read_request(struct dg_work *work, const struct dg_api *api, struct dg_span body,
                                 struct dg_failure *failure)

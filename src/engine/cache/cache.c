@@ -23,8 +23,7 @@ struct dg_cache {
     struct dg_engine_cache_stats stats;
 };
 
-/* ---- Flights ------------------------------------------------------------------------------------
- */
+/* ---- Flights --------------------------------------------------------------------------------- */
 
 struct dg_flight *dg_flight_new(struct dg_ticket *ticket, uint64_t version)
 {
@@ -56,8 +55,7 @@ void dg_flight_unref(struct dg_flight *flight)
     dg_free(flight);
 }
 
-/* ---- Keys ---------------------------------------------------------------------------------------
- */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 static enum dg_err put(struct dg_buf *key, const void *bytes, size_t len)
 {
@@ -132,8 +130,7 @@ enum dg_err dg_cache_key(uint64_t version, uint64_t client, const struct dg_sear
     return err ? err : put_ids(key, ids, n_ids);
 }
 
-/* ---- The cache ----------------------------------------------------------------------------------
- */
+/* ---- The cache ------------------------------------------------------------------------------- */
 
 struct dg_cache *dg_cache_new(size_t bytes_max)
 {

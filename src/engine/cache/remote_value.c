@@ -17,8 +17,7 @@ enum { SEAL = 16, DIGEST = 32, ANSWER_HEAD = 22, N_ANSWERS_MAX = DG_BEAM_MAX };
 static const char magic[4] = {'D', 'G', 'A', '1'};
 static const char prefix[] = "dragoman:1:";
 
-/* ---- Keys ---------------------------------------------------------------------------------------
- */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_remote_fingerprint(const char *dir, struct dg_error *error,
                                   unsigned char fingerprint[DG_FINGERPRINT_BYTES])
@@ -66,8 +65,7 @@ void dg_remote_key(const unsigned char fingerprint[DG_FINGERPRINT_BYTES], size_t
     sodium_bin2hex(key + sizeof prefix - 1, 2 * sizeof digest + 1, digest, sizeof digest);
 }
 
-/* ---- Values -------------------------------------------------------------------------------------
- */
+/* ---- Values ---------------------------------------------------------------------------------- */
 
 static void seal(struct dg_span bytes, const char *key, unsigned char out[SEAL])
 {

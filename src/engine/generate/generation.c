@@ -58,8 +58,7 @@ static struct dg_generation *generation_of(struct dg_task *task)
     return DG_LIST_ITEM(task, struct dg_generation, task);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static enum dg_err copy_stops(struct dg_generation *g, const struct dg_generate *ask,
                               struct dg_error *error)
@@ -149,8 +148,7 @@ static enum dg_err find_model(const struct dg_tasks *tasks, const struct dg_gene
     return err;
 }
 
-/* ---- Beginning ----------------------------------------------------------------------------------
- */
+/* ---- Beginning ------------------------------------------------------------------------------- */
 
 /* A prompt far longer than the model's context is refused after its beginning was tokenised: 4 MB
  * would take the thread a second. If the beginning has few tokens (blanks, for instance), all is
@@ -323,8 +321,7 @@ static enum dg_err begin(struct dg_task *task, struct dg_task_turn *turn, struct
     return err;
 }
 
-/* ---- Text
- * ---------------------------------------------------------------------------------------- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 static void show(struct dg_generation *g, bool is_last)
 {
@@ -434,8 +431,7 @@ static void cancel(struct dg_task *task)
         dg_sched_cancel(task->tasks->sched, g->ticket);
 }
 
-/* ---- The end
- * -------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 /* The other answers as texts, cut where they are to end. */
 static enum dg_err gather_others(struct dg_generation *g, struct dg_buf *bytes,

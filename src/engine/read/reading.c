@@ -108,8 +108,7 @@ static struct dg_reading *reading_of(struct dg_task *task)
     return DG_LIST_ITEM(task, struct dg_reading, task);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static void free_window(struct window *window)
 {
@@ -218,8 +217,7 @@ static enum dg_err new_reading(struct dg_tasks *tasks, const struct dg_engine_re
     return DG_OK;
 }
 
-/* ---- The model
- * ------------------------------------------------------------------------------------ */
+/* ---- The model ------------------------------------------------------------------------------- */
 
 static bool fits_task(const struct dg_served_model *model, const void *arg)
 {
@@ -250,8 +248,7 @@ static enum dg_err find_model(const struct dg_tasks *tasks, const struct dg_engi
     return err;
 }
 
-/* ---- Tokens
- * ----------------------------------------------------------------------------------------- */
+/* ---- Tokens ---------------------------------------------------------------------------------- */
 
 static bool is_recurrent(const struct dg_reading *r)
 {
@@ -385,8 +382,7 @@ static enum dg_err tokenise_some(struct dg_reading *r, struct item *item, struct
     return err;
 }
 
-/* ---- Windows
- * ------------------------------------------------------------------------------------------- */
+/* ---- Windows --------------------------------------------------------------------------------- */
 
 static enum dg_read_kind kind_of(enum dg_read_task task)
 {
@@ -594,8 +590,7 @@ static enum dg_err make_some(struct dg_reading *r, struct item *item, struct dg_
     return err;
 }
 
-/* ---- Going on
- * ------------------------------------------------------------------------------------------- */
+/* ---- Going on -------------------------------------------------------------------------------- */
 
 static void fail(struct dg_reading *r, enum dg_err err, const struct dg_error *error, size_t item)
 {
@@ -685,8 +680,7 @@ static enum dg_err prepare(struct dg_reading *r, struct dg_task_turn *turn, stru
                : dg_error_set(error, err, "the server is busy; try again later");
 }
 
-/* ---- Telling
- * ----------------------------------------------------------------------------------------- */
+/* ---- Telling --------------------------------------------------------------------------------- */
 
 /* The next item, or its next part. */
 static void tell_some(struct dg_reading *r)
@@ -732,8 +726,7 @@ static void tell_end(struct dg_reading *r)
     r->events->on_done(r->ctx, &result);
 }
 
-/* ---- Its operations
- * ---------------------------------------------------------------------------------- */
+/* ---- Its operations -------------------------------------------------------------------------- */
 
 static enum dg_err begin(struct dg_task *task, struct dg_task_turn *turn, struct dg_error *error)
 {
@@ -806,8 +799,7 @@ static void finish(struct dg_task *task)
 
 const struct dg_task_ops dg_reading_ops = {begin, take, cancel, finish};
 
-/* ---- Coming
- * ------------------------------------------------------------------------------------------ */
+/* ---- Coming ---------------------------------------------------------------------------------- */
 
 static enum dg_err check_ask(const struct dg_engine_read *ask, struct dg_error *error)
 {

@@ -23,8 +23,7 @@ void dg_gathering_deinit(struct dg_gathering *gathering)
     dg_free(gathering->ids);
 }
 
-/* ---- Words of a text
- * ------------------------------------------------------------------------------ */
+/* ---- Words of a text ------------------------------------------------------------------------- */
 
 static bool is_space(char c)
 {
@@ -46,8 +45,7 @@ static void trim(struct dg_span text, size_t *at, size_t *end)
         --*end;
 }
 
-/* ---- Masked words
- * ----------------------------------------------------------------------------------- */
+/* ---- Masked words ---------------------------------------------------------------------------- */
 
 /* The word of a piece, as it stands in a text. */
 static enum dg_err spell(const struct dg_gathering *g, struct dg_arena *arena, int32_t id,
@@ -100,8 +98,7 @@ static enum dg_err make_places(struct dg_gathering *g, struct dg_arena *arena,
     return err;
 }
 
-/* ---- Labels
- * ------------------------------------------------------------------------------------------- */
+/* ---- Labels ---------------------------------------------------------------------------------- */
 
 static int by_score(const void *a, const void *b)
 {
@@ -132,8 +129,7 @@ static enum dg_err make_labels(struct dg_gathering *g, struct dg_arena *arena,
     return DG_OK;
 }
 
-/* ---- Entities
- * ------------------------------------------------------------------------------------------- */
+/* ---- Entities -------------------------------------------------------------------------------- */
 
 static bool tells_replaced(const struct dg_gathering *g)
 {
@@ -240,9 +236,7 @@ static enum dg_err make_entities(struct dg_gathering *g, struct dg_arena *arena,
     return DG_OK;
 }
 
-/* ---- Answers
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 /* Puts a span among the best; the same span of another window counts once, with the better score.
  */
@@ -341,9 +335,7 @@ static enum dg_err make_answers(struct dg_gathering *g, struct dg_arena *arena,
     return DG_OK;
 }
 
-/* ---- Vectors
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Vectors --------------------------------------------------------------------------------- */
 
 static enum dg_err make_vector(struct dg_gathering *g, struct dg_arena *arena,
                                struct dg_reading_result *said)
@@ -362,9 +354,7 @@ static enum dg_err make_vector(struct dg_gathering *g, struct dg_arena *arena,
     return DG_OK;
 }
 
-/* ---- All
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 enum dg_err dg_reading_result_window(struct dg_gathering *g,
                                      const struct dg_reading_result_window *window, float *values,

@@ -59,8 +59,7 @@ enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_served_m
     return dg_segmenter_run(tools->segmenter, text, &opts, segments, error);
 }
 
-/* ---- Parts --------------------------------------------------------------------------------------
- */
+/* ---- Parts ----------------------------------------------------------------------------------- */
 
 /* Overwrites with blanks what lies in [from, to) of the document's text. */
 static void blank(struct dg_buf *text, const struct dg_segment *part, size_t from, size_t to)
@@ -182,8 +181,7 @@ static enum dg_err add_parts(struct dg_request *request, struct dg_request_tools
     return err;
 }
 
-/* ---- Stretches ----------------------------------------------------------------------------------
- */
+/* ---- Stretches ------------------------------------------------------------------------------- */
 
 /* The end of a stretch of at most `max` bytes: behind a line end, or behind a blank line. 0: there
  * is none. */

@@ -23,8 +23,7 @@ enum {
     MUCH_MARKUP = 64 * 1024, /* bytes: 2 ms or more */
 };
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /* A text with much markup, while it is read and until the request ends. */
 struct dg_request_markup {
@@ -240,8 +239,7 @@ void dg_request_free(struct dg_request *request)
     dg_free(request);
 }
 
-/* ---- Beginning ----------------------------------------------------------------------------------
- */
+/* ---- Beginning ------------------------------------------------------------------------------- */
 
 static enum dg_err launch(struct dg_request *request, struct dg_request_tools *tools, size_t part,
                           struct dg_error *error, uint64_t *retry_ms)
@@ -339,8 +337,7 @@ void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools,
     }
 }
 
-/* ---- Showing ------------------------------------------------------------------------------------
- */
+/* ---- Showing --------------------------------------------------------------------------------- */
 
 /* Reports what was appended to the result from `from` on. */
 static enum dg_err tell_delta(struct dg_request *request, size_t from)
@@ -571,8 +568,7 @@ enum dg_err dg_request_note_lost(struct dg_request *request, struct dg_span byte
     return DG_OK;
 }
 
-/* ---- Collecting ---------------------------------------------------------------------------------
- */
+/* ---- Collecting ------------------------------------------------------------------------------ */
 
 /* News for one sentence. */
 static void take(struct dg_sentence *sentence, struct dg_request_tools *tools, bool is_over,

@@ -36,8 +36,7 @@ static bool is_last_leg(const struct dg_sentence *sentence)
     return sentence->hop + 1 == sentence->request->n_hops;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /* The tokens of a text, for the present hop's model; *owned is to be freed. */
 static enum dg_err encode(const struct dg_sentence *sentence, struct dg_request_tools *tools,
@@ -454,8 +453,7 @@ void dg_sentence_free(struct dg_sentence *sentence)
     dg_free(sentence);
 }
 
-/* ---- Legs ---------------------------------------------------------------------------------------
- */
+/* ---- Legs ------------------------------------------------------------------------------------ */
 
 /* How much of the text had been said with each token: ends [n], stretched to the text's length
  * where its case changed that. */
@@ -704,8 +702,7 @@ static enum dg_err go_on(struct dg_sentence *sentence, struct dg_request_tools *
     return err ? err : dg_terms_check(&sentence->terms, dg_buf_span(&sentence->text), &tools->scan);
 }
 
-/* ---- Collecting ---------------------------------------------------------------------------------
- */
+/* ---- Collecting ------------------------------------------------------------------------------ */
 
 int dg_finish_badness(enum dg_finish finish)
 {
@@ -921,8 +918,7 @@ enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_too
     return conclude(sentence, tools);
 }
 
-/* ---- Launching ----------------------------------------------------------------------------------
- */
+/* ---- Launching ------------------------------------------------------------------------------- */
 
 static void wait_for(struct dg_sentence *sentence)
 {
@@ -1158,8 +1154,7 @@ void dg_sentence_stop(struct dg_sentence *sentence, struct dg_request_tools *too
         sentence->request->task.n_open--;
 }
 
-/* ---- Answers ------------------------------------------------------------------------------------
- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 bool dg_sentence_is_showable(const struct dg_sentence *sentence)
 {
@@ -1265,8 +1260,7 @@ enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_bu
     return err;
 }
 
-/* ---- Markup -------------------------------------------------------------------------------------
- */
+/* ---- Markup ---------------------------------------------------------------------------------- */
 
 enum dg_err dg_sentence_ends(const struct dg_sentence *sentence, size_t **ends)
 {

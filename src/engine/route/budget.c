@@ -6,8 +6,7 @@
  * decoder, with the reason. */
 #include "engine/route/budget.h"
 
-/* ---- The ledger ---------------------------------------------------------------------------------
- */
+/* ---- The ledger ------------------------------------------------------------------------------ */
 
 bool dg_ledger_take(struct dg_ledger *ledger, size_t bytes)
 {
@@ -31,8 +30,7 @@ bool dg_ledger_will_fit(const struct dg_ledger *ledger, size_t bytes)
     return ledger->max == 0 || (bytes <= ledger->max && staying <= ledger->max - bytes);
 }
 
-/* ---- Sizes --------------------------------------------------------------------------------------
- */
+/* ---- Sizes ----------------------------------------------------------------------------------- */
 
 static size_t most(size_t a, size_t b)
 {

@@ -22,8 +22,7 @@ struct making {
     size_t n_words;
 };
 
-/* ---- Names --------------------------------------------------------------------------------------
- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* "Hans", "Latn": a script, which belongs to the part before it. */
 static bool is_script(const char *part, size_t len)
@@ -95,8 +94,7 @@ static bool is_same_word(struct dg_span text, const char *word)
     return true;
 }
 
-/* ---- Sides --------------------------------------------------------------------------------------
- */
+/* ---- Sides ----------------------------------------------------------------------------------- */
 
 static bool has_tag(const struct side *side, const char *text)
 {
@@ -180,8 +178,7 @@ static enum dg_err add_words(struct side *side, const struct making *m, struct d
     return err;
 }
 
-/* ---- What is configured -------------------------------------------------------------------------
- */
+/* ---- What is configured ---------------------------------------------------------------------- */
 
 /* Cuts the next of "fr, pt-BR=>>pob<<" off the list; false at its end. */
 static bool next_item(struct dg_span *list, struct dg_span *code, struct dg_span *word)
@@ -269,8 +266,7 @@ static enum dg_err plain_sources(struct side *side, const struct making *m, stru
     return err || side->n ? err : add_plain(side, language_of_name(m->opts->name, 1), error);
 }
 
-/* ---- Rules --------------------------------------------------------------------------------------
- */
+/* ---- Rules ----------------------------------------------------------------------------------- */
 
 /* M2M100 and NLLB: every language on both sides. */
 static enum dg_err make_any_pair(struct dg_langs *langs, const struct making *m,
@@ -382,8 +378,7 @@ static enum dg_err list_words(struct making *m, struct dg_error *error)
     return DG_OK;
 }
 
-/* ---- Manners ------------------------------------------------------------------------------------
- */
+/* ---- Manners --------------------------------------------------------------------------------- */
 
 /* ">>formal<<" is a word of the source's vocabulary, "target:<F>" of the target's. */
 static enum dg_err find_manner(const struct dg_langs_opts *opts, struct dg_span word,
@@ -437,8 +432,7 @@ static enum dg_err set_manner(const struct dg_langs_opts *opts, const char *text
     return err;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_langs_new(struct dg_langs **out, const struct dg_langs_opts *asked,
                          struct dg_error *error)
@@ -492,8 +486,7 @@ void dg_langs_unref(struct dg_langs *langs)
     dg_free(langs);
 }
 
-/* ---- Questions ----------------------------------------------------------------------------------
- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 size_t dg_langs_find(const struct dg_lang *list, size_t n, const struct dg_langtag *tag,
                      struct dg_span text)

@@ -64,8 +64,7 @@ struct dg_registry {
     atomic_size_t n_expected; /* models that will be offered */
 };
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_registry_new(const struct dg_registry_opts *opts, struct dg_error *error,
                             struct dg_registry **out)
@@ -152,8 +151,7 @@ static enum dg_err need_pool(struct dg_registry *registry)
     return registry->pool ? DG_OK : dg_pool_new(&opts, &registry->pool);
 }
 
-/* ---- Leaving ------------------------------------------------------------------------------------
- */
+/* ---- Leaving --------------------------------------------------------------------------------- */
 
 static void run_burial(void *arg)
 {
@@ -200,8 +198,7 @@ static void put_away(struct dg_registry *registry, size_t at)
     tell(registry, at);
 }
 
-/* ---- Coming -------------------------------------------------------------------------------------
- */
+/* ---- Coming ---------------------------------------------------------------------------------- */
 
 static size_t find_name(const struct dg_registry *registry, const char *name)
 {
@@ -309,8 +306,7 @@ enum dg_err dg_registry_remove(struct dg_registry *registry, const char *name,
     return DG_OK;
 }
 
-/* ---- Loads --------------------------------------------------------------------------------------
- */
+/* ---- Loads ----------------------------------------------------------------------------------- */
 
 enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_served_model *model,
                              struct dg_error *error)
@@ -514,8 +510,7 @@ bool dg_registry_is_coming(const struct dg_registry *registry, const struct dg_s
     return false;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------
- */
+/* ---- Looking --------------------------------------------------------------------------------- */
 
 size_t dg_registry_list(const struct dg_registry *registry, struct dg_served_model *const **models)
 {

@@ -34,8 +34,7 @@ static enum dg_err read_tag(const char *text, const char *side, struct dg_langta
     return err ? dg_error_wrap(error, err, "%s", side) : DG_OK;
 }
 
-/* ---- Languages of a model -----------------------------------------------------------------------
- */
+/* ---- Languages of a model -------------------------------------------------------------------- */
 
 /* The same language twice is no pair, where a model has others; but Chinese in two scripts is. */
 static bool is_pair(const struct dg_langs *langs, size_t s, size_t t)
@@ -71,8 +70,7 @@ static size_t source_of(const struct want *want, const struct dg_langs *langs, s
     return s;
 }
 
-/* ---- One hop ------------------------------------------------------------------------------------
- */
+/* ---- One hop --------------------------------------------------------------------------------- */
 
 struct choice {
     struct dg_served_model *model;
@@ -137,8 +135,7 @@ static bool find_direct(const struct want *want, struct dg_routing *routing)
     return true;
 }
 
-/* ---- Two hops -----------------------------------------------------------------------------------
- */
+/* ---- Two hops -------------------------------------------------------------------------------- */
 
 /* Two models in a row, and what they are used for. */
 struct relay {
@@ -245,8 +242,7 @@ static bool find_pivot(const struct want *want, struct dg_routing *routing)
     return best > 0;
 }
 
-/* ---- Reach --------------------------------------------------------------------------------------
- */
+/* ---- Reach ----------------------------------------------------------------------------------- */
 
 /* The sources of a model that can be translated to the target. */
 struct reach {
@@ -301,8 +297,7 @@ static bool reaches(const struct want *want, const struct dg_served_model *model
            !is_same(tag, &want->target);
 }
 
-/* ---- Detection ----------------------------------------------------------------------------------
- */
+/* ---- Detection ------------------------------------------------------------------------------- */
 
 /* True when the languages that can become the target are more than one. Where no language can be
  * detected, those of direct models only. */
@@ -420,8 +415,7 @@ static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_fo
                     &want->has_source, error);
 }
 
-/* ---- Copies -------------------------------------------------------------------------------------
- */
+/* ---- Copies ---------------------------------------------------------------------------------- */
 
 /* What would serve a text in whichever language; false: nothing leads to the target. */
 static bool find_usual(const struct want *want, struct dg_routing *routing)
@@ -463,8 +457,7 @@ static bool find_copy(const struct want *want, struct dg_routing *routing)
     return true;
 }
 
-/* ---- A way --------------------------------------------------------------------------------------
- */
+/* ---- A way ----------------------------------------------------------------------------------- */
 
 static enum dg_err refuse(const struct want *want, struct dg_error *error)
 {

@@ -88,8 +88,7 @@ static enum dg_err list_languages(struct dg_served_model *served, struct dg_erro
     return dg_langs_new(&served->langs, &opts, error);
 }
 
-/* ---- Models that read ---------------------------------------------------------------------------
- */
+/* ---- Models that read ------------------------------------------------------------------------ */
 
 static enum dg_err find_marks(struct dg_served_model *served, const char *path,
                               struct dg_error *error)
@@ -165,8 +164,7 @@ static enum dg_err open_estimator(struct dg_served_model *served, const char *pa
                : DG_OK;
 }
 
-/* ---- Template -----------------------------------------------------------------------------------
- */
+/* ---- Template -------------------------------------------------------------------------------- */
 
 static void replace(char **text, const char *with)
 {
@@ -224,8 +222,7 @@ static enum dg_err open_template(struct dg_served_model *served, struct dg_error
     return err;
 }
 
-/* ---- Self-test ----------------------------------------------------------------------------------
- */
+/* ---- Self-test ------------------------------------------------------------------------------- */
 
 static void on_test_done(void *ctx, const struct dg_search *search)
 {
@@ -325,8 +322,7 @@ static enum dg_err self_test(const struct dg_served_model *served, const char *p
     return err;
 }
 
-/* ---- Measuring ----------------------------------------------------------------------------------
- */
+/* ---- Measuring ------------------------------------------------------------------------------- */
 
 static double mib(size_t bytes)
 {
@@ -396,8 +392,7 @@ static enum dg_err measure(struct dg_served_model *served, const struct dg_serve
     return err;
 }
 
-/* ---- Loading ------------------------------------------------------------------------------------
- */
+/* ---- Loading --------------------------------------------------------------------------------- */
 
 static enum dg_err take_memory(struct dg_served_model *served, struct dg_error *error)
 {
@@ -502,8 +497,7 @@ out:
     return err;
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static char *copy(const char *text)
 {

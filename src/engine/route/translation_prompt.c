@@ -16,8 +16,7 @@ struct dg_translation_prompt {
     uint8_t *ends; /* owned; NULL: none */
 };
 
-/* ---- Reading
- * ------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static enum dg_err read_prompt(struct dg_translation_prompt *template, const char *text,
                                struct dg_error *error)
@@ -54,8 +53,7 @@ static enum dg_err read_stops(struct dg_translation_prompt *template, const char
     return DG_OK;
 }
 
-/* ---- Ends
- * ------------------------------------------------------------------------------------------ */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 /* The token's text by itself. */
 static enum dg_err spell(int32_t id, struct dg_tokenizer_stream *stream, struct dg_buf *text)
@@ -105,8 +103,7 @@ static enum dg_err list_ends(struct dg_translation_prompt *template,
     return err;
 }
 
-/* ---- Life
- * -------------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_translation_prompt_new(struct dg_translation_prompt **out,
                                       const struct dg_translation_prompt_opts *opts,
@@ -136,9 +133,7 @@ void dg_translation_prompt_free(struct dg_translation_prompt *template)
     dg_free(template);
 }
 
-/* ---- Use
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- Use ------------------------------------------------------------------------------------- */
 
 static struct dg_span name_of(const struct dg_lang *lang)
 {

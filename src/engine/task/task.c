@@ -19,8 +19,7 @@ static struct dg_task *task_at(struct dg_list *at)
     return DG_LIST_ITEM(at, struct dg_task, link);
 }
 
-/* ---- Life ---------------------------------------------------------------------------------------
- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 void dg_tasks_init(struct dg_tasks *tasks)
 {
@@ -83,8 +82,7 @@ bool dg_task_ends(struct dg_task *task)
     return true;
 }
 
-/* ---- Coming -------------------------------------------------------------------------------------
- */
+/* ---- Coming ---------------------------------------------------------------------------------- */
 
 enum dg_err dg_tasks_check_room(const struct dg_tasks *tasks, size_t n_bytes,
                                 struct dg_error *error, uint64_t *retry_ms)
@@ -159,8 +157,7 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
     return DG_OK;
 }
 
-/* ---- Waiting for models -------------------------------------------------------------------------
- */
+/* ---- Waiting for models ---------------------------------------------------------------------- */
 
 /* Begins a task that has waited, if its model is there. */
 static enum dg_err try_again(struct dg_task *task, struct dg_task_turn *turn,
@@ -211,8 +208,7 @@ static void begin_waiting(struct dg_tasks *tasks, uint64_t until_ns)
         dg_tasks_wake(tasks); /* when the scheduler is full, its news will */
 }
 
-/* ---- Going --------------------------------------------------------------------------------------
- */
+/* ---- Going ----------------------------------------------------------------------------------- */
 
 bool dg_tasks_cancel(struct dg_tasks *tasks, uint64_t id)
 {

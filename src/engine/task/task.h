@@ -130,8 +130,7 @@ void dg_tasks_move(struct dg_tasks *tasks, uint64_t until_ns);
  * of tickets; it is called until nothing is open. */
 void dg_tasks_drain(struct dg_tasks *tasks, void (*take_news)(void *arg), void *arg);
 
-/* ---- For the kinds ------------------------------------------------------------------------------
- */
+/* ---- For the kinds --------------------------------------------------------------------------- */
 
 /* `task` is zeroed memory. timeout_ms 0: no deadline. */
 void dg_task_init(struct dg_task *task, struct dg_tasks *tasks, const struct dg_task_ops *ops,

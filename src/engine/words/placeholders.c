@@ -21,8 +21,7 @@ static const char *const candidates[] = {
 };
 enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
 
-/* ---- Words --------------------------------------------------------------------------------------
- */
+/* ---- Words ----------------------------------------------------------------------------------- */
 
 /* True when the source side reads the word without an unknown token. */
 static enum dg_err reads(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_work *work,
@@ -115,8 +114,7 @@ enum dg_err dg_placeholders_joining(const struct dg_tokenizer *tokenizer, size_t
     return DG_OK;
 }
 
-/* ---- Finding ------------------------------------------------------------------------------------
- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 void dg_placeholders_init(struct dg_placeholders *placeholders)
 {
@@ -322,8 +320,7 @@ struct dg_span dg_placeholders_bytes(const struct dg_placeholders *placeholders,
                         placeholders->items[item].len);
 }
 
-/* ---- Dressing -----------------------------------------------------------------------------------
- */
+/* ---- Dressing -------------------------------------------------------------------------------- */
 
 /* True when the text has the word, in whatever case. */
 static bool has_word(struct dg_span text, const char *word)
@@ -409,8 +406,7 @@ size_t dg_placeholders_constrain(const struct dg_placeholders *placeholders,
     return n_made;
 }
 
-/* ---- Undressing ---------------------------------------------------------------------------------
- */
+/* ---- Undressing ------------------------------------------------------------------------------ */
 
 /* The item whose word is the whole of `run`, or -1. */
 static int item_of(const struct dg_placeholders *placeholders, struct dg_span run, bool any_case)
@@ -496,8 +492,7 @@ enum dg_err dg_placeholders_undress(struct dg_placeholders *placeholders,
     return err;
 }
 
-/* ---- Offsets ------------------------------------------------------------------------------------
- */
+/* ---- Offsets --------------------------------------------------------------------------------- */
 
 size_t dg_placeholders_origin(const struct dg_placeholders *placeholders, size_t dressed,
                               bool is_end)

@@ -29,8 +29,7 @@ void dg_terms_drop(struct dg_terms *terms, size_t index)
     terms->n--;
 }
 
-/* ---- Phrases ------------------------------------------------------------------------------------
- */
+/* ---- Phrases --------------------------------------------------------------------------------- */
 
 struct maker {
     const struct dg_terms_how *how;
@@ -122,8 +121,7 @@ static enum dg_err demand(struct maker *maker, struct dg_terms_item *item,
     return err;
 }
 
-/* ---- Finding ------------------------------------------------------------------------------------
- */
+/* ---- Finding --------------------------------------------------------------------------------- */
 
 /* The tokens [*from, *to) that have bytes of a stretch of the text; *from is where to begin. */
 static void find_tokens(const struct dg_token *tokens, size_t n, size_t begin, size_t end,
@@ -218,8 +216,7 @@ size_t dg_terms_longest(const struct dg_terms *terms, size_t n_source)
     return longest + n_source - (item->to - item->from);
 }
 
-/* ---- Following ----------------------------------------------------------------------------------
- */
+/* ---- Following ------------------------------------------------------------------------------- */
 
 /* A neighbour of the token that looks most at a term's source also translates it if it looks there
  * at least this much as often. */
@@ -292,8 +289,7 @@ void dg_terms_tie(struct dg_terms *terms, const struct dg_terms_piece *piece)
     }
 }
 
-/* ---- Checking -----------------------------------------------------------------------------------
- */
+/* ---- Checking -------------------------------------------------------------------------------- */
 
 /* How far the translation was searched for the forms of one term. */
 struct search {

@@ -138,8 +138,7 @@ size_t dg_protect_match_number(struct dg_span text, size_t at)
     return joined || lead > 0 || n_digits >= MANY_DIGITS ? end : 0;
 }
 
-/* ---- Plain numbers ------------------------------------------------------------------------------
- */
+/* ---- Plain numbers --------------------------------------------------------------------------- */
 
 enum { PLAIN_DIGITS_MAX = 9 };
 

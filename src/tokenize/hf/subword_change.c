@@ -308,9 +308,7 @@ static enum dg_err mark_words(struct dg_subword_work *work, struct dg_span mark)
     return err;
 }
 
-/* ---- All
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static enum dg_err change(struct dg_subword_work *work, const struct dg_subword_changing *how,
                           bool is_first)

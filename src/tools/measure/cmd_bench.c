@@ -107,8 +107,7 @@ static const struct dg_opt_table table = {
     .check = check,
 };
 
-/* ---- One case -----------------------------------------------------------------------------------
- */
+/* ---- One case -------------------------------------------------------------------------------- */
 
 struct bench_case {
     const struct bench *flags;
@@ -312,8 +311,7 @@ static void *run_thread(void *arg)
     return NULL;
 }
 
-/* ---- Figures ------------------------------------------------------------------------------------
- */
+/* ---- Figures --------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)
 {
@@ -345,8 +343,7 @@ static double peak_mib(void)
     return (double)kib / 1024;
 }
 
-/* ---- Cases as figures
- * ----------------------------------------------------------------------------- */
+/* ---- Cases as figures ------------------------------------------------------------------------ */
 
 /* Names and places of what a case measures; a former run's line is read by the same list. */
 #define FIGURES(X)                                                                                 \
@@ -482,8 +479,7 @@ static enum dg_err run_case(const struct bench_case *what, struct figures *done,
     return err;
 }
 
-/* ---- All cases ----------------------------------------------------------------------------------
- */
+/* ---- All cases ------------------------------------------------------------------------------- */
 
 struct result {
     struct bench_case what;

@@ -67,8 +67,7 @@ static const struct dg_opt_table table = {
     .args_max = 2,
 };
 
-/* ---- Lines --------------------------------------------------------------------------------------
- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 struct lines {
     struct dg_span text;
@@ -204,8 +203,7 @@ static enum dg_err add_all(const struct eval *flags, const struct dg_bleu_opts *
     return err;
 }
 
-/* ---- Results ------------------------------------------------------------------------------------
- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 struct sums {
     struct dg_bleu_stats bleu;

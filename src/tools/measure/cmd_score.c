@@ -69,8 +69,7 @@ struct work {
     double length_penalty; /* below 0 until the model, whose it is then, is open */
 };
 
-/* ---- One line -----------------------------------------------------------------------------------
- */
+/* ---- One line -------------------------------------------------------------------------------- */
 
 static enum dg_err source_ids(struct work *work, struct dg_span text, int32_t **ids, size_t *n,
                               struct dg_error *error)
@@ -160,8 +159,7 @@ static enum dg_err score_line(struct work *work, struct dg_span line, struct dg_
     return err;
 }
 
-/* ---- All lines ----------------------------------------------------------------------------------
- */
+/* ---- All lines ------------------------------------------------------------------------------- */
 
 static enum dg_err open_all(struct work *work, struct dg_error *error)
 {

@@ -64,8 +64,7 @@ struct card {
     bool is_signed;
 };
 
-/* ---- Gathering ---------------------------------------------------------------------------------
- */
+/* ---- Gathering ------------------------------------------------------------------------------- */
 
 static enum dg_err on_item(void *ctx, const struct dg_layout_item *item)
 {
@@ -177,8 +176,7 @@ static uint64_t served_bytes(const struct card *card, enum dg_dtype dtype)
 
 static const enum dg_dtype served[] = {DG_DTYPE_F32, DG_DTYPE_F16, DG_DTYPE_I8};
 
-/* ---- For people --------------------------------------------------------------------------------
- */
+/* ---- For people ------------------------------------------------------------------------------ */
 
 static void print_rnn(const struct dg_blueprint *bp)
 {
@@ -351,8 +349,7 @@ static void print_card(const struct card *card, bool tensors)
         print_tensors(card);
 }
 
-/* ---- For programs ------------------------------------------------------------------------------
- */
+/* ---- For programs ---------------------------------------------------------------------------- */
 
 static void put_text(struct dg_json_out *out, const char *key, const char *value)
 {

@@ -55,8 +55,7 @@ static uint64_t now_s(void)
     return dg_clock_wall(&clock) / DG_CLOCK_S;
 }
 
-/* ---- Changes -----------------------------------------------------------------------------------
- */
+/* ---- Changes --------------------------------------------------------------------------------- */
 
 /* A new secret for a key, printed once the file has it. */
 struct fresh {
@@ -178,8 +177,7 @@ static enum dg_err change(change_fn *how, const struct options *opt, const char 
     return err;
 }
 
-/* ---- The list ----------------------------------------------------------------------------------
- */
+/* ---- The list -------------------------------------------------------------------------------- */
 
 /* The value of a key's row as the file would write it. */
 static enum dg_err put_row(struct dg_json_out *out, const struct dg_opt_row *row,
@@ -276,8 +274,7 @@ static enum dg_err list(const struct options *opt, struct dg_error *error)
     return err;
 }
 
-/* ---- The command -------------------------------------------------------------------------------
- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static enum dg_err run_keys(const struct dg_opt_set *set, struct dg_error *error)
 {

@@ -92,8 +92,7 @@ static const struct dg_opt_table table = {
     .check = check,
 };
 
-/* ---- What each matrix costs
- * ----------------------------------------------------------------------- */
+/* ---- What each matrix costs ------------------------------------------------------------------ */
 
 static enum dg_err loss_now(const struct quantized *quantized, const struct drift *drift,
                             double *loss, struct dg_error *error)
@@ -198,8 +197,7 @@ static enum dg_err calibrate(struct quantized *quantized, const struct quantize 
     return err;
 }
 
-/* ---- Before and after
- * ----------------------------------------------------------------------------- */
+/* ---- Before and after ------------------------------------------------------------------------ */
 
 struct verdict {
     double loss;
@@ -263,8 +261,7 @@ static uint64_t bytes_of(const char *dir)
     return sum;
 }
 
-/* ---- The whole
- * ------------------------------------------------------------------------------------ */
+/* ---- The whole ------------------------------------------------------------------------------- */
 
 static void print_items(const struct quantized *quantized)
 {

@@ -56,8 +56,7 @@ static const struct dg_opt_table table = {
     .args_max = FILES_MAX,
 };
 
-/* ---- Pairs
- * ----------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 /* Lines that are no pair are passed over. */
 static enum dg_err add_line(struct dg_bitext *bitext, struct dg_span line, bool swap,
@@ -89,8 +88,7 @@ static enum dg_err add_file(struct dg_bitext *bitext, const char *path, bool swa
     return err;
 }
 
-/* ---- Lists
- * ----------------------------------------------------------------------------------------- */
+/* ---- Lists ----------------------------------------------------------------------------------- */
 
 struct entry {
     uint32_t source, target;
@@ -188,8 +186,7 @@ static enum dg_err write_lists(const struct shortlist *flags, const struct dg_al
     return err;
 }
 
-/* ---- All of it
- * ------------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static enum dg_err learn(const struct shortlist *flags, const struct dg_bitext *bitext,
                          const struct dg_blueprint *bp, struct dg_error *error)

@@ -68,8 +68,7 @@ static const struct dg_opt_table table = {
     .check = check,
 };
 
-/* ---- Passwords ---------------------------------------------------------------------------------
- */
+/* ---- Passwords ------------------------------------------------------------------------------- */
 
 static enum dg_err read_line(FILE *file, char *password, struct dg_error *error)
 {
@@ -123,8 +122,7 @@ static enum dg_err get_password(const struct options *opt, bool twice, char *pas
     return err;
 }
 
-/* ---- Keys --------------------------------------------------------------------------------------
- */
+/* ---- Keys ------------------------------------------------------------------------------------ */
 
 static enum dg_err save_new(const char *path, unsigned mode, const struct dg_buf *text,
                             struct dg_error *error)
@@ -186,8 +184,7 @@ static enum dg_err open_key(const struct options *opt, struct dg_minisign_secret
     return err ? dg_error_wrap(error, err, "%s", opt->key) : DG_OK;
 }
 
-/* ---- Signing -----------------------------------------------------------------------------------
- */
+/* ---- Signing --------------------------------------------------------------------------------- */
 
 static enum dg_err sign(const struct options *opt, const char *dir, struct dg_error *error)
 {

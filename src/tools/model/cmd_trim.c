@@ -75,8 +75,7 @@ static bool has(const char *dir, const char *name)
     return dg_folder_path(dir, name, path, NULL) == DG_OK && access(path, F_OK) == 0;
 }
 
-/* ---- Marking
- * --------------------------------------------------------------------------------------- */
+/* ---- Marking --------------------------------------------------------------------------------- */
 
 static void keep_id(struct work *work, int32_t id)
 {
@@ -173,8 +172,7 @@ static enum dg_err mark_pieces(struct work *work, const struct dg_spm *spm, bool
     return DG_OK;
 }
 
-/* ---- Writing
- * --------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static enum dg_err write_spm(const struct work *work, const char *name, const bool *keep,
                              struct dg_error *error)
@@ -359,8 +357,7 @@ static enum dg_err copy_others(const struct work *work, struct dg_error *error)
     return err;
 }
 
-/* ---- All of it
- * ------------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static enum dg_err open_all(struct work *work, struct dg_error *error)
 {

@@ -16,8 +16,7 @@
 
 enum { TOKENS_MAX = 512, SENTENCES = 16, TEXT_MAX = 1 << 16 };
 
-/* ---- Pairs
- * ---------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 struct reading {
     struct drift *drift;
@@ -142,8 +141,7 @@ void judge_close(struct drift *drift)
     *drift = (struct drift){.n = 0};
 }
 
-/* ---- Loss
- * ----------------------------------------------------------------------------------------- */
+/* ---- Loss ------------------------------------------------------------------------------------ */
 
 enum dg_err judge_loss(const struct drift *drift, const struct dg_net *net, double *loss,
                        struct dg_error *error)
@@ -175,8 +173,7 @@ enum dg_err judge_loss(const struct drift *drift, const struct dg_net *net, doub
     return err;
 }
 
-/* ---- Translations
- * --------------------------------------------------------------------------------- */
+/* ---- Translations ---------------------------------------------------------------------------- */
 
 struct sentence {
     struct dg_buf text;

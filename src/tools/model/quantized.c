@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Groups
- * --------------------------------------------------------------------------------------- */
+/* ---- Groups ---------------------------------------------------------------------------------- */
 
 /* Matrices that network/net.c fuses into one product, whose type is then that of the widest of
  * them. */
@@ -45,8 +44,7 @@ static void name_group(struct narrowed_item *item)
     }
 }
 
-/* ---- Conversion
- * ----------------------------------------------------------------------------------- */
+/* ---- Conversion ------------------------------------------------------------------------------ */
 
 static size_t rows_of(const struct dg_tensor *tensor)
 {
@@ -139,8 +137,7 @@ static enum dg_err convert(struct narrowed_item *item, enum dg_dtype type)
     return DG_OK;
 }
 
-/* ---- The list
- * ------------------------------------------------------------------------------------- */
+/* ---- The list -------------------------------------------------------------------------------- */
 
 static bool is_product(const struct dg_layout_item *item)
 {
@@ -233,8 +230,7 @@ enum dg_dtype narrowed_stored(const struct quantized *quantized, const char *nam
     return quantized->type == DG_DTYPE_I8 && item->fits_f16 ? DG_DTYPE_F16 : item->from.dtype;
 }
 
-/* ---- Networks
- * ------------------------------------------------------------------------------------- */
+/* ---- Networks -------------------------------------------------------------------------------- */
 
 static enum dg_err on_slot(void *ctx, const struct dg_layout_item *layout)
 {

@@ -80,8 +80,7 @@ static const struct dg_opt_table table = {
     .args_max = FILES_MAX,
 };
 
-/* ---- One sentence
- * ---------------------------------------------------------------------------------- */
+/* ---- One sentence ---------------------------------------------------------------------------- */
 
 struct member;
 
@@ -207,8 +206,7 @@ static enum dg_err encode(struct member *m, struct sentence *s)
     return s->ids ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* ---- A block
- * --------------------------------------------------------------------------------------- */
+/* ---- A block --------------------------------------------------------------------------------- */
 
 static enum dg_err add_next(struct member *m, struct sentence *s, bool *is_full)
 {
@@ -275,8 +273,7 @@ static enum dg_err run_block(struct work *work, const struct dg_pair *pairs, siz
     return err;
 }
 
-/* ---- All of it
- * ------------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 static enum dg_err open_members(struct work *work, struct dg_error *error)
 {

@@ -141,8 +141,7 @@ static void finish(struct item *item, enum dg_err err)
     free_item(item);
 }
 
-/* ---- Judging
- * ------------------------------------------------------------------------------------------ */
+/* ---- Judging --------------------------------------------------------------------------------- */
 
 static void on_said(void *ctx, size_t index, const struct dg_reading_result *said)
 {
@@ -255,8 +254,7 @@ static enum dg_err judge(struct item *item, struct dg_error *error)
     return err ? err : dg_engine_read(work->engine, &ask, &read_events, item, error, NULL, NULL);
 }
 
-/* ---- Rows
- * --------------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 /* Whether line `number` gets the reference of the one before: evenly, and the same every time. */
 static bool is_wrong(const struct work *work, size_t number)
@@ -372,8 +370,7 @@ static enum dg_err make_row(struct item *item, struct dg_error *error)
     return DG_OK;
 }
 
-/* ---- Lines
- * -------------------------------------------------------------------------------------------- */
+/* ---- Lines ----------------------------------------------------------------------------------- */
 
 static void divide(struct item *item)
 {
@@ -422,8 +419,7 @@ static void poll_engine(void *ctx)
     dg_engine_poll(work->engine);
 }
 
-/* ---- What is found
- * ------------------------------------------------------------------------------------ */
+/* ---- What is found --------------------------------------------------------------------------- */
 
 /* Correlations of one list with what is so. */
 static enum dg_err print_correlation(const char *name, const double *said, const double *is,
@@ -504,8 +500,7 @@ static enum dg_err conclude(struct work *work, struct dg_error *error)
     return err ? err : report(work, has_logprob);
 }
 
-/* ---- All
- * ---------------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static enum dg_err check_usage(const struct flags *flags, struct dg_error *error)
 {

@@ -644,8 +644,7 @@ static const struct dg_opt_table table = {
     .check = check,
 };
 
-/* ---- Options to structs
- * ----------------------------------------------------------------------------- */
+/* ---- Options to structs ---------------------------------------------------------------------- */
 
 static struct dg_blueprint recurrent(const struct train *flags)
 {
@@ -877,8 +876,7 @@ static enum dg_err find_encoder(struct train *flags, struct dg_error *error)
                               flags->data.init);
 }
 
-/* ---- The recipe
- * ------------------------------------------------------------------------------------- */
+/* ---- The recipe ------------------------------------------------------------------------------ */
 
 static enum dg_err save_recipe(const struct dg_opt_set *set, const char *dir,
                                struct dg_error *error)
@@ -954,8 +952,7 @@ static enum dg_err load_recipe(struct dg_opt_set **set, struct dg_buf *history, 
     return err;
 }
 
-/* ---- Signals
- * ---------------------------------------------------------------------------------------- */
+/* ---- Signals --------------------------------------------------------------------------------- */
 
 static volatile sig_atomic_t n_signals;
 
@@ -965,8 +962,7 @@ static void on_signal(int number)
     signal(number, SIG_DFL); /* the second one ends it */
 }
 
-/* ---- What a person sees
- * ------------------------------------------------------------------------------ */
+/* ---- What a person sees ---------------------------------------------------------------------- */
 
 struct show {
     const struct train *flags;
@@ -1108,8 +1104,7 @@ static bool should_stop(void *ctx)
 static const struct dg_trainer_events events = {
     .should_stop = should_stop, .on_step = on_step, .on_line = on_line, .on_valid = on_valid};
 
-/* ---- The run
- * ---------------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 /* One trainer at a time in a directory; the lock goes with the process. */
 static enum dg_err lock(const char *dir, struct dg_error *error)

@@ -25,8 +25,7 @@ static enum dg_err path_in(const char *dir, const char *name, char path[PATH_CAP
                : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
 }
 
-/* ---- Scores
- * ---------------------------------------------------------------------------------------- */
+/* ---- Scores ---------------------------------------------------------------------------------- */
 
 /* `samples`: the report of the search with beams, or NULL. */
 static enum dg_err judge(const struct train_end *end, const char *name, bool is_before,
@@ -142,8 +141,7 @@ enum dg_err train_end_score(const struct train_end *end, bool is_before, struct 
     return score_all(end, is_before, &scores, NULL, error);
 }
 
-/* ---- The end
- * --------------------------------------------------------------------------------------- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 /* A file that may be missing; empty then. */
 static enum dg_err read_text(const char *dir, const char *name, struct dg_map_file *file,

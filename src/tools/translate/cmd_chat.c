@@ -53,8 +53,7 @@ struct chat {
     bool has_failed;
 };
 
-/* ---- One translation ----------------------------------------------------------------------------
- */
+/* ---- One translation ------------------------------------------------------------------------- */
 
 static void print_alternatives(struct dg_span json)
 {
@@ -148,8 +147,7 @@ static enum dg_err translate(struct chat *chat, struct dg_span line)
     return err;
 }
 
-/* ---- The prompt's own words
- * ---------------------------------------------------------------------- */
+/* ---- The prompt's own words ------------------------------------------------------------------ */
 
 static void print_pairs(struct dg_span json)
 {
@@ -236,8 +234,7 @@ static bool obey(struct chat *chat, char *line)
     return true;
 }
 
-/* ---- The chat
- * ------------------------------------------------------------------------------------ */
+/* ---- The chat -------------------------------------------------------------------------------- */
 
 static enum dg_err talk(struct chat *chat)
 {

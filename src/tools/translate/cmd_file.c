@@ -61,8 +61,7 @@ static const struct dg_opt_table table = {
     .args_max = 2,
 };
 
-/* ---- In and out
- * ---------------------------------------------------------------------------------- */
+/* ---- In and out ------------------------------------------------------------------------------ */
 
 struct out {
     struct dg_file_out *file; /* NULL: stdout */
@@ -109,8 +108,7 @@ static enum dg_err write_out(struct file_work *work, const char *in, const char 
                : err;
 }
 
-/* ---- What it is
- * ---------------------------------------------------------------------------------- */
+/* ---- What it is ------------------------------------------------------------------------------ */
 
 static enum dg_doc_format kind_of(const struct file_flags *flags, const char *in, const char *out,
                                   struct dg_span text)

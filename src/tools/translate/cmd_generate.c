@@ -127,8 +127,7 @@ static void fail(struct work *work, enum dg_err err, const char *error)
         work->err = dg_error_set(&work->error, err, "%s", error ? error : dg_err_sentence(err));
 }
 
-/* ---- What comes
- * ------------------------------------------------------------------------------------- */
+/* ---- What comes ------------------------------------------------------------------------------ */
 
 static enum dg_err print(struct dg_span text)
 {
@@ -182,8 +181,7 @@ static const struct dg_generate_events shown = {.on_delta = on_delta,
                                                 .on_done = on_generation_done};
 static const struct dg_generate_events whole = {.on_done = on_generation_done};
 
-/* ---- What goes in
- * ------------------------------------------------------------------------------------ */
+/* ---- What goes in ---------------------------------------------------------------------------- */
 
 static void print_finished(struct work *work)
 {
@@ -253,8 +251,7 @@ static enum dg_err run_all(struct work *work, struct dg_error *error)
     return err;
 }
 
-/* ---- All
- * ---------------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static enum dg_err read_flags(struct work *work, struct dg_error *error)
 {

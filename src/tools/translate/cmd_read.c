@@ -143,8 +143,7 @@ struct item {
     struct dg_json_out json; /* of the line, while it is told */
 };
 
-/* ---- What comes
- * ------------------------------------------------------------------------------------------- */
+/* ---- What comes ------------------------------------------------------------------------------ */
 
 static enum dg_err print_labels(const struct dg_reading_result *said, bool as_json,
                                 struct dg_buf *out)
@@ -212,8 +211,7 @@ static void on_reading_done(void *ctx, const struct dg_engine_read_result *resul
 
 static const struct dg_engine_read_events events = {on_said, on_reading_done};
 
-/* ---- What goes in
- * ------------------------------------------------------------------------------------------- */
+/* ---- What goes in ---------------------------------------------------------------------------- */
 
 /* A line's one text or two. */
 static enum dg_err divide(const struct work *work, const struct line *line,
@@ -292,9 +290,7 @@ static void choose_labels(struct work *work, const struct dg_engine_model_info *
         work->n_best = 1;
 }
 
-/* ---- All
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static enum dg_err run_read(enum dg_read_task task, const struct dg_opt_set *set,
                             struct dg_error *error)

@@ -106,8 +106,7 @@ static const struct dg_opt_table table = {
     .args_max = TEXTS_MAX,
 };
 
-/* ---- One line -----------------------------------------------------------------------------------
- */
+/* ---- One line -------------------------------------------------------------------------------- */
 
 struct work {
     const struct translate *flags;
@@ -449,8 +448,7 @@ static enum dg_err check_languages(const struct work *work, struct dg_error *err
     return *work->name ? err : installed_explain(work->engine, err, error);
 }
 
-/* ---- All lines ----------------------------------------------------------------------------------
- */
+/* ---- All lines ------------------------------------------------------------------------------- */
 
 /* Positions of a target: the longest that is permitted, and a language and a manner before it. */
 static size_t target_max(const struct translate *flags)

@@ -45,8 +45,7 @@ struct question {
     size_t n_terms, n_missed;
 };
 
-/* ---- On the loop's thread
- * ------------------------------------------------------------------------ */
+/* ---- On the loop's thread -------------------------------------------------------------------- */
 
 /* Under the lock; once it is given up, the question may be gone. */
 static void give_back(struct question *question)
@@ -157,8 +156,7 @@ static void run_loop(void *arg)
     uv_run(&remote->loop, UV_RUN_DEFAULT);
 }
 
-/* ---- On the main thread
- * -------------------------------------------------------------------------- */
+/* ---- On the main thread ---------------------------------------------------------------------- */
 
 static enum dg_err start(void *ctx, struct line *line)
 {

@@ -41,8 +41,7 @@ struct dg_aligner {
     int32_t best[2][DG_ALIGNER_LEN_MAX];
 };
 
-/* ---- The table
- * ------------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
 static uint64_t key_of(size_t given, size_t other)
 {
@@ -124,8 +123,7 @@ static double probability(const struct table *table, size_t given, size_t other)
                              : (double)slot->probability;
 }
 
-/* ---- Learning
- * -------------------------------------------------------------------------------------- */
+/* ---- Learning -------------------------------------------------------------------------------- */
 
 /* psi(x), x > 0: up by its recurrence, then its asymptotic series. */
 static double digamma(double x)
@@ -352,8 +350,7 @@ static void *learn_thread(void *arg)
     return NULL;
 }
 
-/* ---- Life
- * ------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 static enum dg_err table_init(struct table *table, size_t n_given, size_t n_other,
                               const struct dg_aligner_opts *opts)
@@ -444,8 +441,7 @@ void dg_aligner_free(struct dg_aligner *a)
     dg_free(a);
 }
 
-/* ---- Questions
- * ------------------------------------------------------------------------------------- */
+/* ---- Questions ------------------------------------------------------------------------------- */
 
 /* For each of the other's words the given word that it most probably stands for, -1 for none. Of
  * two that are as probable the one nearer to the diagonal has the greater prior, of two as near the

@@ -17,8 +17,7 @@ static const char magic[8] = "dgpairs1";
 enum { HEADER_BYTES = 8 + 8 + 8 };
 #define FILE_MAX ((size_t)1 << 40)
 
-/* ---- Writing
- * -------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 void dg_corpus_out_init(struct dg_corpus_out *out)
 {
@@ -188,8 +187,7 @@ enum dg_err dg_corpus_write_labelled(const char *path, const struct dg_tokenizer
     return write_all(path, tokenizer, labels, pairs, n, len_max, NULL, NULL, stats, error);
 }
 
-/* ---- Reading
- * -------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static enum dg_err damaged(const char *path, const char *what, struct dg_error *error)
 {
@@ -320,8 +318,7 @@ void dg_corpus_close(struct dg_corpus *corpus)
     *corpus = (struct dg_corpus){0};
 }
 
-/* ---- Links
- * ---------------------------------------------------------------------------------------- */
+/* ---- Links ----------------------------------------------------------------------------------- */
 
 static const char links_magic[8] = "dglinks1";
 
@@ -420,8 +417,7 @@ enum dg_err dg_corpus_open_links(struct dg_corpus *corpus, const char *path, str
     return err;
 }
 
-/* ---- Order
- * ---------------------------------------------------------------------------------------- */
+/* ---- Order ----------------------------------------------------------------------------------- */
 
 enum dg_err dg_order_init(struct dg_order *order, size_t n)
 {

@@ -49,8 +49,7 @@ struct making {
     struct dg_examples_stats stats;
 };
 
-/* ---- Tokens
- * --------------------------------------------------------------------------------------- */
+/* ---- Tokens ---------------------------------------------------------------------------------- */
 
 static enum dg_err tokenise(struct making *m, struct tokens *to, struct dg_span text,
                             struct dg_error *error)
@@ -123,8 +122,7 @@ static enum dg_err finish(struct making *m, size_t n_target)
     return dg_corpus_out_put(&m->out, m->source, m->n_source, m->target, n_target);
 }
 
-/* ---- One kind after the other
- * ----------------------------------------------------------------------- */
+/* ---- One kind after the other ---------------------------------------------------------------- */
 
 static int32_t bits_of(float x)
 {
@@ -318,9 +316,7 @@ static enum dg_err put_lesson(struct making *m, const struct dg_labelled_text *l
     return err;
 }
 
-/* ---- All
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static enum dg_err find_signs(struct making *m, struct dg_error *error)
 {

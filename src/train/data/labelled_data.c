@@ -44,8 +44,7 @@ void dg_labelled_data_deinit(struct dg_labelled_data *labelled_data)
     *labelled_data = (struct dg_labelled_data){0};
 }
 
-/* ---- One labelled text
- * ------------------------------------------------------------------------------------- */
+/* ---- One labelled text ----------------------------------------------------------------------- */
 
 static bool is_long(const struct dg_labelled_data *labelled_data, struct dg_span text)
 {
@@ -163,8 +162,7 @@ static void find_answer(struct dg_labelled_text *labelled_text, struct dg_span a
     }
 }
 
-/* ---- Several labels
- * ----------------------------------------------------------------------------------- */
+/* ---- Several labels -------------------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -187,8 +185,7 @@ static void set_labels(struct dg_labelled_text *labelled_text, struct dg_span *l
     labelled_text->n_tags = kept;
 }
 
-/* ---- A sentence of words
- * -------------------------------------------------------------------------------- */
+/* ---- A sentence of words --------------------------------------------------------------------- */
 
 /* Words and labels under way; both arrays are the caller's. */
 struct sentence {
@@ -230,9 +227,7 @@ static enum dg_err take_sentence(struct dg_labelled_data *labelled_data, struct 
     return err ? err : take(labelled_data, &labelled_text);
 }
 
-/* ---- Columns
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- Columns --------------------------------------------------------------------------------- */
 
 struct reading {
     struct dg_labelled_data *labelled_data;
@@ -405,9 +400,7 @@ static enum dg_err read_columns(struct reading *r, struct dg_span line)
                                       : read_answer(r, columns, n);
 }
 
-/* ---- JSON
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static enum dg_err get_text(struct reading *r, const struct dg_json *json, const char *name,
                             enum dg_json_need need, struct dg_span *text)
@@ -543,9 +536,7 @@ static enum dg_err read_json(struct reading *r, struct dg_span line)
                : err;
 }
 
-/* ---- Files
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static bool is_json(const char *path)
 {
@@ -581,9 +572,7 @@ enum dg_err dg_labelled_data_read(struct dg_labelled_data *labelled_data, const 
                                : err;
 }
 
-/* ---- Holding out
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- Holding out ----------------------------------------------------------------------------- */
 
 /* What labelled texts that belong together have in common. */
 static struct dg_span group_of(const struct dg_labelled_text *labelled_text,

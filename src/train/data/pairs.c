@@ -29,8 +29,7 @@ void dg_pairs_deinit(struct dg_pairs *pairs)
     *pairs = (struct dg_pairs){0};
 }
 
-/* ---- Cleaning
- * ------------------------------------------------------------------------------------- */
+/* ---- Cleaning -------------------------------------------------------------------------------- */
 
 /* A letter of any script: past ASCII everything but the punctuation of Latin-1 and the general one.
  */
@@ -259,8 +258,7 @@ enum dg_err dg_pairs_read(struct dg_pairs *pairs, const char *path, struct dg_er
     return err;
 }
 
-/* ---- Holding out
- * ---------------------------------------------------------------------------------- */
+/* ---- Holding out ----------------------------------------------------------------------------- */
 
 enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others, size_t n)
 {

@@ -20,8 +20,7 @@ enum { HEADER_BYTES = 8 + 8 + 8 };
 #define FILE_MAX  ((size_t)1 << 40)
 #define SCORE_MAX 100.0f
 
-/* ---- Writing
- * ---------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 /* An answer of the group under way. */
 struct answer {
@@ -231,8 +230,7 @@ enum dg_err dg_risk_candidates_write(const char *dir, const char *const *files, 
     return err;
 }
 
-/* ---- Reading
- * ---------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static bool same_source(const struct dg_corpus *answers, uint64_t a, uint64_t b)
 {

@@ -21,8 +21,7 @@ struct writer {
     struct dg_buf stream; /* ids of the text, or of all packed ones, that are not written yet */
 };
 
-/* ---- Prompts
- * ---------------------------------------------------------------------------------------- */
+/* ---- Prompts --------------------------------------------------------------------------------- */
 
 enum dg_err dg_texts_check(const struct dg_blueprint *bp, struct dg_error *error)
 {
@@ -78,8 +77,7 @@ enum dg_err dg_texts_prompt(const struct dg_texts_form *form, struct dg_span sou
     return dg_prompt_template_fill(form->form, &names, source, out, text_at);
 }
 
-/* ---- Ids
- * -------------------------------------------------------------------------------------------- */
+/* ---- Ids ------------------------------------------------------------------------------------- */
 
 static enum dg_err push(struct writer *w, int32_t id)
 {
@@ -213,8 +211,7 @@ static enum dg_err put_prompt(struct writer *w, const struct dg_pair *pair, stru
     return err;
 }
 
-/* ---- All
- * -------------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts,
                            const struct dg_pair *pairs, size_t n, struct dg_corpus_stats *stats,

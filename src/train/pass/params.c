@@ -154,8 +154,7 @@ void dg_params_randomise(struct dg_params *params, uint64_t seed)
     }
 }
 
-/* ---- From and to models
- * --------------------------------------------------------------------------- */
+/* ---- From and to models ---------------------------------------------------------------------- */
 
 struct loading {
     const struct dg_params *params;

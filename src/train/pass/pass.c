@@ -17,8 +17,7 @@
 
 #include <string.h>
 
-/* ---- Memory
- * --------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 enum { LOGITS_FLOATS = 4 << 20, LOGITS_ROWS_MIN = 16, LOGITS_ROWS_MAX = 1024 };
 
@@ -145,8 +144,7 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
     pass->weights = carve(c, 1, Mt);
 }
 
-/* ---- Life
- * ----------------------------------------------------------------------------------------- */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /* What only some families have. */
 static enum dg_err make_family(struct dg_pass *pass)
@@ -254,8 +252,7 @@ size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *ex
     return n;
 }
 
-/* ---- Forward and back
- * ------------------------------------------------------------------------------ */
+/* ---- Forward and back ------------------------------------------------------------------------ */
 
 /* Places of dropout: embeddings 0 and 1, then one for each sub-layer. */
 static uint64_t encoder_site(size_t layer, size_t sub)

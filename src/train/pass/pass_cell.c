@@ -27,8 +27,7 @@ static void sigmoids(float *x, size_t n)
         x[i] = sigmoid(x[i]);
 }
 
-/* ---- SSRU
- * ------------------------------------------------------------------------------------------ */
+/* ---- SSRU ------------------------------------------------------------------------------------ */
 
 static void ssru(struct dg_pass *pass, struct pass_cell *kept, const struct dg_ssru_weights *w,
                  const float *x)
@@ -76,8 +75,7 @@ static void ssru_back(struct dg_pass *pass, struct pass_cell *kept, const struct
     dg_pass_enter_back(pass, &kept->sub, &w->norm, x, M);
 }
 
-/* ---- AAN
- * ------------------------------------------------------------------------------------------- */
+/* ---- AAN ------------------------------------------------------------------------------------- */
 
 static void means(const struct dg_pass *pass, float *c, const float *x)
 {
@@ -191,8 +189,7 @@ static void aan_back(struct dg_pass *pass, struct pass_cell *kept, const struct 
     means_back(pass, pass->dx, pass->dmid);
 }
 
-/* ---- Either
- * ---------------------------------------------------------------------------------------- */
+/* ---- Either ---------------------------------------------------------------------------------- */
 
 static const struct dg_norm_weights *norm_of(const struct dg_pass *pass,
                                              const struct dg_decoder_layer *w)

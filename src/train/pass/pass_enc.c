@@ -93,8 +93,7 @@ const struct dg_pass_said *dg_pass_said(const struct dg_pass *pass, size_t i, si
     return pass->enc->said + first[0] * n_each;
 }
 
-/* ---- What is asked
- * -------------------------------------------------------------------------------------- */
+/* ---- What is asked --------------------------------------------------------------------------- */
 
 static float float_of(int32_t bits)
 {
@@ -195,9 +194,7 @@ static void ask_all(struct dg_pass *pass)
     enc->first[pass->batch->n] = (uint32_t)enc->n;
 }
 
-/* ---- Loss
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- Loss ------------------------------------------------------------------------------------ */
 
 static size_t greatest(const float *x, size_t n)
 {
@@ -352,9 +349,7 @@ static void measure_spans(struct dg_pass *pass, const float *h, struct dg_pass_s
         dg_pass_linear_back(pass, pass->dx, 0.0f, enc->spans, h, &out, M, 2, D);
 }
 
-/* ---- The head
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- The head -------------------------------------------------------------------------------- */
 
 /* A pooled text's dropout counts by examples. */
 static struct dg_grad_drop pooled_drop(const struct dg_pass *pass)

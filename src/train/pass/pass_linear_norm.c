@@ -11,8 +11,7 @@
 #include "train/data/random.h"
 #include "train/pass/pass_int.h"
 
-/* ---- Norms and dropout
- * ---------------------------------------------------------------------------- */
+/* ---- Norms and dropout ----------------------------------------------------------------------- */
 
 void dg_pass_norm(const struct dg_pass *pass, float *y, float *stats, const float *x,
                   const struct dg_norm_weights *w, size_t M)
@@ -42,8 +41,7 @@ struct dg_grad_drop dg_pass_drop(const struct dg_pass *pass, float p, uint64_t s
     };
 }
 
-/* ---- The frame of a sub-layer
- * ---------------------------------------------------------------------- */
+/* ---- The frame of a sub-layer ---------------------------------------------------------------- */
 
 const float *dg_pass_enter(struct dg_pass *pass, struct pass_sub *sub,
                            const struct dg_norm_weights *w, const float *x, size_t M)
@@ -91,8 +89,7 @@ void dg_pass_enter_back(struct dg_pass *pass, struct pass_sub *sub, const struct
         dg_pass_norm_back(pass, pass->dx, true, pass->dmid, x, sub->stats, w, M);
 }
 
-/* ---- Linear layers
- * --------------------------------------------------------------------------------- */
+/* ---- Linear layers --------------------------------------------------------------------------- */
 
 void dg_pass_multiply(const struct dg_pass *pass, float *y, const float *x,
                       const struct dg_linear_weights *w, size_t M, size_t N, size_t K)

@@ -62,8 +62,7 @@ static struct shape shape_of(const struct dg_pass *pass)
                           .inner = bp->lm.gated ? 2 * F : F};
 }
 
-/* ---- Memory
- * --------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static float *carve(struct dg_pass_carve *c, size_t rows, size_t columns)
 {
@@ -146,8 +145,7 @@ void dg_pass_lm_fill(struct dg_pass *pass)
     }
 }
 
-/* ---- Texts
- * ------------------------------------------------------------------------------------------ */
+/* ---- Texts ----------------------------------------------------------------------------------- */
 
 static size_t n_rows(const struct dg_example *example)
 {
@@ -234,8 +232,7 @@ static void spread(const struct dg_pass *pass, float *dx)
     }
 }
 
-/* ---- Attention
- * -------------------------------------------------------------------------------------- */
+/* ---- Attention ------------------------------------------------------------------------------- */
 
 /* Turns n heads in place, by their position's angle or (sign -1) by its opposite. */
 static void turn(const struct dg_pass *pass, float *heads, size_t n, size_t position, float sign)
@@ -351,8 +348,7 @@ static void attention_back(struct dg_pass *pass, struct lm_layer *kept, const st
     dg_pass_enter_back(pass, &kept->attention, &w->attention_norm, x, M);
 }
 
-/* ---- Feed-forward
- * ------------------------------------------------------------------------------------ */
+/* ---- Feed-forward ---------------------------------------------------------------------------- */
 
 /* The inner dropout is a place of its own, told apart from the sub-layer's by the top bit. */
 static struct dg_grad_drop inner_drop(const struct dg_pass *pass, uint64_t site)
@@ -423,8 +419,7 @@ static void feed_forward_back(struct dg_pass *pass, struct lm_layer *kept,
     dg_pass_enter_back(pass, &kept->ffn, &w->ffn_norm, x, M);
 }
 
-/* ---- All of it
- * ---------------------------------------------------------------------------------------- */
+/* ---- All of it ------------------------------------------------------------------------------- */
 
 enum { EMBEDDING_SITE = 1 };
 

@@ -14,8 +14,7 @@
 
 #include <string.h>
 
-/* ---- Memory
- * ---------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static size_t larger(size_t a, size_t b)
 {
@@ -141,8 +140,7 @@ void dg_pass_seq_free(struct seq_pass *seq)
     dg_free(seq);
 }
 
-/* ---- Products
- * --------------------------------------------------------------------------------------- */
+/* ---- Products -------------------------------------------------------------------------------- */
 
 void dg_seq_nt(const struct dg_pass *pass, float *c, const float *a, const struct dg_tensor *w,
                size_t M, size_t N, size_t K, float beta)
@@ -226,8 +224,7 @@ void dg_seq_drop(const struct dg_pass *pass, float *x, const struct seq_order *o
     }
 }
 
-/* ---- Orders
- * ----------------------------------------------------------------------------------------- */
+/* ---- Orders ---------------------------------------------------------------------------------- */
 
 static uint32_t len_of(const struct dg_example *example, bool is_target)
 {
@@ -266,8 +263,7 @@ static void sort(struct seq_order *order, const struct dg_pass_batch *batch, boo
         order->place[order->example[j]] = (uint32_t)j;
 }
 
-/* ---- Loss
- * ------------------------------------------------------------------------------------------- */
+/* ---- Loss ------------------------------------------------------------------------------------ */
 
 /* Weight of a row in the gradient, and what is reported of it. */
 struct share {
@@ -355,8 +351,7 @@ static void count(const struct dg_pass *pass, struct dg_pass_sums *sums)
         pass->batch->loss == DG_PASS_LOSS_SENTENCE ? (double)seq->target.B : (double)said;
 }
 
-/* ---- The pass
- * --------------------------------------------------------------------------------------- */
+/* ---- The pass -------------------------------------------------------------------------------- */
 
 /* A classifier's top is the last state, in the target's order; the backward pass is its mirror. */
 static void move_start(struct dg_pass *pass, float *tops, float *start, bool is_back)

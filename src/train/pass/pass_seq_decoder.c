@@ -180,8 +180,7 @@ void dg_seq_decode(struct dg_pass *pass)
     }
 }
 
-/* ---- Back
- * ------------------------------------------------------------------------------------------ */
+/* ---- Back ------------------------------------------------------------------------------------ */
 
 /* Layer i at time t: the gradient of its state moves on to the step before; the gradient of what it
  * read is returned in product_x [n, D]. */

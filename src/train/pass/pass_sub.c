@@ -6,8 +6,7 @@
  * says what is kept. */
 #include "train/pass/pass_int.h"
 
-/* ---- Attention
- * ------------------------------------------------------------------------------------- */
+/* ---- Attention ------------------------------------------------------------------------------- */
 
 /* One sentence's share of an attention. */
 struct share {
@@ -152,8 +151,7 @@ void dg_pass_cross_back(struct dg_pass *pass, struct pass_attention *kept,
     dg_pass_enter_back(pass, &kept->sub, &w->norm, x, M);
 }
 
-/* ---- Feed-forward
- * ---------------------------------------------------------------------------------- */
+/* ---- Feed-forward ---------------------------------------------------------------------------- */
 
 /* The inner dropout is a place of its own, told apart from the sub-layer's by the top bit. */
 static struct dg_grad_drop inner_drop(const struct dg_pass *pass, const struct pass_side *side,

@@ -17,8 +17,7 @@
 
 enum { SVG_MAX = 4 << 20, CSV_MAX = 1 << 30, DRAWN_MAX = 400, FIELDS = 12, POINTS_MAX = 1 << 24 };
 
-/* ---- Reading
- * --------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* Column `i` of a line, "" past the last. */
 static struct dg_span column(struct dg_span line, size_t i)
@@ -89,8 +88,7 @@ void dg_curve_deinit(struct dg_curve *curve)
     *curve = (struct dg_curve){0};
 }
 
-/* ---- Drawing
- * --------------------------------------------------------------------------------------- */
+/* ---- Drawing --------------------------------------------------------------------------------- */
 
 enum { WIDTH = 800, HEIGHT = 420, LEFT = 60, RIGHT = 740, TOP = 40, BOTTOM = 370 };
 
@@ -264,8 +262,7 @@ enum dg_err dg_curve_svg(const struct dg_curve *curve, struct dg_buf *out)
     return err ? err : dg_buf_append_cstr(out, "</svg>\n");
 }
 
-/* ---- Files
- * ----------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static enum dg_err put_csv(const char *log_path, struct dg_buf *out, struct dg_error *error)
 {

@@ -124,8 +124,7 @@ static bool has_lines(const struct make *make)
     return is_lm(make) && !*make->opts->bp.lm.ask.form;
 }
 
-/* ---- Pairs
- * ----------------------------------------------------------------------------------------- */
+/* ---- Pairs ----------------------------------------------------------------------------------- */
 
 void dg_setup_say_drops(dg_setup_say_fn say, void *ctx, const uint64_t dropped[DG_N_DROPS])
 {
@@ -284,8 +283,7 @@ static enum dg_err write_rivals(struct make *make, struct dg_error *error)
                          stats.n_sources);
 }
 
-/* ---- Vocabulary
- * ------------------------------------------------------------------------------------ */
+/* ---- Vocabulary ------------------------------------------------------------------------------ */
 
 /* A pair's source, as the network will read it. */
 static enum dg_err learn_source(struct make *make, struct dg_spm_train *train,
@@ -548,8 +546,7 @@ enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
     return err;
 }
 
-/* ---- Making
- * ---------------------------------------------------------------------------------------- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 /* All that has been made of a run says how pairs become ids. */
 static enum dg_err write_set(const char *path, const struct dg_tokenizer *tokenizer,
@@ -597,8 +594,7 @@ static enum dg_err write_ids(const struct make *make, const char *name, const st
     return DG_OK;
 }
 
-/* ---- Links
- * ----------------------------------------------------------------------------------------- */
+/* ---- Links ----------------------------------------------------------------------------------- */
 
 /* Without the end tokens: those need no teaching. */
 static struct dg_example without_ends(const void *corpus, size_t i)
@@ -754,8 +750,7 @@ enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_fi
     return err;
 }
 
-/* ---- Opening
- * --------------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static bool learns_lines(const struct dg_blueprint *bp)
 {

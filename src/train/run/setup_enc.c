@@ -48,8 +48,7 @@ void dg_setup_blueprint_enc(struct dg_blueprint *bp)
     bp->n_beams = 1;
 }
 
-/* ---- Lessons
- * ------------------------------------------------------------------------------------------ */
+/* ---- Lessons --------------------------------------------------------------------------------- */
 
 static enum dg_err read_file(struct make *make, const char *path, uint32_t repeat,
                              struct dg_error *error)
@@ -94,8 +93,7 @@ static const struct dg_labelled_text *held(const struct make *make, size_t *n)
     return make->n_held ? make->train.list : make->dev.list;
 }
 
-/* ---- Vocabulary
- * ------------------------------------------------------------------------------------------ */
+/* ---- Vocabulary ------------------------------------------------------------------------------ */
 
 static enum dg_err learn_vocab(struct make *make, const struct dg_wordpiece_train_opts *opts,
                                struct dg_buf *vocab, struct dg_error *error)
@@ -160,9 +158,7 @@ static enum dg_err find_vocab(struct make *make, struct dg_error *error)
     return err;
 }
 
-/* ---- Labels
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- Labels ---------------------------------------------------------------------------------- */
 
 static enum dg_err add_label(struct make *make, struct dg_span label)
 {
@@ -254,9 +250,7 @@ static enum dg_err find_labels(struct make *make, enum dg_head init_head, struct
     return dg_labels_save(&make->labels, make->dir, error);
 }
 
-/* ---- The network
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- The network ----------------------------------------------------------------------------- */
 
 static enum dg_err take_blueprint(struct make *make, struct dg_error *error)
 {
@@ -297,9 +291,7 @@ static enum dg_err take_blueprint(struct make *make, struct dg_error *error)
     return err ? err : dg_blueprint_check(&make->bp, error);
 }
 
-/* ---- Making
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- Making ---------------------------------------------------------------------------------- */
 
 static enum dg_err write_examples(const struct make *make, const char *name,
                                   const struct dg_labelled_text *labelled_data, size_t n,
@@ -370,9 +362,7 @@ enum dg_err dg_setup_make_enc(const char *dir, const char *const *files, size_t 
     return err;
 }
 
-/* ---- Opening
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 enum dg_err dg_setup_open_enc(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {

@@ -7,8 +7,7 @@
 
 #include <math.h>
 
-/* ---- Entities
- * --------------------------------------------------------------------------------------- */
+/* ---- Entities -------------------------------------------------------------------------------- */
 
 struct entity {
     size_t first, end; /* words */
@@ -61,8 +60,7 @@ static void add_entities(struct dg_task_metrics *metrics, const struct dg_labels
     }
 }
 
-/* ---- Answers
- * ------------------------------------------------------------------------------------------ */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 /* Of the tokens of two spans; that there is none is a span of its own. */
 static double overlap(const struct dg_pass_said *said)
@@ -83,8 +81,7 @@ static void merge_counts(struct dg_task_metrics_count *into,
     into->n_both += from->n_both;
 }
 
-/* ---- Several labels
- * ------------------------------------------------------------------------------------ */
+/* ---- Several labels -------------------------------------------------------------------------- */
 
 static void add_labels(struct dg_task_metrics *metrics, const struct dg_pass_said *said, size_t n)
 {
@@ -122,9 +119,7 @@ static void report_labels(const struct dg_task_metrics *t, struct dg_validate_re
     report->macro_f1 = n ? sum / (double)n : 100.0;
 }
 
-/* ---- All
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 void dg_task_metrics_add(struct dg_task_metrics *metrics, const struct dg_blueprint *bp,
                          const struct dg_labels *labels, const struct dg_pass_said *said, size_t n)

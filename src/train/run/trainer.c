@@ -96,8 +96,7 @@ static enum dg_err path_of(const struct dg_trainer *t, const char *name, char pa
     return dg_folder_path(t->opts.dir, name, path, error);
 }
 
-/* ---- Life
- * ------------------------------------------------------------------------------------------ */
+/* ---- Life ------------------------------------------------------------------------------------ */
 
 /* The longest held-out example of at most `rows` tokens. Those are judged whole, though what is
  * learned from may be cut shorter (a language model that is tuned with less than its context). */
@@ -243,16 +242,14 @@ size_t dg_trainer_bytes(const struct dg_trainer *t)
     return t->params.n * sizeof(float) * arrays + t->opts.threads * dg_pass_bytes(t->passes[0]);
 }
 
-/* ---- Time
- * ------------------------------------------------------------------------------------------ */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 static double seconds_now(const struct dg_trainer *t)
 {
     return t->earlier_seconds + (double)(dg_clock_now(&t->clock) - t->started_ns) / 1e9;
 }
 
-/* ---- Checkpoints
- * ----------------------------------------------------------------------------------- */
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
 
 static uint64_t bits_of(double x)
 {
@@ -412,8 +409,7 @@ enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_error *error)
     return err ? err : cut_log(t, samples, error);
 }
 
-/* ---- The log
- * --------------------------------------------------------------------------------------- */
+/* ---- The log --------------------------------------------------------------------------------- */
 
 static enum dg_err open_log(struct dg_trainer *t, struct dg_error *error)
 {
@@ -513,8 +509,7 @@ static enum dg_err end_window(struct dg_trainer *t, const struct dg_trainer_even
     return put_line(t, NULL, error);
 }
 
-/* ---- A step
- * ---------------------------------------------------------------------------------------- */
+/* ---- A step ---------------------------------------------------------------------------------- */
 
 static enum dg_err have_room(struct dg_trainer *t, size_t n)
 {
@@ -712,8 +707,7 @@ static enum dg_err take_step(struct dg_trainer *t, struct dg_error *error)
     return DG_OK;
 }
 
-/* ---- Validation
- * ------------------------------------------------------------------------------------ */
+/* ---- Validation ------------------------------------------------------------------------------ */
 
 /* Swaps weights and average, so that the network is scored as it will be served. A second call
  * undoes the first. */
@@ -827,8 +821,7 @@ static enum dg_err validate(struct dg_trainer *t, const struct dg_trainer_events
     return err;
 }
 
-/* ---- The run
- * --------------------------------------------------------------------------------------- */
+/* ---- The run --------------------------------------------------------------------------------- */
 
 static bool is_over(const struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
                     enum dg_trainer_end *end)

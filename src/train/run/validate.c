@@ -15,8 +15,7 @@
 
 enum { SENTENCES = 16, TEXT_MAX = 1 << 16 };
 
-/* ---- Loss
- * ------------------------------------------------------------------------------------------ */
+/* ---- Loss ------------------------------------------------------------------------------------ */
 
 struct losing {
     const struct dg_validate *what;
@@ -108,8 +107,7 @@ static enum dg_err measure_loss(const struct dg_validate *what, struct dg_valida
     return DG_OK;
 }
 
-/* ---- Translation
- * ------------------------------------------------------------------------------------ */
+/* ---- Translation ----------------------------------------------------------------------------- */
 
 struct sentence {
     struct dg_buf text;
@@ -208,8 +206,7 @@ static void translate(void *ctx, size_t member)
     t->errs[member] = err;
 }
 
-/* ---- Scores
- * ----------------------------------------------------------------------------------------- */
+/* ---- Scores ---------------------------------------------------------------------------------- */
 
 static void keep_sample(struct dg_validate_report *report, struct dg_span source,
                         struct dg_span translation, struct dg_span reference)

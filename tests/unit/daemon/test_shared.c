@@ -44,8 +44,7 @@ static void stop_server(void)
     server = 0;
 }
 
-/* ---- The bench ----------------------------------------------------------------------------------
- */
+/* ---- The bench ------------------------------------------------------------------------------- */
 
 struct bench {
     uv_loop_t loop;
@@ -152,8 +151,7 @@ static void say(struct bench *bench, size_t n, const char *const *words, uint64_
     say(bench, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),                        \
         (const char *const[]){__VA_ARGS__}, PATIENCE_MS)
 
-/* ---- The client ---------------------------------------------------------------------------------
- */
+/* ---- The client ------------------------------------------------------------------------------ */
 
 START_TEST(reads_every_kind_of_answer)
 {
@@ -277,8 +275,7 @@ START_TEST(bounds_what_is_under_way)
 }
 END_TEST
 
-/* ---- Quotas -------------------------------------------------------------------------------------
- */
+/* ---- Quotas ---------------------------------------------------------------------------------- */
 
 struct verdicts {
     struct dg_quota_verdict last;

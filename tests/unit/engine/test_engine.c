@@ -905,8 +905,7 @@ START_TEST(who_waits_for_a_cancelled_request_begins_again)
 }
 END_TEST
 
-/* ---- A worker that hangs
- * ------------------------------------------------------------------------- */
+/* ---- A worker that hangs --------------------------------------------------------------------- */
 
 static sem_t gate;
 static atomic_bool is_hanging;

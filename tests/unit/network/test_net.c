@@ -107,8 +107,7 @@ static double largest_difference(const float *a, const double *b, size_t n)
     return most;
 }
 
-/* ---- Against the slow network
- * ---------------------------------------------------------------------- */
+/* ---- Against the slow network ---------------------------------------------------------------- */
 
 static void compare_with_ref(const struct dg_kernels *kernels, double *worst)
 {
@@ -340,8 +339,7 @@ START_TEST(plain_recurrent_networks_agree_with_their_slow_twin)
 }
 END_TEST
 
-/* ---- Independence
- * ------------------------------------------------------------------------------------ */
+/* ---- Independence ---------------------------------------------------------------------------- */
 
 struct sentence {
     int32_t ids[S_MAX], inputs[T_MAX];
@@ -467,8 +465,7 @@ START_TEST(a_sentence_gets_the_same_bits_alone_and_in_any_company)
 }
 END_TEST
 
-/* ---- Lanes
- * ------------------------------------------------------------------------------------------- */
+/* ---- Lanes ----------------------------------------------------------------------------------- */
 
 /* A random tree of hypotheses: every lane's logits equal those of its own tokens from the start. */
 static void swap_lanes(size_t which)
@@ -545,8 +542,7 @@ START_TEST(lanes_fork_swap_and_die_without_a_trace)
 }
 END_TEST
 
-/* ---- Other promises
- * ---------------------------------------------------------------------------------- */
+/* ---- Other promises -------------------------------------------------------------------------- */
 
 START_TEST(shortlists_give_the_same_bits_for_fewer_words)
 {
@@ -705,8 +701,7 @@ START_TEST(memory_is_one_number_and_nothing_is_allocated_afterwards)
 }
 END_TEST
 
-/* ---- Shared products
- * ------------------------------------------------------------------------------ */
+/* ---- Shared products ------------------------------------------------------------------------- */
 
 enum { HELPERS = 3, SHARED_TOKENS = 20, SHARED_STEPS = 4 };
 

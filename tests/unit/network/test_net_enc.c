@@ -64,8 +64,7 @@ static void run_alone(const struct dg_net *net, const int32_t *ids, size_t n, si
     dg_net_state_free(state);
 }
 
-/* ---- Golden values
- * ---------------------------------------------------------------------------------- */
+/* ---- Golden values --------------------------------------------------------------------------- */
 
 /* `rows` are the golden ones from row `first` on, every step-th number. */
 static float worst_of(const struct dg_json *rows, const float *got, size_t first, size_t width,
@@ -111,8 +110,7 @@ START_TEST(agrees_with_an_independent_implementation)
 }
 END_TEST
 
-/* ---- Bits
- * -------------------------------------------------------------------------------------------- */
+/* ---- Bits ------------------------------------------------------------------------------------ */
 
 static const int32_t text[] = {2,  9,  33, 71, 5,  110, 110, 3, 125,
                                18, 64, 2,  40, 77, 100, 31,  6, 90};
@@ -161,8 +159,7 @@ START_TEST(company_changes_no_bit)
 }
 END_TEST
 
-/* ---- Refusals
- * ----------------------------------------------------------------------------------------- */
+/* ---- Refusals -------------------------------------------------------------------------------- */
 
 START_TEST(refuses_steps_and_places_that_are_not_there)
 {
@@ -186,8 +183,7 @@ START_TEST(refuses_steps_and_places_that_are_not_there)
 }
 END_TEST
 
-/* ---- Configurations
- * ------------------------------------------------------------------------------------ */
+/* ---- Configurations -------------------------------------------------------------------------- */
 
 START_TEST(a_printed_configuration_reads_the_same)
 {
@@ -253,8 +249,7 @@ START_TEST(says_what_a_configuration_lacks)
 }
 END_TEST
 
-/* ---- Import
- * --------------------------------------------------------------------------------------------- */
+/* ---- Import ---------------------------------------------------------------------------------- */
 
 static void check_labels(const char *config, enum dg_err expected, size_t n, const char *last)
 {

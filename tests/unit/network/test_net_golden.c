@@ -87,8 +87,7 @@ static size_t read_ids(const struct dg_json *array, int32_t *ids)
     return n;
 }
 
-/* ---- One sentence through the network
- * ---------------------------------------------------------------- */
+/* ---- One sentence through the network -------------------------------------------------------- */
 
 struct run {
     struct dg_net *net;
@@ -160,8 +159,7 @@ static void each_table(void (*check)(struct run *run, float worst[2]), float enc
     }
 }
 
-/* ---- The tree's model
- * ---------------------------------------------------------------------------------- */
+/* ---- The tree's model ------------------------------------------------------------------------ */
 
 static void check_slow(struct run *run, float worst[2])
 {
@@ -227,8 +225,7 @@ START_TEST(agrees_with_slices_of_an_independent_implementation)
 }
 END_TEST
 
-/* ---- The shared folder
- * --------------------------------------------------------------------------------- */
+/* ---- The shared folder ----------------------------------------------------------------------- */
 
 static struct dg_safetensors values;
 

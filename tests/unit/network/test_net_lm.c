@@ -54,8 +54,7 @@ static void read_prompt(struct dg_net_state *state, size_t slot, const int32_t *
     ck_assert_ptr_null(dg_net_encoded(state, 0));
 }
 
-/* ---- Golden values
- * ---------------------------------------------------------------------------------- */
+/* ---- Golden values --------------------------------------------------------------------------- */
 
 /* The golden rows are those of the last positions. */
 static float worst_of(const struct dg_json *item, const float *logits, size_t n_rows, size_t V)
@@ -96,8 +95,7 @@ START_TEST(agrees_with_an_independent_implementation)
 }
 END_TEST
 
-/* ---- Bits
- * -------------------------------------------------------------------------------------------- */
+/* ---- Bits ------------------------------------------------------------------------------------ */
 
 static const int32_t text[] = {9, 33, 71, 5, 110, 110, 3, 250, 18, 64, 2, 40, 77, 200, 31, 6, 90};
 enum { N_TEXT = sizeof text / sizeof *text };
@@ -195,8 +193,7 @@ START_TEST(company_changes_no_bit)
 }
 END_TEST
 
-/* ---- Prompts that begin alike
- * -------------------------------------------------------------------------- */
+/* ---- Prompts that begin alike ---------------------------------------------------------------- */
 
 enum { LONGEST = 20, N_STEPS = 3, POOL = 3 * (LONGEST + N_STEPS) };
 
@@ -319,8 +316,7 @@ START_TEST(a_beginning_that_comes_again_stays)
 }
 END_TEST
 
-/* ---- Refusals
- * ----------------------------------------------------------------------------------------- */
+/* ---- Refusals -------------------------------------------------------------------------------- */
 
 START_TEST(refuses_what_goes_beyond_the_context_or_asks_for_attention)
 {
@@ -348,8 +344,7 @@ START_TEST(refuses_what_goes_beyond_the_context_or_asks_for_attention)
 }
 END_TEST
 
-/* ---- Configurations
- * ------------------------------------------------------------------------------------ */
+/* ---- Configurations -------------------------------------------------------------------------- */
 
 START_TEST(a_printed_configuration_reads_the_same)
 {
@@ -400,8 +395,7 @@ START_TEST(says_what_a_configuration_lacks)
 }
 END_TEST
 
-/* ---- Import
- * --------------------------------------------------------------------------------------------- */
+/* ---- Import ---------------------------------------------------------------------------------- */
 
 START_TEST(every_tensor_that_does_not_fit_is_named)
 {

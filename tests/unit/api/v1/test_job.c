@@ -72,8 +72,7 @@ static void tear_down(void)
     sem_destroy(&gate);
 }
 
-/* ---- Somebody else ------------------------------------------------------------------------------
- */
+/* ---- Somebody else --------------------------------------------------------------------------- */
 
 static void on_other_done(void *ctx, const struct dg_engine_result *result)
 {
@@ -95,8 +94,7 @@ static void be_busy(void)
     n_others++;
 }
 
-/* ---- A job --------------------------------------------------------------------------------------
- */
+/* ---- A job ----------------------------------------------------------------------------------- */
 
 struct owner {
     int n_begun, n_items, n_over;

@@ -44,8 +44,7 @@ static void stop(void)
     dg_tmpdir_remove(root);
 }
 
-/* ---- One generation
- * ------------------------------------------------------------------------------------ */
+/* ---- One generation -------------------------------------------------------------------------- */
 
 struct heard {
     struct dg_buf deltas, text, others[4];

@@ -77,8 +77,7 @@ static void stop(void)
     dg_tmpdir_remove(root);
 }
 
-/* ---- What is heard
- * ---------------------------------------------------------------------------------------- */
+/* ---- What is heard --------------------------------------------------------------------------- */
 
 enum { SENTENCES = 8, TEXT_CAP = 256 };
 
@@ -177,9 +176,7 @@ static double by_hand(double raw, double mean_logprob)
 
 static const char text[] = "lusa vogu kemi miru\nkemi sapo\nbato";
 
-/* ---- Tests
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 START_TEST(a_quality_is_what_the_number_and_the_curve_make_it)
 {

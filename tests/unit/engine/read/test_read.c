@@ -56,8 +56,7 @@ static void stop(void)
     dg_tmpdir_remove(root);
 }
 
-/* ---- What is heard
- * ---------------------------------------------------------------------------------------- */
+/* ---- What is heard --------------------------------------------------------------------------- */
 
 enum { HEARD_MAX = 64, NUMBERS_MAX = 400 };
 
@@ -148,8 +147,7 @@ static struct dg_engine_read ask_of(enum dg_read_task task, const char *model,
                                    .priority = DG_PRIORITY_NORMAL};
 }
 
-/* ---- Alone and together
- * -------------------------------------------------------------------------------------- */
+/* ---- Alone and together ---------------------------------------------------------------------- */
 
 static const char *const texts[] = {
     "The little house stands on the hill.",
@@ -250,9 +248,7 @@ START_TEST(long_texts_are_read_in_windows_or_cut_and_told)
 }
 END_TEST
 
-/* ---- Ends
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 START_TEST(a_request_may_be_cancelled_and_the_engine_freed_at_any_time)
 {
@@ -402,9 +398,7 @@ START_TEST(a_model_too_small_for_two_texts_is_refused)
 }
 END_TEST
 
-/* ---- Turns
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- Turns ----------------------------------------------------------------------------------- */
 
 static struct dg_clock slow_clock = DG_CLOCK_VIRTUAL(0);
 static size_t n_told;
@@ -504,9 +498,7 @@ START_TEST(very_many_entities_are_told_in_parts)
 }
 END_TEST
 
-/* ---- Sizes
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Sizes ----------------------------------------------------------------------------------- */
 
 START_TEST(a_context_that_questions_share_counts_once)
 {
@@ -575,9 +567,7 @@ START_TEST(texts_that_would_take_too_many_windows_are_refused)
 }
 END_TEST
 
-/* ---- Windows
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- Windows --------------------------------------------------------------------------------- */
 
 /* Two windows of three tokens that share one, in both orders. */
 static void tag_in_order(bool is_turned, struct dg_reading_result_tag out[5])

@@ -94,8 +94,7 @@ static void tear_down(void)
     dg_tmpdir_remove(root);
 }
 
-/* ---- Asking -------------------------------------------------------------------------------------
- */
+/* ---- Asking ---------------------------------------------------------------------------------- */
 
 static void on_delta(void *ctx, struct dg_span text)
 {
@@ -194,8 +193,7 @@ static void check_refused(const struct dg_engine_request *request, enum dg_err e
     ck_assert_str_eq(error.text, sentence);
 }
 
-/* ---- The slow network ---------------------------------------------------------------------------
- */
+/* ---- The slow network ------------------------------------------------------------------------ */
 
 static int32_t word_of(const char *name, const char *word)
 {
@@ -310,8 +308,7 @@ static void check_pair(const char *name, const char *from, const char *to, const
     check_told(name, &request, &told);
 }
 
-/* ---- Tests --------------------------------------------------------------------------------------
- */
+/* ---- Tests ----------------------------------------------------------------------------------- */
 
 START_TEST(m2m100_is_told_source_and_target)
 {

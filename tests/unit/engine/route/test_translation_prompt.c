@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* ---- The template by itself
- * ------------------------------------------------------------------------ */
+/* ---- The template by itself ------------------------------------------------------------------ */
 
 static enum dg_err make(struct dg_translation_prompt **template, const char *prompt,
                         const char *stop, struct dg_error *error)
@@ -102,8 +101,7 @@ START_TEST(the_translation_is_what_stands_before_a_stop_text)
 }
 END_TEST
 
-/* ---- Through the engine
- * ------------------------------------------------------------------------------ */
+/* ---- Through the engine ---------------------------------------------------------------------- */
 
 static char root[DG_TMPDIR_CAP], folder[DG_TMPDIR_CAP + 16];
 static struct dg_engine *engine;

@@ -96,8 +96,7 @@ START_TEST(freshly_written_files_are_imported_bit_for_bit)
 }
 END_TEST
 
-/* ---- Damage ------------------------------------------------------------------------------------
- */
+/* ---- Damage ---------------------------------------------------------------------------------- */
 
 static void copy(const char *from, const char *to, const char *name)
 {

@@ -121,8 +121,7 @@ START_TEST(the_shortlist_is_copied_and_can_be_asked)
 }
 END_TEST
 
-/* ---- Damage ------------------------------------------------------------------------------------
- */
+/* ---- Damage ---------------------------------------------------------------------------------- */
 
 static enum dg_err parse(const uint8_t *bytes, size_t len, struct dg_error *error)
 {

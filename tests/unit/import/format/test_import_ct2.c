@@ -212,8 +212,7 @@ START_TEST(a_package_of_one_target_says_its_word_first)
 }
 END_TEST
 
-/* ---- Damage ------------------------------------------------------------------------------------
- */
+/* ---- Damage ---------------------------------------------------------------------------------- */
 
 static const char *const committed[] = {"ct2-v2", "ct2-v6", "ct2-i8", "ct2-relative"};
 

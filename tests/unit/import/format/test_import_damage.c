@@ -11,8 +11,7 @@
 #include <ctype.h>
 #include <signal.h>
 
-/* ---- Containers --------------------------------------------------------------------------------
- */
+/* ---- Containers ------------------------------------------------------------------------------ */
 
 static enum dg_err read_npy(const uint8_t *bytes, size_t len, struct dg_error *error)
 {
@@ -76,8 +75,7 @@ START_TEST(every_number_of_a_container_is_doubted)
 }
 END_TEST
 
-/* ---- Text --------------------------------------------------------------------------------------
- */
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *dir, *name;

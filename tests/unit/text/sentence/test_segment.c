@@ -373,8 +373,7 @@ START_TEST(goes_on_even_when_nothing_fits)
 }
 END_TEST
 
-/* ---- Random documents --------------------------------------------------------------------------
- */
+/* ---- Random documents ------------------------------------------------------------------------ */
 
 static uint32_t random_state;
 

@@ -31,8 +31,7 @@ static struct dg_subword *open_model(const char *name) /* a folder of tests/data
     return subword;
 }
 
-/* ---- Golden values
- * ----------------------------------------------------------------------------------- */
+/* ---- Golden values --------------------------------------------------------------------------- */
 
 static void check_decoding(const struct dg_subword *subword, const struct dg_subword_token *tokens,
                            size_t n, struct dg_span expected)
@@ -150,8 +149,7 @@ START_TEST(agrees_with_another_implementation_for_encoders)
 }
 END_TEST
 
-/* ---- Behaviour
- * ----------------------------------------------------------------------------------------- */
+/* ---- Behaviour ------------------------------------------------------------------------------- */
 
 static size_t encode(const struct dg_subword *subword, struct dg_subword_work *work,
                      const char *text, unsigned how, const struct dg_subword_token **tokens)
@@ -274,8 +272,7 @@ START_TEST(a_continuation_keeps_its_first_space)
 }
 END_TEST
 
-/* ---- Small tokenizers
- * ------------------------------------------------------------------------------------ */
+/* ---- Small tokenizers ------------------------------------------------------------------------ */
 
 #define SMALL(BEFORE, ADDED)                                                                       \
     "{\"added_tokens\":[" ADDED "]," BEFORE                                                        \

@@ -14,8 +14,7 @@
 
 enum { NODES_MAX = 1 << 26 };
 
-/* ---- Building ----------------------------------------------------------------------------------
- */
+/* ---- Building -------------------------------------------------------------------------------- */
 
 static enum dg_err add_node(struct dg_spm_lattice *lattice, struct dg_spm_node node)
 {
@@ -114,9 +113,7 @@ void dg_spm_lattice_deinit(struct dg_spm_lattice *lattice)
     *lattice = (struct dg_spm_lattice){0};
 }
 
-/* ---- The best way
- * ------------------------------------------------------------------------------------
- */
+/* ---- The best way ---------------------------------------------------------------------------- */
 
 void dg_spm_lattice_viterbi(struct dg_spm_lattice *lattice)
 {

@@ -200,8 +200,7 @@ START_TEST(tokens_know_their_bytes)
 }
 END_TEST
 
-/* ---- Against plain searches --------------------------------------------------------------------
- */
+/* ---- Against plain searches ------------------------------------------------------------------ */
 
 static uint32_t next_random(uint32_t *state)
 {
@@ -398,8 +397,7 @@ START_TEST(bpe_lines_come_out_the_same_whole_or_cut)
 }
 END_TEST
 
-/* ---- Threads -----------------------------------------------------------------------------------
- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 static void *encode_often(void *arg)
 {
@@ -464,8 +462,7 @@ START_TEST(allocates_nothing_in_the_steady_state)
 }
 END_TEST
 
-/* ---- n best and samples ------------------------------------------------------------------------
- */
+/* ---- n best and samples ---------------------------------------------------------------------- */
 
 /* "abc" in this model: six ways with a known piece each, scores by hand. */
 DG_UNIT_SLOW(unigram_takes_the_best_sum, unigram_keeps_the_longest_last_piece_of_equals,

@@ -209,8 +209,7 @@ START_TEST(wrong_forms_are_refused)
 }
 END_TEST
 
-/* ---- Runs
- * ------------------------------------------------------------------------------------------ */
+/* ---- Runs ------------------------------------------------------------------------------------ */
 
 static enum dg_err trainer_of(struct dg_trainer **trainer, const struct place *place,
                               const struct dg_trainer_opts *opts)
