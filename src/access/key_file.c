@@ -113,12 +113,12 @@ bool dg_key_allows(const struct dg_key *key, struct dg_span model)
 struct reader {
     struct dg_key_file *file;
     const char *origin;
-    struct dg_map names, hashes; /* borrow from the file's keys, which do not move while it is read
-                                  */
-    struct dg_key key;           /* the key being read */
-    bool has_key;                /* a key is being read */
-    unsigned line;               /* which begins here */
-    uint32_t seen;               /* bits: fields, then rows */
+    /* borrow from the file's keys, which do not move while it is read */
+    struct dg_map names, hashes;
+    struct dg_key key; /* the key being read */
+    bool has_key;      /* a key is being read */
+    unsigned line;     /* which begins here */
+    uint32_t seen;     /* bits: fields, then rows */
 };
 
 static enum dg_err at_line(struct reader *in, unsigned line, enum dg_err err,

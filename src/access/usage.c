@@ -200,8 +200,8 @@ static void on_line(void *ctx, const struct dg_usage_count *line)
     struct dg_usage_count *count = dg_usage_get(usage, dg_span_cstr(line->name));
     if (!count)
         return;
-    bool is_future = line->month > count->month; /* whose clock had forgotten what was used before
-                                                  */
+    /* whose clock had forgotten what was used before */
+    bool is_future = line->month > count->month;
     count->requests =
         is_future && count->requests > line->requests ? count->requests : line->requests;
     count->characters =

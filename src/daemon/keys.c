@@ -91,9 +91,8 @@ static void on_have_read(uv_work_t *work, int status)
     if (!reading->err && status == 0 && dg_access_n_keys(keys->access) > 0)
         reading->err = check_ring(reading->path, dg_access_rules(keys->access)->require_key,
                                   reading->ring, &reading->error);
-    if (status != 0 || keys->is_closed || strcmp(reading->path, keys->path) != 0) { /* another file
-                                                                                       counts by now
-                                                                                     */
+    /* another file counts by now */
+    if (status != 0 || keys->is_closed || strcmp(reading->path, keys->path) != 0) {
         dg_keyring_free(reading->ring);
     } else if (reading->err) {
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(reading->err)),

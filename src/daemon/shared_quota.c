@@ -213,9 +213,8 @@ static void on_reply(void *ctx, const struct dg_redis_reply *reply)
             ticket->then(ticket->ctx, &verdict);
     } else {
         log_refusal(shared, reply);
-        (void)ask_locally(shared, &ticket->ask, ticket->takes, ticket->then, ticket->ctx); /* at
-                                                                                              once
-                                                                                            */
+        /* at once */
+        (void)ask_locally(shared, &ticket->ask, ticket->takes, ticket->then, ticket->ctx);
     }
     dg_free(ticket);
 }

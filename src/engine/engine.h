@@ -63,8 +63,8 @@ struct dg_engine_opts {
     size_t texts_bytes;  /* of the texts of all requests together, and so of one; 0: no limit */
     size_t max_tokens;   /* of all sentences waiting; 0: no limit */
     uint64_t stall_ns;   /* a worker that spends so long on one step has stalled; 0: 10 s */
-    bool (*on_turn)(void *arg, size_t index); /* as in dg_sched_opts: lets tests make workers hang
-                                               */
+    /* as in dg_sched_opts: lets tests make workers hang */
+    bool (*on_turn)(void *arg, size_t index);
     void *on_turn_arg;
     uint64_t model_idle_ns;  /* a model that gets no request for so long is unloaded; 0: never */
     const char *langid_path; /* data of language identification; NULL: languages are not detected */

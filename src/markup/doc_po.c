@@ -407,9 +407,8 @@ static void take_header(struct reader *reader, const struct entry *entry)
     const char *values[] = {sets_language ? name : NULL,
                             is_template ? "text/plain; charset=UTF-8" : NULL,
                             sets_rule ? usual : NULL};
-    for (size_t at = str->strings; at < str->end && !dg_doc_is_over(reader->doc);) { /* in the order
-                                                                                        of the file
-                                                                                      */
+    /* in the order of the file */
+    for (size_t at = str->strings; at < str->end && !dg_doc_is_over(reader->doc);) {
         size_t end = line_end(reader->text, at);
         size_t quote = skip_blanks(reader->text, at);
         for (size_t i = 0; i < 3 && quote < end; i++) {

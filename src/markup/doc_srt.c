@@ -214,8 +214,8 @@ void dg_doc_read_webvtt(struct dg_doc *doc)
     for (size_t at = bom; at < text.len && !dg_doc_is_over(doc);) {
         size_t next, after;
         struct dg_span line = line_at(text, at, &next);
-        bool is_name = !in_cue && is_times(line_at(text, next, &after)); /* of the cue that follows
-                                                                          */
+        /* of the cue that follows */
+        bool is_name = !in_cue && is_times(line_at(text, next, &after));
         in_block =
             !is_blank(line) && !is_times(line) && !in_cue && (in_block || begins_block(line));
         if (is_blank(line) || is_times(line) || in_block || is_name || !in_cue) {

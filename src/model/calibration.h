@@ -36,9 +36,9 @@ enum { DG_JUDGES_MAX = 1000 /* bytes of the list of models that are judged */ };
 
 struct dg_calibration {
     double scale, bias;
-    double probability;             /* weight of the words' probability; 0: ignored */
-    char judges[DG_JUDGES_MAX + 1]; /* model names, separated by commas, as in `model` of an answer
-                                     */
+    double probability; /* weight of the words' probability; 0: ignored */
+    /* model names, separated by commas, as in `model` of an answer */
+    char judges[DG_JUDGES_MAX + 1];
 };
 
 /* One translation: the two numbers, and its true quality, 0 to 1. */

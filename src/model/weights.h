@@ -31,11 +31,11 @@ struct dg_norm_weights {
 };
 
 struct dg_attention_weights {
-    struct dg_linear_weights q, k, v, o; /* [D, D]; L self_attn.q_proj ... out_proj, or encoder_attn
-                                          */
-    struct dg_norm_weights norm;         /* L self_attn_layer_norm or encoder_attn_layer_norm */
-    struct dg_tensor relative_keys;   /* [2 relative_reach + 1, dh] L self_attn.relative_keys.weight
-                                       */
+    /* [D, D]; L self_attn.q_proj ... out_proj, or encoder_attn */
+    struct dg_linear_weights q, k, v, o;
+    struct dg_norm_weights norm; /* L self_attn_layer_norm or encoder_attn_layer_norm */
+    /* [2 relative_reach + 1, dh] L self_attn.relative_keys.weight */
+    struct dg_tensor relative_keys;
     struct dg_tensor relative_values; /* the same shape; both: self-attention with a reach only */
 };
 
@@ -52,8 +52,8 @@ struct dg_ssru_weights {
 };
 
 struct dg_aan_weights {
-    struct dg_linear_weights fc[DG_AAN_DEPTH_MAX]; /* L aan.fc<j>, j from 1; the first `aan_depth`
-                                                    */
+    /* L aan.fc<j>, j from 1; the first `aan_depth` */
+    struct dg_linear_weights fc[DG_AAN_DEPTH_MAX];
     struct dg_linear_weights input_gate;  /* [D, D] L aan.input_gate; absent without gates */
     struct dg_linear_weights forget_gate; /* [D, D] L aan.forget_gate */
     struct dg_norm_weights norm;          /* L self_attn_layer_norm */
@@ -80,10 +80,10 @@ struct dg_transformer_weights {
                                           model.encoder.embed_tokens.weight */
     struct dg_tensor target_embedding; /* [Vt, D] model.shared.weight,
                                           model.decoder.embed_tokens.weight */
-    struct dg_tensor source_positions; /* [N, D] learned only: model.encoder.embed_positions.weight
-                                        */
-    struct dg_tensor target_positions; /* [N, D] learned only: model.decoder.embed_positions.weight
-                                        */
+    /* [N, D] learned only: model.encoder.embed_positions.weight */
+    struct dg_tensor source_positions;
+    /* [N, D] learned only: model.decoder.embed_positions.weight */
+    struct dg_tensor target_positions;
     struct dg_norm_weights source_embedding_norm; /* model.encoder.layernorm_embedding */
     struct dg_norm_weights target_embedding_norm; /* model.decoder.layernorm_embedding */
     struct dg_encoder_layer *encoder_layers;      /* [encoder.n_layers] owned by the model */

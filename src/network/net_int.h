@@ -349,9 +349,8 @@ float *dg_net_cell_of(struct dg_net_state *state, unsigned turn, size_t layer, s
 /* ---- What each family does (net_family.c) ---------------------------------------------------- */
 
 struct net_family {
-    void (*carve)(struct dg_net_state *state, struct net_carve *carve); /* memory of its own, or
-                                                                         * NULL
-                                                                         */
+    /* memory of its own, or NULL */
+    void (*carve)(struct dg_net_state *state, struct net_carve *carve);
     /* From the embeddings [M, D] in state->x: states, and what the slots keep. NULL: prompts are
      * computed by dg_net_lm_prefill. */
     void (*encode)(struct dg_net_state *state, const struct dg_net_source *sources,

@@ -80,8 +80,8 @@ void dg_spm_trim_close(const struct dg_spm *spm, bool *keep)
             keep[id] = true;
     if (dg_spm_kind(spm) != DG_SPM_BPE)
         return;
-    for (uint32_t id = dg_spm_size(spm); id-- > 0;) /* steps of steps are steps of the piece itself
-                                                     */
+    /* steps of steps are steps of the piece itself */
+    for (uint32_t id = dg_spm_size(spm); id-- > 0;)
         if (keep[id] && dg_spm_type(spm, id) == DG_PIECE_NORMAL)
             keep_steps(spm, dg_spm_piece(spm, id), keep);
 }

@@ -36,9 +36,9 @@ void dg_compat_mtran(struct dg_call *call, struct dg_compat *compat); /* one tex
 void dg_compat_kiss(struct dg_call *call, struct dg_compat *compat);  /* `texts` */
 void dg_compat_immersive(struct dg_call *call, struct dg_compat *compat); /* `text_list` */
 void dg_compat_nllb(struct dg_call *call, struct dg_compat *compat);
-void dg_compat_hcfy(struct dg_call *call, struct dg_compat *compat);     /* `destination` */
-void dg_compat_frontend(struct dg_call *call, struct dg_compat *compat); /* SimplyTranslate, Mozhi
-                                                                          */
+void dg_compat_hcfy(struct dg_call *call, struct dg_compat *compat); /* `destination` */
+/* SimplyTranslate, Mozhi */
+void dg_compat_frontend(struct dg_call *call, struct dg_compat *compat);
 
 /* Routes of their own. */
 void dg_compat_mtran_batch(struct dg_call *call);

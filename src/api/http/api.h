@@ -26,13 +26,13 @@ struct dg_engine;
 struct dg_offload;
 
 struct dg_api_opts {
-    const char *version;             /* of the program; borrowed */
-    bool access_log;                 /* one line at level info for each request */
-    const char *cors_origin;         /* "*", one origin, or "" for no CORS headers; borrowed */
-    size_t texts_max;                /* texts of one request */
-    int alternatives_max;            /* that LibreTranslate's clients may ask for */
-    const char *suggestions;         /* the file for their suggestions; NULL or "": none; borrowed
-                                      */
+    const char *version;     /* of the program; borrowed */
+    bool access_log;         /* one line at level info for each request */
+    const char *cors_origin; /* "*", one origin, or "" for no CORS headers; borrowed */
+    size_t texts_max;        /* texts of one request */
+    int alternatives_max;    /* that LibreTranslate's clients may ask for */
+    /* the file for their suggestions; NULL or "": none; borrowed */
+    const char *suggestions;
     size_t characters_max;           /* of one text, where an API has such a limit; 0: none */
     size_t beam_max, min_length_max; /* that a request may ask for; 0: no further limit */
     struct dg_allowance *buffers;    /* borrowed; the memory of connections, jobs and scores that

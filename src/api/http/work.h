@@ -74,11 +74,11 @@ struct dg_work {
     const struct dg_work_ops *ops;
     struct dg_call *call; /* NULL: the client has left, or nobody waits (any more) */
     struct dg_api *api;
-    struct dg_gate_wish wish; /* what the gate is asked; all zeros: nothing is charged but the call
-                               */
-    size_t n_shown;           /* of a stream: the characters whose translation was delivered; they
-                                 stay charged when it fails */
-    bool is_stream;           /* the answer is server-sent events (dg_work_begin_stream) */
+    /* what the gate is asked; all zeros: nothing is charged but the call */
+    struct dg_gate_wish wish;
+    size_t n_shown; /* of a stream: the characters whose translation was delivered; they
+                       stay charged when it fails */
+    bool is_stream; /* the answer is server-sent events (dg_work_begin_stream) */
     enum dg_work_state state;
     struct dg_failure failure; /* of `read` or `write` */
 };

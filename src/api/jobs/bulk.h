@@ -32,14 +32,14 @@ struct dg_jobs;
 struct dg_bulk_job;
 
 struct dg_bulk_opts {
-    const char *dir;              /* borrowed; made when it is not there */
-    size_t bytes_max;             /* of one upload */
-    uint64_t space_max;           /* of all files */
-    size_t jobs_max;              /* remembered, finished ones counted */
-    uint64_t retention_s;         /* of finished ones */
-    size_t line_max;              /* bytes of one line */
-    struct dg_allowance *buffers; /* borrowed; what jobs hold in memory counts there. NULL: nowhere
-                                   */
+    const char *dir;      /* borrowed; made when it is not there */
+    size_t bytes_max;     /* of one upload */
+    uint64_t space_max;   /* of all files */
+    size_t jobs_max;      /* remembered, finished ones counted */
+    uint64_t retention_s; /* of finished ones */
+    size_t line_max;      /* bytes of one line */
+    /* borrowed; what jobs hold in memory counts there. NULL: nowhere */
+    struct dg_allowance *buffers;
 };
 
 /* Sorts of lines, in and out: plain text, or JSON objects. */

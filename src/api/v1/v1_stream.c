@@ -417,8 +417,8 @@ static void on_done_written(void *work, enum dg_err err, struct dg_buf *message)
         fail_over(stream_item, err, NULL);
         return;
     }
-    (void)!dg_ws_give(stream_item->stream->ws, message); /* what cannot take it is closing by itself
-                                                          */
+    /* what cannot take it is closing by itself */
+    (void)!dg_ws_give(stream_item->stream->ws, message);
     halt(stream_item);
     hold(stream_item);
 }

@@ -105,18 +105,18 @@ enum dg_formality {
 };
 
 struct dg_engine_request {
-    struct dg_span text;         /* valid UTF-8; copied */
-    enum dg_doc_format format;   /* of the text; markup is placed around the translation of what it
-                                    enclosed */
-    struct dg_doc_opts doc;      /* options of the format; needed until submit returns */
-    const char *model;           /* its name; NULL: `source` and `target` choose the model */
-    const char *source, *target; /* language tags in any spelling. Source NULL, "" or "auto": the
-                                  * language is detected among those that lead to the target. With a
-                                  * model's name, NULL or "" means the model's only source language
-                                  */
-    struct dg_span whole;        /* if the text is the end of a longer one: that longer text, for
-                                  * language detection; lives until on_done. Empty: the text is all
-                                  * there is */
+    struct dg_span text;       /* valid UTF-8; copied */
+    enum dg_doc_format format; /* of the text; markup is placed around the translation of what it
+                                  enclosed */
+    struct dg_doc_opts doc;    /* options of the format; needed until submit returns */
+    const char *model;         /* its name; NULL: `source` and `target` choose the model */
+    /* language tags in any spelling. Source NULL, "" or "auto": the language is detected among
+     * those that lead to the target. With a model's name, NULL or "" means the model's only
+     * source language */
+    const char *source, *target;
+    struct dg_span whole; /* if the text is the end of a longer one: that longer text, for
+                           * language detection; lives until on_done. Empty: the text is all
+                           * there is */
     enum dg_formality formality;
     struct dg_search_opts search; /* what it points to lives until on_done */
     enum dg_priority priority;

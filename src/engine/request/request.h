@@ -36,11 +36,11 @@ struct dg_request {
     const struct dg_engine_events *events;
     void *ctx;
     struct dg_served_model *hops[DG_ROUTING_HOPS_MAX]; /* [n_hops] a reference each */
-    struct dg_lang_pair pairs[DG_ROUTING_HOPS_MAX]; /* [n_hops] their languages; borrowed from them
-                                                     */
-    size_t n_hops;                                  /* 0 until it is set up */
-    char name[DG_ROUTING_NAME];                     /* of the models */
-    const char *detected; /* borrowed from the engine; NULL: not detected */
+    /* [n_hops] their languages; borrowed from them */
+    struct dg_lang_pair pairs[DG_ROUTING_HOPS_MAX];
+    size_t n_hops;              /* 0 until it is set up */
+    char name[DG_ROUTING_NAME]; /* of the models */
+    const char *detected;       /* borrowed from the engine; NULL: not detected */
     float confidence;
     bool is_copy, is_foreign;                  /* as in the routing */
     struct dg_langtag source, target;          /* of a copy */

@@ -906,8 +906,8 @@ enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_too
         return request->task.err || sentence->n_numbers ? DG_OK : feed(sentence, false);
     dg_list_unlink(&sentence->link);
     request->task.n_open--;
-    if (ticket->err && (!is_leader || ticket->err == DG_ERR_BUSY)) { /* not its own end: ready again
-                                                                      */
+    /* not its own end: ready again */
+    if (ticket->err && (!is_leader || ticket->err == DG_ERR_BUSY)) {
         dg_flight_unref(sentence->flight);
         sentence->flight = NULL;
         return DG_OK;

@@ -56,9 +56,9 @@ struct dg_sentence {
     struct dg_placeholders_out out;       /* how far `raw` was undressed */
     size_t heard_from, heard_upto;     /* of a language model: what of `raw` is its translation */
     struct dg_constraint *constraints; /* owned; [DG_CONSTRAINTS_MAX] of the present ticket */
-    struct dg_constraint *carried; /* owned; [n_carried] for the placeholders of the present piece
-                                    */
-    struct dg_phrase *phrases;     /* owned; [DG_PLACEHOLDERS_MAX] */
+    /* owned; [n_carried] for the placeholders of the present piece */
+    struct dg_constraint *carried;
+    struct dg_phrase *phrases; /* owned; [DG_PLACEHOLDERS_MAX] */
     size_t n_carried;
     struct dg_terms terms; /* of glossaries */
     struct dg_buf raw;     /* the model's output for the present ticket */

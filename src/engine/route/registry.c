@@ -17,8 +17,8 @@ enum {
     JOBS_MAX = 4096, /* loads are one at a time; the rest are burials */
 };
 
-static const uint64_t QUANTUM_NS = DG_CLOCK_S; /* a busy model serves so long before it makes room
-                                                */
+/* a busy model serves so long before it makes room */
+static const uint64_t QUANTUM_NS = DG_CLOCK_S;
 static const uint64_t RETRY_NS = 2 * DG_CLOCK_S;
 
 /* One name. */

@@ -41,8 +41,8 @@ struct dg_registry_opts {
     uint64_t idle_ns;        /* a model that gets no request for so long is unloaded; 0: never */
     void (*wake)(void *arg); /* dg_registry_tend has work; may be NULL; any thread */
     void *wake_arg;
-    void (*on_retired)(void *arg, const struct dg_served_model *served); /* it gets no new request
-                                                                          */
+    /* it gets no new request */
+    void (*on_retired)(void *arg, const struct dg_served_model *served);
     void *on_retired_arg;
     enum dg_err (*admit)(void *arg, const char *name, const char *path,
                          struct dg_error *error); /* as of the engine */

@@ -73,8 +73,8 @@ struct dg_served_model {
     size_t bytes;    /* memory it takes, or would take: weights as packed, decoders, tokenizer */
     bool is_paid;    /* the ledger has promised these bytes */
     bool is_leaving; /* the ledger expects these bytes back */
-    struct dg_engine_cache_stats *cache_counts; /* borrowed: hits, joined and misses of this model
-                                                 */
+    /* borrowed: hits, joined and misses of this model */
+    struct dg_engine_cache_stats *cache_counts;
     struct dg_engine_quality_stats *quality_counts; /* borrowed: its qualities as an estimator */
     size_t n_refs;
     uint64_t version;              /* a number of its own, once published */

@@ -39,9 +39,9 @@ struct dg_server_opts {
     unsigned connections_max;
     unsigned connections_per_client_max; /* 0: no such limit */
     unsigned backlog;
-    unsigned unix_mode;           /* permissions of Unix sockets that we make */
-    struct dg_allowance *buffers; /* borrowed; counts the buffers of connections. NULL: nobody does
-                                   */
+    unsigned unix_mode; /* permissions of Unix sockets that we make */
+    /* borrowed; counts the buffers of connections. NULL: nobody does */
+    struct dg_allowance *buffers;
 };
 
 #define DG_SERVER_OPTS_DEFAULT                                                                     \
@@ -53,15 +53,14 @@ struct dg_server_opts {
 /* The functions that handle requests, as in struct dg_http_events: each connection's machine calls
  * them itself. */
 struct dg_server_handler {
-    void (*on_head)(void *user, struct dg_http_req *req); /* first calls dg_server_arrived; or NULL
-                                                           */
+    /* first calls dg_server_arrived; or NULL */
+    void (*on_head)(void *user, struct dg_http_req *req);
     void (*on_request)(void *user, struct dg_http_req *req);
     bool (*on_body)(void *user, struct dg_http_req *req, size_t bytes); /* first calls
                                                                            dg_server_count_buffers;
                                                                            or NULL */
-    void (*on_refused)(void *user, struct dg_http_req *req, int status, const char *reason); /* or
-                                                                                                NULL
-                                                                                              */
+    /* or NULL */
+    void (*on_refused)(void *user, struct dg_http_req *req, int status, const char *reason);
 };
 
 /* Sets what the owner of a request's connection knows of it: `client`, `public_host`, `secure`,

@@ -24,8 +24,8 @@ struct dg_abbrev {
     const char *const *unit;     /* the end only after a number: Russian "г" */
     const char *const *starters; /* usual first words of sentences: "the", "he" */
     bool ordinals; /* "3. Oktober": a stop after a one- or two-digit number is not the end */
-    const char *const *ordinal; /* capitals that follow an ordinal at the start of a line: "oktober"
-                                 */
+    /* capitals that follow an ordinal at the start of a line: "oktober" */
+    const char *const *ordinal;
 };
 
 /* The table of a language (two letters), or a general one. Never NULL. */

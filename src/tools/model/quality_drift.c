@@ -160,8 +160,8 @@ enum dg_err judge_loss(const struct drift *drift, const struct dg_net *net, doub
                                                 drift->pair.n_lead};
         err = dg_scorer_run(scorer, pair->source, pair->n_source, &target, logprobs, NULL, error);
         for (size_t t = 0; t < pair->n_target && !err; t++)
-            if (isfinite(logprobs[t])) { /* a token that the network never says has no probability
-                                          */
+            /* a token that the network never says has no probability */
+            if (isfinite(logprobs[t])) {
                 sum -= (double)logprobs[t];
                 n++;
             }

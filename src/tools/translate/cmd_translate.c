@@ -490,8 +490,8 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
                                   .wake_arg = &pipe};
     if (*flags->model)
         model_name(flags->model, work.name, sizeof work.name);
-    for (char *c = work.name; *flags->quality && *c; c++) /* a list of names has these between them
-                                                           */
+    /* a list of names has these between them */
+    for (char *c = work.name; *flags->quality && *c; c++)
         *c = *c == ' ' || *c == ',' || *c == '\t' ? '_' : *c;
     enum dg_err err = translate_glossary(flags->glossary, error, &work.glossary);
     totals->has_glossary = work.glossary != NULL;

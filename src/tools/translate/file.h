@@ -27,9 +27,9 @@ enum { KIND_OFFICE = DG_DOC_XLIFF + 2, TARGET_CAP = 64 };
 struct file_work {
     const struct file_flags *flags;
     const struct dg_opt_set *set;
-    struct dg_span text;      /* of the file; of an office document what is translated of it */
-    struct dg_office *office; /* the document that the text comes from; NULL: the file is the text
-                               */
+    struct dg_span text; /* of the file; of an office document what is translated of it */
+    /* the document that the text comes from; NULL: the file is the text */
+    struct dg_office *office;
     enum dg_doc_format format;
     struct dg_doc_opts opts;
     struct dg_progress progress; /* in bytes of dg_doc_original */

@@ -48,14 +48,14 @@ enum dg_labelled_text_kind {
 };
 
 struct dg_labelled_text {
-    struct dg_span text, pair; /* ANSWER: question and context; TAGS: the words with spaces between
-                                */
+    /* ANSWER: question and context; TAGS: the words with spaces between */
+    struct dg_span text, pair;
     bool has_pair, has_answer;
     struct dg_span label;
     float number;
     const struct dg_span *words; /* TAGS: [n_words] parts of the text */
-    const struct dg_span *tags;  /* [n_tags] TAGS: the words' labels; LABELS: the text's, each once
-                                  */
+    /* [n_tags] TAGS: the words' labels; LABELS: the text's, each once */
+    const struct dg_span *tags;
     size_t n_words, n_tags;
     size_t answer_at, answer_len; /* bytes of the context */
     uint32_t repeat;              /* how often it occurs in an epoch */

@@ -56,8 +56,8 @@ static bool grow_from(const struct grid *g, size_t s, size_t t)
     bool grew = false;
     for (int ds = -1; ds <= 1; ds++)
         for (int dt = -1; dt <= 1; dt++) {
-            const size_t s2 = s + (size_t)ds, t2 = t + (size_t)dt; /* below zero is beyond the end
-                                                                    */
+            /* below zero is beyond the end */
+            const size_t s2 = s + (size_t)ds, t2 = t + (size_t)dt;
             if (s2 >= g->S || t2 >= g->T)
                 continue;
             uint8_t *cell = &g->cells[s2 * g->T + t2];

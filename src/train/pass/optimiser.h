@@ -24,11 +24,11 @@
 #include <stdbool.h>
 
 enum dg_schedule {
-    DG_SCHEDULE_INVERSE_SQRT, /* the paper's: rises for `warmup` steps, then falls as 1/sqrt(step)
-                               */
-    DG_SCHEDULE_COSINE,       /* rises, then falls along half a cosine to `rate_min` at `steps` */
-    DG_SCHEDULE_LINEAR,       /* rises, then falls in a straight line to `rate_min` at `steps` */
-    DG_SCHEDULE_CONSTANT,     /* rises, then stays constant */
+    /* the paper's: rises for `warmup` steps, then falls as 1/sqrt(step) */
+    DG_SCHEDULE_INVERSE_SQRT,
+    DG_SCHEDULE_COSINE,   /* rises, then falls along half a cosine to `rate_min` at `steps` */
+    DG_SCHEDULE_LINEAR,   /* rises, then falls in a straight line to `rate_min` at `steps` */
+    DG_SCHEDULE_CONSTANT, /* rises, then stays constant */
 };
 
 /* Parts of a network that training does not change. */

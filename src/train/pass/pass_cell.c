@@ -61,8 +61,8 @@ static void ssru_back(struct dg_pass *pass, struct pass_cell *kept, const struct
         const size_t end = at + pass->batch->examples[i].n_target * D;
         for (size_t j = end; j-- > at;) {
             const float before = j >= at + D ? c[j - D] : 0.0f;
-            const float later = j + D < end ? dz[j + D] * f[j + D] : 0.0f; /* dz holds dc behind j
-                                                                            */
+            /* dz holds dc behind j */
+            const float later = j + D < end ? dz[j + D] * f[j + D] : 0.0f;
             dz[j] = (c[j] > 0.0f ? dz[j] : 0.0f) + later;
             dv[j] = dz[j] * (1.0f - f[j]);
             df[j] = dz[j] * (before - v[j]) * f[j] * (1.0f - f[j]);

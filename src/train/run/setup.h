@@ -102,10 +102,10 @@ struct dg_setup {
     size_t n_dev_cut; /* for a language model: held-out texts cut at the end of its context */
     const struct dg_pair *dev_texts; /* [dev.n]; NULL for an encoder alone */
     struct dg_tokenizer *tokenizer;
-    struct dg_labels *labels; /* owned; of a classifier or an encoder alone with labels; else NULL
-                               */
-    int32_t mask_id;          /* of an encoder alone; negative: none */
-    size_t len_max;           /* tokens of its examples in other sets; the caller may lower it */
+    /* owned; of a classifier or an encoder alone with labels; else NULL */
+    struct dg_labels *labels;
+    int32_t mask_id; /* of an encoder alone; negative: none */
+    size_t len_max;  /* tokens of its examples in other sets; the caller may lower it */
 };
 
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir,

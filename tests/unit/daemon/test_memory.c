@@ -50,8 +50,8 @@ START_TEST(the_system_tells_what_is_resident)
     size_t before = dg_memory_resident();
     ck_assert_uint_gt(before, 100000);
     dg_memory_tune();
-    char *volatile block = malloc(64 * MIB); /* volatile: or an optimiser sees that nobody reads it
-                                              */
+    /* volatile: or an optimiser sees that nobody reads it */
+    char *volatile block = malloc(64 * MIB);
     ck_assert_ptr_nonnull(block);
     memset(block, 1, 64 * MIB);
     ck_assert_uint_ge(dg_memory_resident(), before + 32 * MIB);

@@ -336,8 +336,8 @@ START_TEST(newcomers_leave_a_quarter_of_each_step_to_the_others)
         ck_assert_int_eq(dg_decoder_add(decoder, jobs, 3, NULL, NULL), DG_OK);
         ck_assert_uint_le(dg_decoder_step(decoder), step_rows);
     }
-    ck_assert_uint_ge(outcomes[0].n_told, 3); /* those that have shown something take turns with it
-                                               */
+    /* those that have shown something take turns with it */
+    ck_assert_uint_ge(outcomes[0].n_told, 3);
     dg_decoder_free(decoder);
     step_rows = 0;
     tear_down();

@@ -183,8 +183,8 @@ START_TEST(there_is_an_end_without_a_place)
     size_t at;
     start(2);
     step(1, 1, 5);
-    ck_assert(!dg_term_placement_find(&place, &opts, ids, rows, 3, 0, 2, &at, &phrase)); /* no room
-                                                                                          */
+    /* no room */
+    ck_assert(!dg_term_placement_find(&place, &opts, ids, rows, 3, 0, 2, &at, &phrase));
     ck_assert(!dg_term_placement_is_open(&place));
 }
 END_TEST

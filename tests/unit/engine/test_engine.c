@@ -599,8 +599,8 @@ START_TEST(what_is_carried_never_shows_its_stand_in)
         n_there += strstr(outcome.text.ptr, span) != NULL;
     }
     ck_assert_uint_eq(n_there + outcome.n_lost, 30);
-    ck_assert_uint_gt(outcome.result.n_tokens_out, 10); /* and not nothing, for demanding too much
-                                                         */
+    /* and not nothing, for demanding too much */
+    ck_assert_uint_gt(outcome.result.n_tokens_out, 10);
     dg_buf_deinit(&many);
     deinit(&outcome);
     how.search.max_len = 2; /* too short for any place */

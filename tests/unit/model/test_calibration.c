@@ -22,9 +22,8 @@ START_TEST(the_curve_is_that_of_the_book)
 {
     const struct dg_calibration plain = {.scale = 2, .bias = -1};
     const struct dg_calibration both = {.scale = 1, .bias = -1.25, .probability = 0.5};
-    ck_assert_double_eq_tol(dg_calibration_apply(&plain, 0.5, NAN), 0.5, 1e-12); /* the other number
-                                                                                    does not count
-                                                                                  */
+    /* the other number does not count */
+    ck_assert_double_eq_tol(dg_calibration_apply(&plain, 0.5, NAN), 0.5, 1e-12);
     ck_assert_double_eq_tol(dg_calibration_apply(&plain, (1 + log(3)) / 2, 0), 0.75, 1e-12);
     ck_assert_double_eq_tol(dg_calibration_apply(&both, 1, log(0.5)), 0.5, 1e-12);
     ck_assert_double_eq_tol(dg_calibration_apply(&both, 1 - log(4), log(0.5)), 0.2, 1e-12);

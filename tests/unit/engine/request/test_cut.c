@@ -238,8 +238,8 @@ START_TEST(a_line_without_an_end_is_cut_a_little_at_a_time)
             run(dg_buf_span(&text), &how, &seen);
             ck_assert_int_eq(seen.err, DG_OK);
             ck_assert(seen.n > 1 || i == 3);
-            for (size_t k = 0; k + 1 < seen.n; k++) { /* one behind the other, blanks between them
-                                                       */
+            /* one behind the other, blanks between them */
+            for (size_t k = 0; k + 1 < seen.n; k++) {
                 ck_assert_uint_le(seen.at[k] + seen.len[k], seen.at[k + 1]);
                 ck_assert_uint_le(seen.at[k + 1], seen.at[k] + seen.len[k] + 1);
             }

@@ -221,8 +221,8 @@ START_TEST(answers_over_a_unix_socket_and_leaves_no_file_behind)
     uv_loop_t loop;
     uv_loop_init(&loop);
     ck_assert_int_eq(dg_server_new(&loop, &opts, &handler, NULL, NULL, &error, &second), DG_OK);
-    ck_assert_int_eq(dg_server_listen(second, address, &error), DG_ERR_EXISTS); /* somebody listens
-                                                                                 */
+    /* somebody listens */
+    ck_assert_int_eq(dg_server_listen(second, address, &error), DG_ERR_EXISTS);
     dg_server_close(second);
     uv_run(&loop, UV_RUN_DEFAULT);
     dg_server_free(second);

@@ -311,8 +311,8 @@ START_TEST(words_are_masked_by_the_rule)
     }
     ck_assert_double_eq_tol((double)n / 40000.0, 0.15, 0.01);
     ck_assert_double_eq_tol((double)n_mask / (double)n, 0.8, 0.02);
-    ck_assert_double_eq_tol((double)n_same / (double)n, 0.1, 0.02); /* and a 17th of the other words
-                                                                     */
+    /* and a 17th of the other words */
+    ck_assert_double_eq_tol((double)n_same / (double)n, 0.1, 0.02);
     ck_assert_double_eq_tol((double)n_other / (double)n, 0.09, 0.02);
 }
 END_TEST

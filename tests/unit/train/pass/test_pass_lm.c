@@ -204,8 +204,8 @@ START_TEST(what_does_not_fit_is_counted_with_prompts)
     struct dg_pass *pass;
     ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
     ck_assert_int_eq(dg_pass_new(&pass, &params, &few, NULL), DG_OK);
-    ck_assert_uint_eq(dg_pass_n_fitting(pass, texts, N_TEXTS), 2); /* 4 and 9 rows, 16 and 81 scores
-                                                                    */
+    /* 4 and 9 rows, 16 and 81 scores */
+    ck_assert_uint_eq(dg_pass_n_fitting(pass, texts, N_TEXTS), 2);
     ck_assert_uint_eq(dg_pass_n_fitting(pass, texts + 1, 2), 2);
     dg_pass_free(pass);
     dg_params_deinit(&params);
