@@ -170,10 +170,13 @@ static enum dg_err read_types(struct dg_office *office, const struct dg_zip_memb
                               office->zip.name);
 }
 
-/* Whether a document's list of its parts says that some are encrypted. */
-static enum dg_err check_manifest(const struct dg_office *office, struct dg_error *error)
+/* Refuses a document with a part in which a tag says that text is encrypted. */
+static enum dg_err check_tags(const struct dg_office *office, const char *name,
+                              bool (*says)(const struct dg_office *office, struct dg_span part,
+                                           const struct dg_markup_token *token),
+                              struct dg_error *error)
 {
-    const struct dg_zip_member *member = dg_zip_find(&office->zip, "META-INF/manifest.xml");
+    const struct dg_zip_member *member = dg_zip_find(&office->zip, name);
     struct dg_zip_data data;
     struct dg_markup_token token;
     bool is_encrypted = false;
@@ -183,11 +186,20 @@ static enum dg_err check_manifest(const struct dg_office *office, struct dg_erro
     struct dg_markup markup = {.text = dg_span_make((const char *)data.bytes, data.len),
                                .kind = DG_MARKUP_XML};
     while (!is_encrypted && dg_markup_next(&markup, &token))
-        is_encrypted = dg_span_ends(token.name, DG_SPAN("encryption-data"));
+        is_encrypted = says(office, markup.text, &token);
     dg_zip_data_free(&data);
     return is_encrypted ? dg_error_set(error, DG_ERR_UNSUPPORTED, "%s: the document is encrypted",
                                        office->zip.name)
                         : DG_OK;
+}
+
+/* In META-INF/manifest.xml, a document's list of its parts. */
+static bool is_of_encrypted(const struct dg_office *office, struct dg_span part,
+                            const struct dg_markup_token *token)
+{
+    (void)office;
+    (void)part;
+    return dg_span_ends(token->name, DG_SPAN("encryption-data"));
 }
 
 static void find_parts_of_opendocument(struct dg_office *office)
@@ -210,33 +222,19 @@ static void find_parts_of_book(struct dg_office *office)
                 office->roles[i] = TEXT;
 }
 
-/* A book may have encrypted fonts, but not pages. */
-static enum dg_err check_encryption(const struct dg_office *office, struct dg_error *error)
+/* In META-INF/encryption.xml of a book, which may have encrypted fonts, but not pages. */
+static bool names_a_page(const struct dg_office *office, struct dg_span part,
+                         const struct dg_markup_token *token)
 {
-    const struct dg_zip_member *member = dg_zip_find(&office->zip, "META-INF/encryption.xml");
-    struct dg_zip_data data;
-    struct dg_markup_token token;
+    char name[NAME_MAX_BYTES];
     struct dg_span uri;
-    bool is_encrypted = false;
-    enum dg_err err = member ? dg_zip_data(&office->zip, member, TYPES_MAX, &data, error) : DG_OK;
-    if (!member || err)
-        return err;
-    struct dg_markup markup = {.text = dg_span_make((const char *)data.bytes, data.len),
-                               .kind = DG_MARKUP_XML};
-    while (!is_encrypted && dg_markup_next(&markup, &token)) {
-        char name[NAME_MAX_BYTES];
-        if (!dg_span_ends(token.name, DG_SPAN("CipherReference")) ||
-            !dg_markup_attribute(dg_span_sub(markup.text, token.at, token.len), "URI", &uri) ||
-            uri.len >= sizeof name)
-            continue;
-        snprintf(name, sizeof name, "%.*s", DG_SPAN_FMT(uri));
-        const struct dg_zip_member *part = dg_zip_find(&office->zip, name);
-        is_encrypted = part && office->roles[part - office->zip.members] == TEXT;
-    }
-    dg_zip_data_free(&data);
-    return is_encrypted ? dg_error_set(error, DG_ERR_UNSUPPORTED, "%s: the book is encrypted",
-                                       office->zip.name)
-                        : DG_OK;
+    if (!dg_span_ends(token->name, DG_SPAN("CipherReference")) ||
+        !dg_markup_attribute(dg_span_sub(part, token->at, token->len), "URI", &uri) ||
+        uri.len >= sizeof name)
+        return false;
+    snprintf(name, sizeof name, "%.*s", DG_SPAN_FMT(uri));
+    const struct dg_zip_member *page = dg_zip_find(&office->zip, name);
+    return page && office->roles[page - office->zip.members] == TEXT;
 }
 
 /* OpenDocument and EPUB: a member says the kind, and names say what the parts are. */
@@ -253,12 +251,12 @@ static enum dg_err read_mimetype(struct dg_office *office, const struct dg_zip_m
     dg_zip_data_free(&data);
     if (is_book) {
         find_parts_of_book(office);
-        return check_encryption(office, error);
+        return check_tags(office, "META-INF/encryption.xml", names_a_page, error);
     }
     if (!is_open)
         return refuse_kind(office, error);
     find_parts_of_opendocument(office);
-    return check_manifest(office, error);
+    return check_tags(office, "META-INF/manifest.xml", is_of_encrypted, error);
 }
 
 static enum dg_err read_kind(struct dg_office *office, struct dg_error *error)

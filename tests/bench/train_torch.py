@@ -13,16 +13,19 @@ import math
 import os
 import random
 import resource
-import struct
 import sys
 import time
 
 try:
+    import numpy as np
     import torch
     from torch import nn
 except ImportError:
     print("skipped: needs python3-torch")
     sys.exit(77)
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "models", "recipe", "gpu"))
+from pairs import read_corpus  # noqa: E402
 
 RUN, STEPS = sys.argv[1], int(sys.argv[2])
 THREADS = int(os.environ.get("THREADS", "2"))
@@ -30,13 +33,7 @@ BATCH_TOKENS = 4096
 
 
 def read_pairs(path):
-    """The pairs of training/pairs.bin (src/train/data/corpus.h)."""
-    with open(path, "rb") as file:
-        data = file.read()
-    n, n_ids = struct.unpack_from("<QQ", data, 8)
-    offsets = struct.unpack_from(f"<{2 * n + 1}Q", data, 24)
-    ids = struct.unpack_from(f"<{n_ids}i", data, 24 + 8 * (2 * n + 1))
-    return [(ids[offsets[2 * i]:offsets[2 * i + 1]], ids[offsets[2 * i + 1]:offsets[2 * i + 2]]) for i in range(n)]
+    return [tuple(np.frombuffer(side, np.uint16).tolist() for side in pair) for pair in read_corpus(path)]
 
 
 def batches(pairs):

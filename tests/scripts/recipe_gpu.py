@@ -78,14 +78,14 @@ class Recipe(unittest.TestCase):
     def test_teacher_answers_student_and_dragoman_agree(self):
         teacher = json.dumps({"d_model": 32, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
                               "decoder_attention_heads": 2, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64})
-        common = ["en-fr", f"{self.at}/pairs.xz", f"{self.at}/work", "--tokens", "800"]
+        common = ["en-fr", f"{self.at}/pairs.xz", f"{self.at}/state", "--tokens", "800"]
         first = self.gpu("teach", *common, "--steps", "40", "--teacher", teacher, "--rate", "0.01")
         self.assertIn("from step 0", first)
         # What a run has reached is where the next one begins.
         self.assertIn("from step 40", self.gpu("teach", *common, "--steps", "60", "--teacher", teacher, "--rate", "0.01"))
         self.gpu("answer", *common, "--steps", "3", "--teacher", teacher)
         self.gpu("answer", *common, "--steps", "2", "--teacher", teacher)
-        self.assertEqual([int(numpy.load(path)["batches"]) for path in sorted(glob.glob(f"{self.at}/work/answers.*"))],
+        self.assertEqual([int(numpy.load(path)["batches"]) for path in sorted(glob.glob(f"{self.at}/state/answers.*"))],
                          [3, 2])
         self.gpu("study", *common, "--steps", "150", "--rate", "0.01")
         self.gpu("give", *common[:3], f"{self.at}/home")
@@ -104,7 +104,7 @@ class Recipe(unittest.TestCase):
         """dragoman's log-probabilities and answers of the model are those of the network in PyTorch."""
         with open(f"{model}/config.json", encoding="utf-8") as file:
             net = network.Network(json.load(file)).eval()
-        state = torch.load(f"{self.at}/work/study.en-fr.pt")["average"]
+        state = torch.load(f"{self.at}/state/study.en-fr.pt")["average"]
         net.load_state_dict({name: tensor.half().float() for name, tensor in state.items()})
         _, sets = pairs.read(f"{self.at}/pairs.xz")
         dev = sets["dev"].swapped()

@@ -4,6 +4,8 @@
 import numpy as np
 import torch
 
+from pairs import Pairs, Sides
+
 
 class Table:
     """The sequences of a pairs.Sides, on the device."""
@@ -47,8 +49,6 @@ def epoch(found, tokens, seed):
 
 def joined(*parts):
     """Several pairs.Pairs as one."""
-    from pairs import Pairs, Sides
-
     def side(name):
         sides = [getattr(part, name) for part in parts]
         return Sides(np.concatenate([one.lengths for one in sides]), np.concatenate([one.ids for one in sides]))

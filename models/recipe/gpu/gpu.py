@@ -57,7 +57,7 @@ class Clock:
     """How much of a stage is over, by time or by steps, and whether this run must stop."""
 
     def __init__(self, options, before, steps):
-        self.options, self.before, self.first, self.steps = options, before, steps, steps
+        self.options, self.before, self.steps = options, before, steps
         self.started = time.time()
 
     def spent(self):

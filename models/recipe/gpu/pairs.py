@@ -8,14 +8,18 @@ import numpy as np
 
 
 def read_corpus(path):
-    """The pairs of a training/pairs.bin (src/train/data/corpus.h): a list of (source, target) of ids."""
+    """The pairs of a training/pairs.bin (src/train/data/corpus.h): a list of (source, target), the bytes of
+    16-bit ids."""
     with open(path, "rb") as file:
         data = file.read()
     if data[:8] != b"dgpairs1":
         raise SystemExit(f"{path}: not a file of pairs of dragoman train")
     n, n_ids = (int(x) for x in np.frombuffer(data, "<u8", 2, 8))
     offsets = np.frombuffer(data, "<u8", 2 * n + 1, 24).astype(np.int64)
-    ids = np.frombuffer(data, "<i4", n_ids, 24 + 8 * (2 * n + 1)).astype(np.uint16)
+    ids = np.frombuffer(data, "<i4", n_ids, 24 + 8 * (2 * n + 1))
+    if n_ids and ids.max() > 0xFFFF:
+        raise SystemExit(f"{path}: has the id {ids.max()}; expected vocabularies of at most 65,536 pieces")
+    ids = ids.astype(np.uint16)
     sides = [ids[begin:end].tobytes() for begin, end in zip(offsets[:-1], offsets[1:])]
     return list(zip(sides[0::2], sides[1::2]))
 

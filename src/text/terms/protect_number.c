@@ -142,23 +142,25 @@ size_t dg_protect_match_number(struct dg_span text, size_t at)
 
 enum { PLAIN_DIGITS_MAX = 9 };
 
+/* Bytes of the blank at `at`; 0: there is none. */
+static size_t blank_len(struct dg_span text, size_t at)
+{
+    uint32_t cp;
+    const size_t len = dg_utf8_decode(text, at, &cp);
+    return len > 0 && (cp == ' ' || is_no_break_space(cp)) ? len : 0;
+}
+
 /* Bytes of what may stand between two digits of a number, in any language: a point, a comma, a
  * colon, a blank, the French hour. 0: none. */
 static size_t joint_len(struct dg_span text, size_t at)
 {
     uint32_t cp;
-    const size_t len = dg_utf8_decode(text, at, &cp);
-    if (len == 0)
-        return 0;
-    if (cp == ' ' || is_no_break_space(cp)) {
-        if (dg_protect_byte(text, at + len) != 'h')
-            return len;
-        const size_t hour = len + 1, next = joint_len(text, at + hour);
-        return next ? hour + next : hour;
-    }
-    if (cp == 'h')
-        return dg_protect_byte(text, at + 1) == ' ' ? 2 : 1;
-    return cp == '.' || cp == ',' || cp == ':' || cp == '\'' || cp == 0x2019 ? len : 0;
+    const size_t blank = blank_len(text, at), len = dg_utf8_decode(text, at, &cp);
+    if (dg_protect_byte(text, at + blank) == 'h')
+        return blank + 1 + blank_len(text, at + blank + 1);
+    if (blank)
+        return blank;
+    return len > 0 && (cp == '.' || cp == ',' || cp == ':' || cp == '\'' || cp == 0x2019) ? len : 0;
 }
 
 /* The digits of a number, without what stands between them. */
@@ -183,24 +185,18 @@ static bool is_price_mark(uint32_t cp)
 /* "2:45 p.m.", "2:45pm": what follows a time is the mark of the second half of the day. */
 static bool is_afternoon(struct dg_span text, size_t at)
 {
-    uint32_t cp;
-    const size_t len = dg_utf8_decode(text, at, &cp);
-    if (len > 0 && (cp == ' ' || is_no_break_space(cp)))
-        at += len;
+    at += blank_len(text, at);
     const char c = dg_protect_byte(text, at);
     const size_t m = at + (dg_protect_byte(text, at + 1) == '.' ? 2 : 1);
     return (c == 'p' || c == 'P') &&
            (dg_protect_byte(text, m) == 'm' || dg_protect_byte(text, m) == 'M');
 }
 
-/* What follows the digits, without a blank. */
-static struct dg_span unit_of(struct dg_span number, size_t at)
+/* "14 h": what follows the digits is the French hour. */
+static bool is_hour(struct dg_span number, size_t at)
 {
-    uint32_t cp;
-    const size_t len = dg_utf8_decode(number, at, &cp);
-    if (len > 0 && (cp == ' ' || is_no_break_space(cp)))
-        at += len;
-    return dg_span_sub(number, at, number.len - at);
+    at += blank_len(number, at);
+    return dg_span_eq(dg_span_sub(number, at, number.len - at), DG_SPAN("h"));
 }
 
 bool dg_protect_is_plain_number(struct dg_span number)
@@ -231,8 +227,8 @@ bool dg_protect_is_plain_number(struct dg_span number)
         n_joints++;
         n_run = 0;
     }
-    const bool is_hour = dg_span_eq(unit_of(number, at), DG_SPAN("h")) || is_afternoon(number, at);
-    for (; at < number.len && !is_hour; at += len)
+    const bool is_time = is_hour(number, at) || is_afternoon(number, at);
+    for (; at < number.len && !is_time; at += len)
         if ((len = dg_utf8_decode(number, at, &cp)) == 0 || !is_price_mark(cp))
             return false;
     return is_grouped && (n_colons == 0 || n_joints == 1) && digits_of(number, digits) > 0;
