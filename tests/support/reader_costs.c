@@ -15,6 +15,7 @@
 #include "base/memory/rng.h"
 #include "engine/words/placeholders.h"
 #include "engine/words/terms.h"
+#include "filter/filter.h"
 #include "markup/doc.h"
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
@@ -84,6 +85,19 @@ static void read_subrip(struct dg_span text)
 static void read_webvtt(struct dg_span text)
 {
     read_doc(text, DG_DOC_WEBVTT, NULL);
+}
+
+static void read_filtered(struct dg_span text, const char *name)
+{
+    const struct dg_filter_opts opts = {.text_max = BIG};
+    struct dg_filter *filter;
+    if (dg_filter_new(text, name, &opts, &filter, NULL) == DG_OK)
+        dg_filter_free(filter);
+}
+
+static void read_csv_file(struct dg_span text)
+{
+    read_filtered(text, "a.csv");
 }
 
 /* Between a beginning and an end. */
@@ -346,6 +360,9 @@ static const struct reader readers[] = {
      read_xliff,
      {"<g id=\"1\">", "</g>", "<x/>", "</source>", "<source>", "<target>", "</target>",
       "<trans-unit id='1'>", "</trans-unit>", "x", "&"}},
+    {"csv file",
+     read_csv_file,
+     {"a", ",", ";", "\t", "\n", "\"", "\"\"", "\"a\",", "1,word\r\n", " "}},
     {"lists of tags",
      read_tags,
      {"a,", "ab ", "z,", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", ","}},

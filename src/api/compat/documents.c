@@ -14,7 +14,7 @@
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"
 #include "net/loop/offload.h"
-#include "office/office.h"
+#include "filter/filter.h"
 
 #include <fcntl.h>
 #include <sodium.h>
@@ -106,7 +106,7 @@ bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format)
 {
     if (!name.len || !memchr(name.ptr, '.', name.len))
         return false;
-    if (!dg_office_is_named(name))
+    if (!dg_filter_is_named(name))
         return dg_doc_format_of(name, format);
     *format = DG_DOC_HTML;
     return true;
@@ -405,8 +405,8 @@ bool dg_document_opens(const struct dg_document *document, struct dg_span key)
 
 const char *dg_document_type(struct dg_span name, enum dg_doc_format format)
 {
-    if (dg_office_is_named(name))
-        return dg_office_type(name);
+    if (dg_filter_is_named(name))
+        return dg_filter_type(name);
     switch (format) {
     case DG_DOC_HTML:
         return "text/html; charset=utf-8";

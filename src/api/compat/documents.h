@@ -76,7 +76,7 @@ enum dg_err dg_documents_open(struct dg_documents *documents, const struct dg_do
 bool dg_documents_are_taken(const struct dg_documents *documents);
 
 /* False when a file's name has no ending of a format that we read. Of an office document
- * (dg_office_is_named) the format is that of its text. */
+ * (dg_filter_is_named) the format is that of its text. */
 bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format);
 
 /* DG_ERR_UNSUPPORTED: the name's ending stands for no format that we read; DG_ERR_BUSY: there are

@@ -7,7 +7,7 @@
 #include "base/file/tmp_file.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
-#include "office/office.h"
+#include "filter/filter.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +25,14 @@ void dg_office_file_free(struct dg_office_file *file)
     dg_free(file->bytes);
     dg_buf_deinit(&file->html);
     dg_free(file);
+}
+
+static enum dg_err open_filter(const struct dg_office_file *file, struct dg_filter **filter,
+                               struct dg_error *error)
+{
+    const struct dg_filter_opts opts = {.text_max = PARTS_MAX,
+                                        .columns = dg_span_cstr(file->columns)};
+    return dg_filter_new(dg_span_make(file->bytes, file->len), file->name, &opts, filter, error);
 }
 
 static struct dg_office_file *new_file(struct dg_span name, struct dg_span bytes)
@@ -48,12 +56,11 @@ static struct dg_office_file *new_file(struct dg_span name, struct dg_span bytes
 static void run_read(struct dg_offload_task *task)
 {
     struct dg_office_file *file = (struct dg_office_file *)task;
-    struct dg_office *office = NULL;
-    file->err = dg_office_new(dg_span_make(file->bytes, file->len), file->name, PARTS_MAX, &office,
-                              &file->error);
+    struct dg_filter *filter = NULL;
+    file->err = open_filter(file, &filter, &file->error);
     if (!file->err)
-        file->err = dg_office_text(office, &file->html, &file->error);
-    dg_office_free(office);
+        file->err = dg_filter_text(filter, &file->html, &file->error);
+    dg_filter_free(filter);
 }
 
 static void on_read(struct dg_offload_task *task)
@@ -74,10 +81,17 @@ void dg_office_file_read(struct dg_compat *compat, struct dg_span name, struct d
 {
     struct dg_office_file *file = new_file(name, bytes);
     struct dg_offload *readers = compat->work.api->readers;
+    const struct dg_span columns = dg_fields_text(&compat->fields, "columns");
+    if (columns.len > DG_OFFICE_FILE_COLUMNS) {
+        dg_office_file_free(file);
+        dg_compat_fail(compat, 400, "invalid_value", "The list of columns is too long.");
+        return;
+    }
     if (!file) {
         dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
         return;
     }
+    snprintf(file->columns, sizeof file->columns, "%.*s", DG_SPAN_FMT(columns));
     file->compat = compat;
     file->then = then;
     dg_work_hold(&compat->work);
@@ -110,14 +124,13 @@ static enum dg_err append(void *ctx, struct dg_span bytes, struct dg_error *erro
 enum dg_err dg_office_file_write(const struct dg_office_file *file, struct dg_span translation,
                                  int fd, size_t *len, struct dg_error *error)
 {
-    struct dg_office *office = NULL;
+    struct dg_filter *filter = NULL;
     struct writing writing = {.fd = fd};
-    enum dg_err err =
-        dg_office_new(dg_span_make(file->bytes, file->len), file->name, PARTS_MAX, &office, error);
+    enum dg_err err = open_filter(file, &filter, error);
     if (!err)
-        err = dg_office_write(office, dg_buf_span(&file->html), translation,
+        err = dg_filter_write(filter, dg_buf_span(&file->html), translation,
                               dg_span_cstr(file->language), append, &writing, error);
-    dg_office_free(office);
+    dg_filter_free(filter);
     *len = writing.len;
     return err;
 }

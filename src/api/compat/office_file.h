@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* An office document that was sent to be translated. Its text is taken out on another thread, since
- * that takes longer than reading JSON does; the translation is put into it when the document is
- * kept (documents.h), on another thread as well.
+/* An office document, or another file that a filter reads (filter.h), that was sent to be
+ * translated. Its text is taken out on another thread, since that takes longer than reading JSON
+ * does; the translation is put into it when the document is kept (documents.h), on another thread
+ * as well.
  *
  *     dg_office_file_read(compat, name, bytes, then);     from on_open; takes `compat`
  *     static void then(struct dg_compat *compat, struct dg_office_file *file)
@@ -21,12 +22,13 @@
 #include "base/memory/buf.h"
 #include "net/loop/offload.h"
 
-enum { DG_OFFICE_FILE_LANGUAGE = 64, DG_OFFICE_FILE_NAME = 100 };
+enum { DG_OFFICE_FILE_LANGUAGE = 64, DG_OFFICE_FILE_NAME = 100, DG_OFFICE_FILE_COLUMNS = 500 };
 
 struct dg_office_file {
     struct dg_offload_task task;
-    char name[DG_OFFICE_FILE_NAME + 1]; /* for sentences */
-    char *bytes;                        /* owned; [len] */
+    char name[DG_OFFICE_FILE_NAME + 1];       /* for sentences */
+    char columns[DG_OFFICE_FILE_COLUMNS + 1]; /* of a csv file: the field of this name */
+    char *bytes;                              /* owned; [len] */
     size_t len;
     struct dg_buf html;                     /* its text */
     char language[DG_OFFICE_FILE_LANGUAGE]; /* of the translation, as a tag; the caller sets it */

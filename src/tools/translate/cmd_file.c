@@ -18,11 +18,10 @@
 
 enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30 };
 
-/* "auto", then the words of dg_doc_format_words, then what is no format of text. */
-static const char *const kind_words[] = {"auto",   "text", "html", "xml",   "markdown", "subrip",
-                                         "webvtt", "json", "po",   "xliff", "office",   NULL};
-_Static_assert(sizeof kind_words / sizeof *kind_words == KIND_OFFICE + 2,
-               "a kind of document has no word");
+/* "auto", then the words of dg_doc_format_words, then those of filters. */
+static const char *const kind_words[] = {"auto",   "text",   "html", "xml", "markdown",
+                                         "subrip", "webvtt", "json", "po",  "xliff",
+                                         "office", "csv",    NULL};
 
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct file_flags, help),
@@ -40,6 +39,10 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(struct file_flags, mark), "mark", .def = "yes",
      .help = "po, xliff: mark translations as a machine's, for somebody to look at (fuzzy, "
              "needs-review)"},
+    {DG_OPT_STRING(struct file_flags, columns), "columns", .def = "",
+     .help =
+         "csv: the columns to translate, by name or number, separated by commas (default: those "
+         "whose cells are mostly words)"},
     {DG_OPT_BOOL(struct file_flags, dry_run), "dry-run", .letter = 'n', .def = "no",
      .help = "translate nothing: every sentence comes back as it is"},
     {DG_OPT_BOOL(struct file_flags, quiet), "quiet", .letter = 'q', .def = "no",
@@ -49,10 +52,9 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman file",
-    .summary =
-        "Translates a document and keeps its form: docx, pptx, xlsx, odt, odp, ods, epub, txt, "
-        "srt, vtt, html, xml, md, "
-        "po, xliff, json. '-': stdin, stdout.",
+    .summary = "Translates a document and keeps its form: docx, pptx, xlsx, odt, odp, ods, epub, "
+               "csv, txt, "
+               "srt, vtt, html, xml, md, po, xliff, json. '-': stdin, stdout.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),
     .size = sizeof(struct file_flags),
@@ -83,9 +85,9 @@ static enum dg_err write_result(struct file_work *work, struct out *out, struct 
 {
     const struct dg_span result = dg_buf_span(&work->result);
     const char *target = *work->target ? work->target : work->flags->remote.target;
-    if (!work->office)
+    if (!work->filter)
         return write_bytes(out, result, error);
-    return dg_office_write(work->office, work->text, result, dg_span_cstr(target), write_bytes, out,
+    return dg_filter_write(work->filter, work->text, result, dg_span_cstr(target), write_bytes, out,
                            error);
 }
 
@@ -114,7 +116,7 @@ static enum dg_doc_format kind_of(const struct file_flags *flags, const char *in
                                   struct dg_span text)
 {
     enum dg_doc_format format;
-    if (flags->kind && flags->kind != KIND_OFFICE)
+    if (flags->kind)
         return (enum dg_doc_format)(flags->kind - 1);
     if (strchr(in, '.') && dg_doc_format_of(dg_span_cstr(in), &format))
         return format;
@@ -123,22 +125,35 @@ static enum dg_doc_format kind_of(const struct file_flags *flags, const char *in
     return dg_doc_format_guess(text);
 }
 
-static bool is_office(const struct file_flags *flags, const char *in, struct dg_span bytes)
+/* The name that says what the file is: of standard input that of the output. */
+static const char *name_of(const char *in, const char *out)
 {
-    return flags->kind == KIND_OFFICE ||
-           (!flags->kind && (dg_office_is(bytes) || dg_office_is_named(dg_span_cstr(in))));
+    return strcmp(in, "-") == 0 && strchr(out, '.') ? out : in;
 }
 
-/* Takes the text out of an office document. */
-static enum dg_err open_office(struct file_work *work, const char *in, struct dg_buf *html,
+static bool has_filter(const struct file_flags *flags, const char *name, struct dg_span bytes)
+{
+    return flags->kind
+               ? dg_filter_is_kind(dg_span_cstr(kind_words[flags->kind]))
+               : dg_filter_takes(strchr(name, '.') ? dg_span_cstr(name) : DG_SPAN(""), bytes);
+}
+
+/* Takes the text out of a file that is no text itself. */
+static enum dg_err open_filter(struct file_work *work, const char *name, struct dg_buf *text,
                                struct dg_error *error)
 {
-    enum dg_err err = dg_office_new(work->text, in, DG_OFFICE_PARTS_MAX, &work->office, error);
+    const struct file_flags *flags = work->flags;
+    const struct dg_filter_opts opts = {
+        .columns = dg_span_cstr(flags->columns),
+        .kind = dg_span_cstr(flags->kind ? kind_words[flags->kind] : "")};
+    enum dg_err err = dg_filter_new(work->text, name, &opts, &work->filter, error);
     if (!err)
-        err = dg_office_text(work->office, html, error);
-    work->text = dg_buf_span(html);
-    work->format = DG_DOC_HTML;
-    return err;
+        err = dg_filter_text(work->filter, text, error);
+    if (err)
+        return err;
+    work->text = dg_buf_span(text);
+    work->format = dg_filter_format(work->filter);
+    return DG_OK;
 }
 
 /* How much there is, for the progress line; and the refusal of what cannot be read, before any
@@ -194,8 +209,10 @@ static void sum_up(const struct file_work *work, size_t n_in)
                 "dragoman file: %zu placeholders, addresses or the like did not come through "
                 "whole; look at them\n",
                 work->n_lost);
+    if (work->filter && dg_filter_note(work->filter).len)
+        fprintf(stderr, "dragoman file: %.*s\n", DG_SPAN_FMT(dg_filter_note(work->filter)));
     fprintf(stderr, "file: kind=%s sentences=%zu lost=%zu bytes_in=%zu bytes_out=%zu\n",
-            work->office ? kind_words[KIND_OFFICE] : dg_doc_format_words[work->format],
+            work->filter ? dg_filter_kind(work->filter) : dg_doc_format_words[work->format],
             work->n_sentences, work->n_lost, n_in, work->n_out);
 }
 
@@ -227,8 +244,8 @@ int dg_cmd_file(int argc, char **argv)
     }
     if (!err) {
         n_in = work.text.len;
-        if (is_office(work.flags, in, work.text))
-            err = open_office(&work, in, &html, &error);
+        if (has_filter(work.flags, name_of(in, out), work.text))
+            err = open_filter(&work, name_of(in, out), &html, &error);
         else
             work.format = kind_of(work.flags, in, out, work.text);
     }
@@ -244,7 +261,7 @@ int dg_cmd_file(int argc, char **argv)
         fprintf(stderr, "dragoman file: %s: %s\n", in, dg_error_text(&error, err));
     else if (!work.flags->quiet)
         sum_up(&work, n_in);
-    dg_office_free(work.office);
+    dg_filter_free(work.filter);
     if (is_open)
         dg_text_in_close(&file);
     dg_buf_deinit(&text);

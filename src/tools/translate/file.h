@@ -8,28 +8,28 @@
 
 #include "base/log/progress.h"
 #include "base/memory/buf.h"
+#include "filter/filter.h"
 #include "markup/doc.h"
-#include "office/office.h"
 #include "tools/server_options.h"
 
 struct file_flags {
     int help;
     const char *model;
     int64_t threads, beam;
-    int kind; /* 0: detected; else enum dg_doc_format + 1, or KIND_OFFICE */
+    int kind;            /* 0: detected; else enum dg_doc_format + 1, or one of a filter */
+    const char *columns; /* csv */
     bool all, mark, dry_run, quiet;
     struct server_flags remote;
 };
 
-enum { KIND_OFFICE = DG_DOC_XLIFF + 2, TARGET_CAP = 64 };
+enum { TARGET_CAP = 64 };
 
 /* One file on its way. */
 struct file_work {
     const struct file_flags *flags;
     const struct dg_opt_set *set;
-    struct dg_span text; /* of the file; of an office document what is translated of it */
-    /* the document that the text comes from; NULL: the file is the text */
-    struct dg_office *office;
+    struct dg_span text;      /* of the file; what a filter says is its text */
+    struct dg_filter *filter; /* that the text comes from; NULL: the file is the text */
     enum dg_doc_format format;
     struct dg_doc_opts opts;
     struct dg_progress progress; /* in bytes of dg_doc_original */

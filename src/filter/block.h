@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The text of a file as blocks: stretches of its bytes whose text is HTML, <p>...</p>\n. A kind of
+ * file adds its blocks in the order of the file; what lies between them is copied, and so is a
+ * block whose text did not change.
+ *
+ *     dg_block_begin(blocks);
+ *     dg_block_say(blocks, "Bread & ");              escaped
+ *     dg_block_mark(blocks, "<b id=0>");             not escaped
+ *     dg_block_end(blocks, at, len, info);           of the file's bytes
+ *
+ * The first failure is kept in blocks->err, and later calls do nothing. A block without letters of
+ * its own leaves no trace: dg_block_end forgets it. */
+#ifndef DG_FILTER_BLOCK_H
+#define DG_FILTER_BLOCK_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+#include "markup/markup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct dg_block {
+    size_t at, len;           /* of the file */
+    size_t html_at, html_len; /* of the text, with its <p> and line end */
+    uint64_t info;            /* the kind's own */
+};
+
+struct dg_blocks {
+    struct dg_buf html;
+    struct dg_block *items; /* owned; [n] */
+    size_t n, cap;
+    size_t begin;     /* of the block that is being made, in html */
+    bool has_letters; /* it has said some */
+    enum dg_err err;
+};
+
+void dg_blocks_init(struct dg_blocks *blocks, size_t text_max);
+void dg_blocks_deinit(struct dg_blocks *blocks);
+
+void dg_block_begin(struct dg_blocks *blocks);
+void dg_block_say(struct dg_blocks *blocks, struct dg_span text);
+void dg_block_mark(struct dg_blocks *blocks, const char *tag);
+void dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info);
+
+/* A block of plain text whose line ends are <br>. */
+void dg_block_add(struct dg_blocks *blocks, struct dg_span text, size_t at, size_t len,
+                  uint64_t info);
+
+/* Writes what a kind has for a changed block: `html` is what is between its <p> and </p>. */
+typedef enum dg_err (*dg_block_put_fn)(void *ctx, const struct dg_block *block, struct dg_span html,
+                                       struct dg_buf *out, struct dg_error *error);
+
+/* Appends bytes[from, to) with the blocks of `target`, a translation of blocks->html, in place of
+ * its own. */
+enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes,
+                            struct dg_span target, dg_block_put_fn put, void *ctx,
+                            struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
+
+/* Appends the text of a block's HTML: references are characters again, and each <br> is a line end.
+ * Other tags are refused with DG_ERR_FORMAT. */
+enum dg_err dg_block_text(struct dg_span html, struct dg_buf *text,
+                          struct dg_error *error) DG_MUST_CHECK;
+
+/* Appends the characters of a text token. */
+enum dg_err dg_block_unescape(struct dg_span html, struct dg_buf *text) DG_MUST_CHECK;
+
+/* Whether words are in a text: a letter outside of addresses, placeholders, numbers and the like,
+ * in what is no code ("SKU-12", "EUR", "true", "some_name"). */
+enum dg_err dg_block_has_words(struct dg_span text, bool *has_words) DG_MUST_CHECK;
+
+#endif

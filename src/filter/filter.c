@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The table, and what all kinds share: bytes that are no UTF-8 are refused, a text that did not
+ * change gives the bytes that were read. */
+#include "filter/filter.h"
+#include "base/memory/mem.h"
+#include "base/memory/utf8.h"
+#include "filter/filter_int.h"
+#include "markup/markup.h"
+#include "office/office.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_MAX = DG_OFFICE_PARTS_MAX, NOTE_MAX = 1 << 20, OUT_MAX = 1 << 30 };
+
+static const char office_word[] = "office";
+static const char *const csv_endings[] = {"csv", "tsv", "tab", NULL};
+
+static const struct dg_filter_row rows[] = {
+    {"csv", csv_endings, "text/csv; charset=utf-8", dg_filter_open_csv, dg_filter_put_csv},
+};
+
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static const struct dg_filter_row *row_of_name(struct dg_span name)
+{
+    size_t dot = name.len;
+    while (dot > 0 && name.ptr[dot - 1] != '.')
+        dot--;
+    const struct dg_span ending = dg_span_sub(name, dot, name.len);
+    for (size_t i = 0; i < N_ROWS; i++)
+        for (size_t k = 0; rows[i].endings[k]; k++)
+            if (dg_markup_is(DG_MARKUP_HTML, ending, dg_span_cstr(rows[i].endings[k])))
+                return &rows[i];
+    return NULL;
+}
+
+static const struct dg_filter_row *row_of_word(struct dg_span word)
+{
+    for (size_t i = 0; i < N_ROWS; i++)
+        if (dg_span_eq(word, dg_span_cstr(rows[i].word)))
+            return &rows[i];
+    return NULL;
+}
+
+bool dg_filter_is_named(struct dg_span name)
+{
+    return row_of_name(name) || dg_office_is_named(name);
+}
+
+bool dg_filter_takes(struct dg_span name, struct dg_span bytes)
+{
+    return dg_filter_is_named(name) || dg_office_is(bytes);
+}
+
+bool dg_filter_is_kind(struct dg_span word)
+{
+    return row_of_word(word) || dg_span_eq(word, dg_span_cstr(office_word));
+}
+
+const char *dg_filter_type(struct dg_span name)
+{
+    const struct dg_filter_row *row = row_of_name(name);
+    return row ? row->type : dg_office_type(name);
+}
+
+size_t dg_filter_line(const struct dg_filter *filter, size_t at)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < at && i < filter->bytes.len; i++)
+        line += filter->bytes.ptr[i] == '\n';
+    return line;
+}
+
+static enum dg_err open_text(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                             struct dg_error *error)
+{
+    size_t bad_at;
+    if (!dg_utf8_valid(filter->bytes, &bad_at))
+        return dg_error_set(error, DG_ERR_UTF8, "the file is not UTF-8 at byte %zu", bad_at);
+    const enum dg_err err = filter->row->open(filter, opts, error);
+    return err ? err : filter->blocks.err;
+}
+
+enum dg_err dg_filter_new(struct dg_span bytes, const char *name, const struct dg_filter_opts *opts,
+                          struct dg_filter **out, struct dg_error *error)
+{
+    struct dg_filter *filter = dg_try_calloc(1, sizeof *filter);
+    const size_t text_max = opts->text_max ? opts->text_max : TEXT_MAX;
+    if (!filter)
+        return DG_ERR_NOMEM;
+    filter->name = name;
+    filter->bytes = bytes;
+    dg_buf_init(&filter->note, NOTE_MAX);
+    dg_blocks_init(&filter->blocks, text_max);
+    filter->row = opts->kind.len ? row_of_word(opts->kind) : row_of_name(dg_span_cstr(name));
+    const enum dg_err err = filter->row && !dg_office_is(bytes)
+                                ? open_text(filter, opts, error)
+                                : dg_office_new(bytes, name, text_max, &filter->office, error);
+    if (err)
+        dg_filter_free(filter);
+    else
+        *out = filter;
+    return err;
+}
+
+void dg_filter_free(struct dg_filter *filter)
+{
+    if (!filter)
+        return;
+    dg_office_free(filter->office);
+    dg_blocks_deinit(&filter->blocks);
+    dg_buf_deinit(&filter->note);
+    dg_free(filter);
+}
+
+const char *dg_filter_kind(const struct dg_filter *filter)
+{
+    return filter->office ? office_word : filter->row->word;
+}
+
+enum dg_doc_format dg_filter_format(const struct dg_filter *filter)
+{
+    (void)filter;
+    return DG_DOC_HTML;
+}
+
+struct dg_span dg_filter_note(const struct dg_filter *filter)
+{
+    return dg_buf_span(&filter->note);
+}
+
+enum dg_err dg_filter_text(const struct dg_filter *filter, struct dg_buf *text,
+                           struct dg_error *error)
+{
+    if (filter->office)
+        return dg_office_text(filter->office, text, error);
+    return dg_buf_append_span(text, dg_buf_span(&filter->blocks.html));
+}
+
+enum dg_err dg_filter_write(const struct dg_filter *filter, struct dg_span source,
+                            struct dg_span target, struct dg_span language,
+                            enum dg_err (*write)(void *ctx, struct dg_span bytes,
+                                                 struct dg_error *error),
+                            void *ctx, struct dg_error *error)
+{
+    struct dg_filter now = *filter; /* with the language */
+    struct dg_buf out;
+    if (filter->office)
+        return dg_office_write(filter->office, source, target, language, write, ctx, error);
+    if (dg_span_eq(source, target))
+        return write(ctx, filter->bytes, error);
+    now.language = language;
+    dg_buf_init(&out, OUT_MAX);
+    enum dg_err err = dg_blocks_write(&filter->blocks, filter->bytes, target, filter->row->put,
+                                      &now, &out, error);
+    if (!err)
+        err = write(ctx, dg_buf_span(&out), error);
+    dg_buf_deinit(&out);
+    return err;
+}

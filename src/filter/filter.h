@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The table of the kinds of files that are no text themselves but hold some: the text of a file,
+ * and the file again with that text in another language.
+ *
+ *     struct dg_filter *filter;
+ *     err = dg_filter_new(bytes, "prices.csv", &opts, &filter, &error);
+ *     err = dg_filter_text(filter, &text, &error);     to be translated as dg_filter_format() says
+ *     err = dg_filter_write(filter, source, target, "de", write, ctx, &error);
+ *     dg_filter_free(filter);
+ *
+ * Office documents and books are read by src/office. The other kinds give their text as HTML of
+ * blocks, <p>...</p>, one for a cell, a value or a paragraph (block.h). If target equals source,
+ * every kind writes the bytes that it was given.
+ *
+ * The bytes are untrusted. Linear time; memory for the text, and for what is said at each kind.
+ * Any thread. */
+#ifndef DG_FILTER_FILTER_H
+#define DG_FILTER_FILTER_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+#include "markup/doc.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct dg_filter;
+
+struct dg_filter_opts {
+    size_t text_max;        /* bytes of text, and of an office document's parts; 0: 256 MiB */
+    struct dg_span columns; /* csv: names or numbers, separated by commas; empty: those with words
+                             */
+    struct dg_span kind;    /* its word, where neither name nor bytes are to say it; may be empty */
+};
+
+/* Whether a file of this name is read by a filter, whatever is in it. `name` may be an ending. */
+bool dg_filter_is_named(struct dg_span name);
+
+/* Whether a file with this name and these bytes is. */
+bool dg_filter_takes(struct dg_span name, struct dg_span bytes);
+
+/* Whether a word names a kind of this table: "office", "csv", ... */
+bool dg_filter_is_kind(struct dg_span word);
+
+/* The media type of a file by its name. */
+const char *dg_filter_type(struct dg_span name);
+
+/* The bytes are borrowed as long as the filter lives. The sentence of a refusal says which line or
+ * part it is about. */
+enum dg_err dg_filter_new(struct dg_span bytes, const char *name, const struct dg_filter_opts *opts,
+                          struct dg_filter **filter, struct dg_error *error) DG_MUST_CHECK;
+void dg_filter_free(struct dg_filter *filter); /* NULL is fine */
+
+/* The word of its kind. */
+const char *dg_filter_kind(const struct dg_filter *filter);
+
+/* The format of its text. */
+enum dg_doc_format dg_filter_format(const struct dg_filter *filter);
+
+/* What a person should know of how the file was read, in a sentence; empty for nothing. */
+struct dg_span dg_filter_note(const struct dg_filter *filter);
+
+/* Appends the text. */
+enum dg_err dg_filter_text(const struct dg_filter *filter, struct dg_buf *text,
+                           struct dg_error *error) DG_MUST_CHECK;
+
+/* `source` is what dg_filter_text gave, `target` its translation into the language of the tag,
+ * which may be empty. `write` gets the bytes of the file from its beginning to its end.
+ * DG_ERR_FORMAT: the translation is not one of this text. */
+enum dg_err dg_filter_write(const struct dg_filter *filter, struct dg_span source,
+                            struct dg_span target, struct dg_span language,
+                            enum dg_err (*write)(void *ctx, struct dg_span bytes,
+                                                 struct dg_error *error),
+                            void *ctx, struct dg_error *error) DG_MUST_CHECK;
+
+#endif

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: ISC
+"""Files that filters read (tables, ...): through the tool, with a model and with none, and through a daemon."""
+import csv
+import io
+import json
+import os
+import subprocess
+import urllib.parse
+
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+
+TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
+MODEL = os.path.join(SOURCES, "models", "fr-en")
+CSV = ('sku;Titre;prix;texte\r\nA-1;"La maison";12,5;"Le chat ""noir"" dort.\r\nIl fait froid."\r\n'
+       'A-2;Une page;7;https://example.org/a\r\nA-3;Merci.;;Où est la gare ?\r\n')
+
+
+class Filters(IntegrationTest):
+    def path(self, name, text=None):
+        path = os.path.join(self.directory, name)
+        if text is not None:
+            with open(path, "wb") as file:
+                file.write(text.encode())
+        return path
+
+    def tool(self, *arguments, code=0):
+        done = subprocess.run([TOOL, "file", *arguments], capture_output=True, encoding="utf-8", timeout=120, check=False)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr
+
+    def translated(self, name, text, *flags):
+        """The file, and what was said about it."""
+        before, after = self.path(name, text), self.path("out." + name)
+        said = self.tool(*(flags or (f"--model={MODEL}", "--threads=1")), before, after)
+        with open(after, "rb") as file:
+            return file.read().decode(), said
+
+    def dry(self, name, text, *flags):
+        self.assertEqual(self.translated(name, text, "--dry-run", *flags)[0], text)
+
+    def lines(self, *texts):
+        done = subprocess.run([TOOL, "translate", f"--model={MODEL}", "--threads=1"], input="\n".join(texts) + "\n",
+                              encoding="utf-8", capture_output=True, timeout=120, check=True)
+        return done.stdout.splitlines()
+
+    def check_csv(self, text):
+        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=";"))
+        house, cold, page, thanks, station = self.lines("La maison", "Il fait froid.", "Une page", "Merci.", "Où est la gare ?")
+        self.assertEqual([rows[0], rows[1][:3], rows[2], rows[3]],
+                         [["sku", "Titre", "prix", "texte"], ["A-1", house, "12,5"],
+                          ["A-2", page, "7", "https://example.org/a"], ["A-3", thanks, "", station]])
+        self.assertEqual(rows[1][3].split("\r\n")[1], cold)
+        self.assertIn(f'A-1;"{house}";12,5;"', text)
+        self.assertTrue(text.endswith("\r\n"))
+
+    def test_tables(self):
+        text, said = self.translated("a.csv", CSV)
+        self.check_csv(text)
+        self.assertIn("translated are the columns 2 (Titre), 4 (texte); the first row is a header and stays", said)
+        self.assertIn("kind=csv", said)
+        self.dry("a.csv", CSV)
+        self.dry("a.txt", CSV, "--kind=csv", "--columns=4")
+        only, _ = self.translated("a.csv", CSV, f"--model={MODEL}", "--threads=1", "--columns=titre")
+        self.assertIn("Où est la gare", only)
+        self.assertIn('the file has no column "x"', self.tool("--dry-run", "--columns=x", self.path("a.csv", CSV), "-", code=1))
+
+    # ---- Daemons ------------------------------------------------------------------------------------------------
+
+    def form(self, server, path, file, fields, status=200):
+        body = b"".join(f'--XX\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
+                        for name, value in fields.items())
+        body += f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{file[0]}"\r\n\r\n{file[1]}'.encode()
+        got, _, answer = server.request("POST", path, body + b"\r\n--XX--\r\n",
+                                        {"Content-Type": "multipart/form-data; boundary=XX"})
+        self.assertEqual(got, status, answer)
+        return json.loads(answer)
+
+    def test_libretranslate(self):
+        server = self.start(f"--models-dir={MODELS_DIR}")
+        fields = {"source": "fr", "target": "en"}
+        url = self.form(server, "/translate_file", ("a.csv", CSV), fields)["translatedFileUrl"]
+        status, headers, after = server.request("GET", urllib.parse.urlsplit(url).path)
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/csv; charset=utf-8"))
+        self.check_csv(after.decode())
+        url = self.form(server, "/translate_file", ("a.csv", CSV), {**fields, "columns": "2"})["translatedFileUrl"]
+        self.assertIn("Où est la gare ?", server.request("GET", urllib.parse.urlsplit(url).path)[2].decode())
+        refused = self.form(server, "/translate_file", ("a.csv", CSV), {**fields, "columns": "9"}, 400)["error"]
+        self.assertIn('no column "9": expected a name of its first row or a number from 1 to 4', refused)
+        self.assertIn("too long", self.form(server, "/translate_file", ("a.csv", CSV), {**fields, "columns": "9" * 501},
+                                            400)["error"])
+
+    def test_deepl(self):
+        server = self.start(f"--models-dir={MODELS_DIR}")
+        fields = {"source_lang": "FR", "target_lang": "EN", "columns": "Titre,4"}
+        document = self.form(server, "/v2/document", ("a.csv", CSV), fields)
+        key = json.dumps({"document_key": document["document_key"]})
+        ask = lambda end: server.request("POST", f"/v2/document/{document['document_id']}{end}", key,
+                                         {"Content-Type": "application/json"})
+        wait_for(lambda: json.loads(ask("")[2])["status"] == "done", "the document")
+        self.check_csv(ask("/result")[2].decode())
+
+
+if __name__ == "__main__":
+    main()
