@@ -298,6 +298,7 @@ struct dg_blueprint {
     size_t n_beams;
     enum dg_beam_rule beam_rule;
     float length_penalty; /* score = log-probability / length^penalty */
+    bool lowers_titles;   /* it learned nothing from Title Case: such text is lowered for it */
 };
 
 /* What is so of every network of a family. Whoever treats families differently asks for the reason

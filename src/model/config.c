@@ -112,6 +112,7 @@ static void read_tokens(struct dg_config_fields *f, struct dg_blueprint *bp)
 
 static const char *const source_words_names[] = {"tied", "listed", "unlisted", NULL};
 static const char *const beam_rule_names[] = {"narrows", "refills", NULL};
+static const char *const title_case_names[] = {"keep", "lower", NULL};
 
 /* Fields of config.json that generation_config.json may override. */
 static void read_generation(struct dg_config_fields *f, struct dg_blueprint *bp)
@@ -127,6 +128,8 @@ static void read_generation(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->beam_rule =
         (enum dg_beam_rule)dg_config_choice(f, "beam_rule", beam_rule_names, (int)bp->beam_rule);
     bp->length_penalty = (float)dg_config_real(f, "length_penalty", bp->length_penalty);
+    bp->lowers_titles =
+        dg_config_choice(f, "title_case", title_case_names, (int)bp->lowers_titles) != 0;
 }
 
 /* model_max_length is the longest source; some files write 1e30 for "unknown". */
@@ -568,6 +571,8 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
                             source_words_names[bp->source_words]);
     if (!err && bp->beam_rule != DG_BEAM_NARROWS)
         err = dg_buf_printf(out, "  \"beam_rule\": \"%s\",\n", beam_rule_names[bp->beam_rule]);
+    if (!err && bp->lowers_titles)
+        err = dg_buf_printf(out, "  \"title_case\": \"%s\",\n", title_case_names[1]);
     if (!err)
         err = dg_buf_printf(out,
                             "  \"max_source_length\": %zu,\n  \"max_length\": %zu,\n"

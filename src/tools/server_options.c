@@ -17,7 +17,7 @@ enum kind { BOOL, INT, REAL };
 static const struct row {
     const char *flag, *field;
     enum kind kind;
-    size_t at; /* into struct search_flags */
+    size_t at; /* into struct search_flags, or text_flags */
 } rows[] = {
 #define ROW(kind, flag, field, member)                                                             \
     {                                                                                              \
@@ -39,6 +39,13 @@ static const struct row {
     ROW(REAL, "repetition-penalty", "repetition_penalty", repetition_penalty),
     ROW(INT, "no-repeat-ngram", "no_repeat_ngram", no_repeat_ngram),
     ROW(BOOL, "loop-guard", "loop_guard", loop_guard),
+#undef ROW
+};
+
+static const struct row text_rows[] = {
+    {"keep-case", "keep_case", BOOL, offsetof(struct text_flags, keep_case)},
+    {"protect", "protect", BOOL, offsetof(struct text_flags, protect)},
+    {"copy-numbers", "copy_numbers", BOOL, offsetof(struct text_flags, copy_numbers)},
 };
 
 static void put_string(struct dg_json_out *out, const char *field, const char *value)
@@ -48,10 +55,9 @@ static void put_string(struct dg_json_out *out, const char *field, const char *v
     dg_json_out_put_cstr(out, field, value);
 }
 
-static void put_row(struct dg_json_out *out, const struct row *row,
-                    const struct search_flags *search)
+static void put_row(struct dg_json_out *out, const struct row *row, const void *flags)
 {
-    const char *at = (const char *)search + row->at;
+    const char *at = (const char *)flags + row->at;
     dg_json_out_key(out, row->field);
     if (row->kind == BOOL)
         dg_json_out_bool(out, *(const bool *)at);
@@ -62,8 +68,9 @@ static void put_row(struct dg_json_out *out, const struct row *row,
 }
 
 enum dg_err server_options(const struct dg_opt_set *set, const struct server_flags *flags,
-                           const struct search_flags *search, const char *model, const char *lines,
-                           const char *formality, struct dg_buf *json)
+                           const struct search_flags *search, const struct text_flags *text,
+                           const char *model, const char *lines, const char *formality,
+                           struct dg_buf *json)
 {
     struct dg_json_out out;
     dg_json_out_init(&out, json);
@@ -76,6 +83,9 @@ enum dg_err server_options(const struct dg_opt_set *set, const struct server_fla
     for (size_t i = 0; search && i < sizeof rows / sizeof *rows; i++)
         if (dg_opt_given(set, rows[i].flag))
             put_row(&out, &rows[i], search);
+    for (size_t i = 0; text && i < sizeof text_rows / sizeof *text_rows; i++)
+        if (dg_opt_given(set, text_rows[i].flag))
+            put_row(&out, &text_rows[i], text);
     dg_json_out_close(&out, '}');
     enum dg_err err = dg_json_out_end(&out);
     return err ? err : dg_buf_append_byte(json, '\0');

@@ -5,7 +5,7 @@
  * were given, so that the daemon's defaults apply to the rest.
  *
  *     dg_buf_init(&json, 4096);
- *     err = server_options(set, &flags, &search, NULL, NULL, NULL, &json);
+ *     err = server_options(set, &flags, &search, NULL, NULL, NULL, NULL, &json);
  *     ... json is {"target":"en","beam":4}, with a NUL at its end ... */
 #ifndef DG_TOOLS_SERVER_OPTIONS_H
 #define DG_TOOLS_SERVER_OPTIONS_H
@@ -38,11 +38,17 @@ struct server_flags {
             .help = "a file whose first line is the key, for daemons that ask for one"             \
     }
 
-/* `search`, `model`, `lines` and `formality` may be NULL: then those fields are left out.
+/* What of the text the model is to translate. */
+struct text_flags {
+    bool keep_case, protect, copy_numbers;
+};
+
+/* `search`, `text`, `model`, `lines` and `formality` may be NULL: then those fields are left out.
  * DG_ERR_RANGE, DG_ERR_NOMEM. */
 enum dg_err server_options(const struct dg_opt_set *set, const struct server_flags *flags,
-                           const struct search_flags *search, const char *model, const char *lines,
-                           const char *formality, struct dg_buf *json) DG_MUST_CHECK;
+                           const struct search_flags *search, const struct text_flags *text,
+                           const char *model, const char *lines, const char *formality,
+                           struct dg_buf *json) DG_MUST_CHECK;
 
 /* Adds the glossary of translate --glossary to what server_options wrote. DG_ERR_RANGE,
  * DG_ERR_NOMEM. */

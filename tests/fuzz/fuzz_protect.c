@@ -24,7 +24,7 @@ static void change_case(struct dg_span text, const char *language)
     bool restored;
     dg_buf_init(&small, 16 * text.len + 16);
     dg_buf_init(&back, 16 * text.len + 16);
-    require(dg_casing_lower(text, casing, language, &small) == DG_OK);
+    require(dg_casing_lower(text, casing, language, NULL, &small) == DG_OK);
     require(dg_casing_restore(dg_buf_span(&small), casing, language, &back, &restored) == DG_OK);
     if (dg_utf8_valid(text, NULL))
         require(dg_utf8_valid(dg_buf_span(&small), NULL) &&

@@ -87,6 +87,36 @@ class Numbers(unittest.TestCase):
         self.assertIn("192.168.0.1", said("en-fr", "The address is 192.168.0.1."))
 
 
+def by_command(model, text, *options):
+    return subprocess.run([TOOL, "translate", "-q", "--model", os.path.join(SOURCES, "models", model), *options], input=text + "\n",
+                          capture_output=True, encoding="utf-8", check=True).stdout.strip()
+
+
+class Switches(unittest.TestCase):
+    """What is done for the model can be left to it."""
+    PRICE, TITLE, PHRASE = "The price is 1,500.50 euros.", "President Obama Visits Paris On Monday", "Hello {{first-name}}, you have %(count)d new messages."
+
+    def test_numbers_are_copied_if_asked_for(self):
+        self.assertIn("1 500,50", by_command("en-fr", self.PRICE))
+        self.assertIn("1,500.50", by_command("en-fr", self.PRICE, "--copy-numbers"))
+
+    def test_placeholders_are_the_models_if_asked_for(self):
+        self.assertIn("{{first-name}}", by_command("en-fr", self.PHRASE))
+        self.assertNotEqual(by_command("en-fr", self.PHRASE, "--no-protect"), by_command("en-fr", self.PHRASE))
+
+    def test_names_of_a_title_keep_their_capital(self):
+        answer = by_command("en-fr", self.TITLE)
+        self.assertIn("Paris", answer)
+        self.assertIn("lundi", answer)
+        self.assertNotEqual(by_command("en-fr", self.TITLE, "--keep-case"), answer)
+
+    def test_not_for_ids(self):
+        for option in "--copy-numbers", "--no-protect", "--keep-case":
+            done = subprocess.run([TOOL, "translate", "--model", MODEL, "--ids", option], input="1\n", capture_output=True, encoding="utf-8")
+            self.assertEqual(done.returncode, 2, done)
+            self.assertIn("is for text, not for --ids", done.stderr)
+
+
 class Capitals(unittest.TestCase):
     def test_a_word_is_not_copied_for_its_capital(self):
         """The vocabulary spells the capital in bytes, but knows the small letter."""
@@ -146,6 +176,18 @@ class Fields(IntegrationTest):
         for fields in ({"text": "Ken Follett, @a {0}", "protected": ["Ken Follett"]}, {"text": '<i translate="no">chat</i> @a <code>noir</code>', "format": "html"}):
             status, answer = self.translate(server, **fields)  # nothing is left to translate
             self.assertEqual((status, answer["translations"][0]["text"], answer["usage"]["output_tokens"]), (200, fields["text"], 0))
+        price = "Le livre coûte 1 500,50 euros."
+        for fields, expected in (({}, "1,500.50"), ({"copy_numbers": True}, "1 500,50"), ({"copy_numbers": False, "protect": True}, "1,500.50")):
+            status, answer = self.translate(server, text=price, **fields)
+            self.assertEqual(status, 200, answer)
+            self.assertIn(expected, answer["translations"][0]["text"])
+        status, answer = self.translate(server, text="Bonjour {{first-name}}, vous avez %(count)d messages.", protect=False)
+        self.assertEqual(status, 200, answer)
+        free = answer["translations"][0]["text"]
+        status, answer = self.translate(server, text="Bonjour {{first-name}}, vous avez %(count)d messages.")
+        self.assertNotEqual(answer["translations"][0]["text"], free)
+        status, answer = self.translate(server, text=price, protect="no")
+        self.assertEqual((status, answer["error"]["field"]), (400, "protect"))
         status, answer = self.translate(server, text="x", protected=[""])
         self.assertEqual((status, answer["error"]["field"]), (400, "protected"))
 

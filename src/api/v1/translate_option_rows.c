@@ -46,6 +46,12 @@ enum dg_err dg_translate_options_read_row(const struct dg_translate_options_row 
     switch (row->type) {
     case DG_TRANSLATE_OPTIONS_BOOL:
         return dg_json_get_bool(json, row->name, DG_JSON_OPTIONAL, error, field);
+    case DG_TRANSLATE_OPTIONS_NOT: {
+        bool value = !*(bool *)field;
+        err = dg_json_get_bool(json, row->name, DG_JSON_OPTIONAL, error, &value);
+        *(bool *)field = !value;
+        return err;
+    }
     case DG_TRANSLATE_OPTIONS_NAME:
         return dg_translate_options_name(json, row->name, arena, error, field);
     case DG_TRANSLATE_OPTIONS_REAL:

@@ -25,6 +25,7 @@
 
 enum dg_translate_options_type {
     DG_TRANSLATE_OPTIONS_BOOL, /* bool */
+    DG_TRANSLATE_OPTIONS_NOT,  /* bool that is true when the field is false */
     DG_TRANSLATE_OPTIONS_INT,  /* int */
     DG_TRANSLATE_OPTIONS_UINT, /* uint64_t; with max 0, up to the largest integer of JSON */
     DG_TRANSLATE_OPTIONS_REAL, /* float */

@@ -26,6 +26,8 @@ static const struct dg_translate_options_row rows[] = {
     {"max_length", DG_TRANSLATE_OPTIONS_INT, SEARCH(max_len), 0, DG_TARGET_MAX},
     {"max_ratio", DG_TRANSLATE_OPTIONS_REAL, SEARCH(max_ratio), 0, 100},
     {"keep_case", DG_TRANSLATE_OPTIONS_BOOL, ASK(request.keep_case), 0, 0},
+    {"protect", DG_TRANSLATE_OPTIONS_NOT, ASK(request.no_protect), 0, 0},
+    {"copy_numbers", DG_TRANSLATE_OPTIONS_BOOL, ASK(request.copy_numbers), 0, 0},
     {"timeout_ms", DG_TRANSLATE_OPTIONS_UINT, ASK(request.timeout_ms), 1,
      DG_TRANSLATE_OPTIONS_TIMEOUT_MS_MAX},
     {"stream", DG_TRANSLATE_OPTIONS_BOOL, ASK(stream), 0, 0},

@@ -147,7 +147,8 @@ struct dg_engine_request {
      * so do these texts wherever they occur. */
     const struct dg_span *protect; /* [n_protect] lives until on_done */
     size_t n_protect;
-    bool no_protect; /* nothing is protected */
+    bool no_protect;   /* nothing is protected */
+    bool copy_numbers; /* numbers are protected, too, rather than the model's to say */
 
     /* How terms are translated (text/terms/glossary.h), for each language pair of the glossaries.
      * The first glossary that has a term decides. They live until on_done. */

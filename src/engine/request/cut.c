@@ -29,7 +29,8 @@ static size_t measure(void *ctx, struct dg_span text)
     const struct measure *how = ctx;
     const struct dg_tokenizer_opts opts = dg_lang_pair_tokenizer_opts(how->pair);
     const struct dg_prepare_opts prepare = {.language = how->pair->source->tag.language,
-                                            .keep_case = how->keep_case};
+                                            .keep_case = how->keep_case,
+                                            .keeps_titles = !how->model->blueprint.lowers_titles};
     struct dg_prepared prepared;
     const struct dg_token *tokens;
     size_t n = 0;

@@ -313,6 +313,36 @@ static enum dg_err list_unknown(const struct dg_sentence *sentence, struct dg_re
     return err;
 }
 
+/* What knows the names of a title: the vocabulary that the sentence is encoded with. */
+struct name_finder {
+    const struct dg_sentence *sentence;
+    struct dg_request_tools *tools;
+};
+
+/* A word is a name when the vocabulary says it in fewer tokens with its capital than without. */
+static enum dg_err is_name(void *ctx, struct dg_span word, bool *is_name)
+{
+    const struct name_finder *finder = ctx;
+    const struct dg_token *tokens;
+    struct dg_token *owned = NULL;
+    struct dg_buf low;
+    size_t n = 0, n_low = 0;
+    bool is_lowered;
+    dg_buf_init(&low, word.len + 8);
+    enum dg_err err = dg_casing_lower_first(word, &low, &is_lowered);
+    if (!err)
+        err = encode(finder->sentence, finder->tools, word, NULL, &tokens, &n, &owned);
+    dg_free(owned);
+    owned = NULL;
+    if (!err)
+        err = encode(finder->sentence, finder->tools, dg_buf_span(&low), NULL, &tokens, &n_low,
+                     &owned);
+    dg_free(owned);
+    dg_buf_deinit(&low);
+    *is_name = n < n_low;
+    return err;
+}
+
 /* Prepares a text and encodes it; where the model lacks characters, once more with the words that
  * have them carried. */
 static enum dg_err prepare_and_encode(struct dg_sentence *sentence, struct dg_request_tools *tools,
@@ -352,8 +382,11 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
         .language = request->pairs[0].source->tag.language,
         .joined = part->joined,
         .keep_case = request->asked.keep_case || request->hops[0]->template,
+        .keeps_titles = !request->hops[0]->blueprint.lowers_titles,
+        .names = &(const struct dg_casing_names){is_name, &(struct name_finder){sentence, tools}},
         .placeholders = sentence->placeholders,
-        .leaves_numbers = request->n_hops == 1 && !sentence->carries_numbers,
+        .leaves_numbers =
+            request->n_hops == 1 && !sentence->carries_numbers && !request->asked.copy_numbers,
         .words = &request->hops[0]->carry_words,
         .extra = extra,
         .n_extra = N_EXTRA,

@@ -25,13 +25,15 @@ static enum dg_err flatten(struct dg_prepared *prepared)
     return err;
 }
 
-static enum dg_err lower(struct dg_prepared *prepared, const char *language)
+static enum dg_err lower(struct dg_prepared *prepared, const struct dg_prepare_opts *opts)
 {
-    prepared->casing = dg_casing_find(prepared->text, language);
+    prepared->casing = dg_casing_find(prepared->text, opts->language);
+    if (prepared->casing == DG_CASING_TITLE && opts->keeps_titles)
+        prepared->casing = DG_CASING_PLAIN;
     if (prepared->casing == DG_CASING_PLAIN)
         return DG_OK;
-    enum dg_err err =
-        dg_casing_lower(prepared->text, prepared->casing, language, &prepared->lowered);
+    enum dg_err err = dg_casing_lower(prepared->text, prepared->casing, opts->language, opts->names,
+                                      &prepared->lowered);
     if (err)
         return err;
     prepared->in_place =
@@ -67,7 +69,7 @@ enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
             prepared->text = dg_buf_span(&opts->placeholders->marked);
     }
     if (!err && !opts->keep_case)
-        err = lower(prepared, opts->language);
+        err = lower(prepared, opts);
     if (!err && opts->placeholders && opts->placeholders->n > 0)
         err = dress(prepared, opts);
     return err;

@@ -3,7 +3,7 @@
 
 /* Prepares a sentence for the model: line ends inside it become spaces, spans that must come
  * through unchanged become words that the model knows (placeholders.h), and ALL CAPS and Title Case
- * become ordinary case.
+ * become ordinary case (Title Case only for a model that learned nothing from it).
  *
  *     struct dg_prepared prepared;
  *     err = dg_prepare(&prepared, text, &opts);
@@ -24,6 +24,8 @@ struct dg_prepare_opts {
     const char *language; /* of the text */
     bool joined;          /* it runs over line ends */
     bool keep_case;
+    bool keeps_titles;                   /* Title Case stays as it is */
+    const struct dg_casing_names *names; /* words of a title that keep their capital; or NULL */
     /* Filled in with the protected spans, if there are any; or NULL. */
     struct dg_placeholders *placeholders;
     bool leaves_numbers; /* plain numbers are no protected spans (placeholders.h) */

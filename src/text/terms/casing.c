@@ -238,9 +238,21 @@ static bool is_titled(struct dg_span word)
     return n > 1;
 }
 
+/* A word of a title: its capital goes, unless it has others or the word is a name. */
+static enum dg_err lower_word(struct dg_buf *out, const UCaseMap *cases,
+                              const struct dg_casing_names *names, struct dg_span word)
+{
+    bool keeps = !is_titled(word);
+    enum dg_err err = !keeps && names ? names->is_name(names->ctx, word, &keeps) : DG_OK;
+    if (err)
+        return err;
+    return keeps ? dg_buf_append_span(out, word)
+                 : append_mapped(out, cases, ucasemap_utf8ToLower, word);
+}
+
 /* Lower-cases a stretch: all of it, or of a title only the words with a capital at the start. */
 static enum dg_err lower_stretch(struct dg_buf *out, const UCaseMap *cases, enum dg_casing casing,
-                                 struct dg_span text)
+                                 const struct dg_casing_names *names, struct dg_span text)
 {
     if (casing == DG_CASING_UPPER)
         return append_mapped(out, cases, ucasemap_utf8ToLower, text);
@@ -249,9 +261,8 @@ static enum dg_err lower_stretch(struct dg_buf *out, const UCaseMap *cases, enum
         size_t end = word_end(text, at);
         size_t len = end > at ? end - at : dg_utf8_decode(text, at, &cp);
         struct dg_span part = dg_span_sub(text, at, len);
-        enum dg_err err = end > at && is_titled(part)
-                              ? append_mapped(out, cases, ucasemap_utf8ToLower, part)
-                              : dg_buf_append_span(out, part);
+        enum dg_err err =
+            end > at ? lower_word(out, cases, names, part) : dg_buf_append_span(out, part);
         if (err)
             return err;
         at += len;
@@ -261,7 +272,7 @@ static enum dg_err lower_stretch(struct dg_buf *out, const UCaseMap *cases, enum
 
 /* One pass over the text: protected spans as they are, the rest mapped. */
 static enum dg_err map_all(struct walk *walk, const UCaseMap *cases, enum dg_casing casing,
-                           bool restore, struct copy *copy)
+                           const struct dg_casing_names *names, bool restore, struct copy *copy)
 {
     struct dg_span stretch;
     bool protected;
@@ -278,7 +289,7 @@ static enum dg_err map_all(struct walk *walk, const UCaseMap *cases, enum dg_cas
         } else if (restore) {
             err = copy_words(copy, stretch);
         } else {
-            err = lower_stretch(&lowered, cases, casing, stretch);
+            err = lower_stretch(&lowered, cases, casing, names, stretch);
             if (!err)
                 err = copy_words(copy, dg_buf_span(&lowered));
         }
@@ -288,7 +299,7 @@ static enum dg_err map_all(struct walk *walk, const UCaseMap *cases, enum dg_cas
 }
 
 static enum dg_err convert(struct dg_span text, enum dg_casing casing, const char *language,
-                           bool restore, struct dg_buf *out)
+                           const struct dg_casing_names *names, bool restore, struct dg_buf *out)
 {
     struct walk walk = {0};
     struct copy copy = {.out = out, .language = language, .at_start = true};
@@ -301,7 +312,7 @@ static enum dg_err convert(struct dg_span text, enum dg_casing casing, const cha
     UCaseMap *cases = ucasemap_open(language, 0, &status);
     enum dg_err err = U_SUCCESS(status) ? walk_start(&walk, text) : DG_ERR_NOMEM;
     if (!err)
-        err = map_all(&walk, cases, casing, restore, &copy);
+        err = map_all(&walk, cases, casing, names, restore, &copy);
     if (err)
         dg_buf_truncate(out, len);
     dg_protect_list_deinit(&walk.spans);
@@ -310,9 +321,9 @@ static enum dg_err convert(struct dg_span text, enum dg_casing casing, const cha
 }
 
 enum dg_err dg_casing_lower(struct dg_span text, enum dg_casing casing, const char *language,
-                            struct dg_buf *out)
+                            const struct dg_casing_names *names, struct dg_buf *out)
 {
-    return convert(text, casing, language, false, out);
+    return convert(text, casing, language, names, false, out);
 }
 
 enum dg_err dg_casing_lower_first(struct dg_span word, struct dg_buf *out, bool *changed)
@@ -340,7 +351,7 @@ static bool has_case(struct dg_span text)
 enum dg_err dg_casing_restore(struct dg_span text, enum dg_casing casing, const char *language,
                               struct dg_buf *out, bool *restored)
 {
-    enum dg_err err = convert(text, casing, language, true, out);
+    enum dg_err err = convert(text, casing, language, NULL, true, out);
     if (!err)
         *restored = has_case(text) && (casing == DG_CASING_UPPER ||
                                        (casing == DG_CASING_TITLE && strcmp(language, "en") == 0));

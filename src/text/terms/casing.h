@@ -6,7 +6,7 @@
  *
  *     enum dg_casing casing = dg_casing_find(text, "en");
  *     if (casing != DG_CASING_PLAIN) {
- *         err = dg_casing_lower(text, casing, "en", &buf);          give this to the model
+ *         err = dg_casing_lower(text, casing, "en", NULL, &buf);    give this to the model
  *         ...
  *         err = dg_casing_restore(answer, casing, "fr", &out, &restored);
  *     }
@@ -17,6 +17,11 @@
  * Text that protect.h finds (placeholders, addresses, numbers with units) keeps its case. Capitals
  * are restored wherever the translation has letters with case. Title Case is restored only in
  * English; other languages write titles like sentences, so only the first letter becomes a capital.
+ * A model that knows names by their capitals ("Paris") says which words keep them:
+ *
+ *     struct dg_casing_names names = {knows_name, &ctx};
+ *     err = dg_casing_lower(text, casing, "en", &names, &buf);
+ *
  * Languages are canonical codes ("" when unknown): they decide about i and I in Turkish, accents in
  * Greek, nouns in German. Any thread. */
 #ifndef DG_TEXT_TERMS_CASING_H
@@ -37,10 +42,17 @@ enum dg_casing {
 /* How a sentence or line is written. Text that is not UTF-8 is plain. */
 enum dg_casing dg_casing_find(struct dg_span text, const char *language);
 
+/* Which words of a title are names. is_name gets a word with a capital at its start. */
+struct dg_casing_names {
+    enum dg_err (*is_name)(void *ctx, struct dg_span word, bool *is_name);
+    void *ctx;
+};
+
 /* Appends the text in ordinary case: lower case, but for the start of sentences, English "I", and
- * in Title Case words with other capitals (NASA, iPhone). Plain text is copied. */
+ * in Title Case words with other capitals (NASA, iPhone) and those of `names` (NULL: none). Plain
+ * text is copied. */
 enum dg_err dg_casing_lower(struct dg_span text, enum dg_casing casing, const char *language,
-                            struct dg_buf *out) DG_MUST_CHECK;
+                            const struct dg_casing_names *names, struct dg_buf *out) DG_MUST_CHECK;
 
 /* Appends the translation in the case that was found. *restored is false when the translation's
  * script has no case or its language writes titles like sentences. */

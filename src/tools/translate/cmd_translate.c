@@ -50,6 +50,12 @@ static const struct dg_opt_row rows[] = {
      .def = "default",
      .help =
          "how the target language is said; prefer_...: as usual where the model cannot be told"},
+    {DG_OPT_BOOL(struct translate, text.keep_case), "keep-case", .def = "no",
+     .help = "ALL CAPS and Title Case go to the model as they are"},
+    {DG_OPT_BOOL(struct translate, text.protect), "protect", .def = "yes",
+     .help = "addresses, placeholders and the like come through unchanged"},
+    {DG_OPT_BOOL(struct translate, text.copy_numbers), "copy-numbers", .def = "no",
+     .help = "numbers come through unchanged, too, rather than in the model's words"},
     {DG_OPT_STRING(struct translate, formal), "formal", .def = "", .max = DG_MANNER_TEXT_MAX,
      .unit = "WORD",
      .help = "word of the model's vocabulary that asks for formal language; target:WORD goes "
@@ -323,6 +329,13 @@ static void on_translation_done(void *ctx, const struct dg_engine_result *result
     free_translation(translation);
 }
 
+static void ask_text(const struct text_flags *flags, struct dg_engine_request *request)
+{
+    request->keep_case = flags->keep_case;
+    request->no_protect = !flags->protect;
+    request->copy_numbers = flags->copy_numbers;
+}
+
 static const struct dg_engine_events quiet_events = {NULL, NULL, on_translation_done};
 static const struct dg_engine_events stream_events = {on_delta, NULL, on_translation_done};
 static const struct dg_engine_events field_events = {NULL, on_sentence, on_translation_done};
@@ -346,6 +359,7 @@ static enum dg_err start(void *ctx, struct line *line)
     request.source = work->flags->remote.source;
     request.target = work->flags->remote.target;
     request.formality = (enum dg_formality)work->flags->formality;
+    ask_text(&work->flags->text, &request);
     request.search = work->search;
     request.usual_beam = work->usual.beam;
     request.usual_length = work->usual.length_penalty;
@@ -506,6 +520,7 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
         request.source = flags->remote.source;
         request.target = flags->remote.target;
         request.formality = (enum dg_formality)flags->formality;
+        ask_text(&flags->text, &request);
         line_pipe_deinit(&pipe);
         if (!err)
             err = translate_document(flags, &opts, &request, totals, error);
@@ -566,6 +581,10 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
         if (dg_opt_given(set, own[i]))
             return dg_error_set(error, DG_ERR_USAGE,
                                 "--%s is for a model of one's own, not for --server", own[i]);
+    static const char *const of_text[] = {"formality", "keep-case", "protect", "copy-numbers"};
+    for (size_t i = 0; flags->ids && i < sizeof of_text / sizeof *of_text; i++)
+        if (dg_opt_given(set, of_text[i]))
+            return dg_error_set(error, DG_ERR_USAGE, "--%s is for text, not for --ids", of_text[i]);
     if (!is_remote && dg_opt_given(set, "key-file"))
         return dg_error_set(error, DG_ERR_USAGE, "--key-file is for --server");
     if (*flags->quality && flags->ids)
@@ -573,8 +592,6 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
     if (*flags->quality && flags->search.nbest > 1)
         return dg_error_set(error, DG_ERR_USAGE,
                             "--quality is of the best answer, expected --nbest 1");
-    if (flags->ids && dg_opt_given(set, "formality"))
-        return dg_error_set(error, DG_ERR_USAGE, "--formality is for text, not for --ids");
     if (flags->ids && (dg_opt_given(set, "source") || dg_opt_given(set, "target")))
         return dg_error_set(error, DG_ERR_USAGE,
                             "--source and --target are for text, not for --ids");

@@ -57,7 +57,7 @@ static enum dg_err put_options(const struct file_work *work, struct dg_buf *json
 {
     const struct file_flags *flags = work->flags;
     enum dg_err err =
-        server_options(work->set, &flags->remote, NULL, flags->model, NULL, NULL, json);
+        server_options(work->set, &flags->remote, NULL, NULL, flags->model, NULL, NULL, json);
     if (err)
         return err;
     json->len -= strlen("}") + 1;

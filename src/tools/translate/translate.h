@@ -26,7 +26,8 @@ struct translate {
     int format;                    /* enum dg_doc_format */
     int formality;                 /* enum dg_formality */
     const char *formal, *informal; /* words of the model's vocabulary */
-    const char *template, *stop;   /* of a language model */
+    struct text_flags text;
+    const char *template, *stop; /* of a language model */
     const char *prefix, *suppress, *glossary;
     const char *quality; /* an estimator's directory; "": none */
     struct dg_opt_list must;

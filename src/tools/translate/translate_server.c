@@ -248,9 +248,10 @@ enum dg_err translate_server(const struct dg_opt_set *set, const struct translat
     enum dg_err err = translate_glossary(flags->glossary, error, &glossary);
     totals->has_glossary = glossary != NULL;
     if (!err)
-        err = server_options(
-            set, &flags->remote, &flags->search, flags->model, flags->whole_lines ? "whole" : NULL,
-            flags->formality ? translate_formality_words[flags->formality] : NULL, &options);
+        err = server_options(set, &flags->remote, &flags->search, &flags->text, flags->model,
+                             flags->whole_lines ? "whole" : NULL,
+                             flags->formality ? translate_formality_words[flags->formality] : NULL,
+                             &options);
     if (!err && glossary)
         err = server_options_glossary(glossary, &options);
     dg_glossary_unref(glossary);

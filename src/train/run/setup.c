@@ -72,6 +72,7 @@ void dg_setup_blueprint(struct dg_blueprint *bp)
         .target_len_max = 512,
         .n_beams = 4,
         .length_penalty = 1.0f,
+        .lowers_titles = true,
     };
 }
 

@@ -76,6 +76,9 @@ START_TEST(generation_config_has_the_last_word)
     ck_assert_int_eq(parse(&bp, marian, "{\"beam_rule\":\"refills\"}", "", NULL), DG_OK);
     ck_assert_int_eq(bp.beam_rule, DG_BEAM_REFILLS);
     ck_assert_int_ne(parse(&bp, marian, "{\"beam_rule\":\"grows\"}", "", NULL), DG_OK);
+    ck_assert(!bp.lowers_titles);
+    ck_assert_int_eq(parse(&bp, marian, "{\"title_case\":\"lower\"}", "", NULL), DG_OK);
+    ck_assert(bp.lowers_titles);
     ck_assert_int_eq(parse(&bp, marian, "", "{\"model_max_length\":1e30}", NULL), DG_OK);
     ck_assert_uint_eq(bp.source_len_max, 512);
 }
@@ -185,6 +188,7 @@ START_TEST(our_own_config_says_everything)
     bp.suppress[1] = 3;
     bp.n_suppress = 2;
     bp.length_penalty = 0.2f;
+    bp.lowers_titles = true;
     struct dg_buf text;
     struct dg_error error = DG_ERROR_NONE;
     dg_buf_init(&text, 8192);
@@ -196,6 +200,7 @@ START_TEST(our_own_config_says_everything)
     ck_assert_str_eq(text.ptr, text_again.ptr);
     ck_assert_int_eq(again.decoder_kind, DG_DECODER_AAN);
     ck_assert_float_eq(again.norm_epsilon, 1e-6f);
+    ck_assert(again.lowers_titles);
     ck_assert_int_eq(again.suppress[1], 3);
     ck_assert_int_eq(again.start, DG_START_ZERO);
     ck_assert_int_eq(again.start_id, DG_ID_NONE);

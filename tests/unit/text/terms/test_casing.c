@@ -43,7 +43,8 @@ static const char *lowered(const char *text, const char *language)
     dg_buf_deinit(&buf);
     dg_buf_init(&buf, 1000);
     struct dg_span span = dg_span_cstr(text);
-    ck_assert_int_eq(dg_casing_lower(span, dg_casing_find(span, language), language, &buf), DG_OK);
+    ck_assert_int_eq(dg_casing_lower(span, dg_casing_find(span, language), language, NULL, &buf),
+                     DG_OK);
     return buf.ptr ? buf.ptr : "";
 }
 
@@ -58,6 +59,36 @@ START_TEST(writes_ordinary_case_for_the_model)
     ck_assert_str_eq(lowered("How to Use NASA and iPhone Data Well", "en"),
                      "How to use NASA and iPhone data well");
     ck_assert_str_eq(lowered("Nothing to do here.", "en"), "Nothing to do here.");
+}
+END_TEST
+
+static enum dg_err is_paris(void *ctx, struct dg_span word, bool *is_name)
+{
+    ++*(size_t *)ctx;
+    *is_name = dg_span_eq(word, DG_SPAN("Paris"));
+    return dg_span_eq(word, DG_SPAN("Trouble")) ? DG_ERR_NOMEM : DG_OK;
+}
+
+START_TEST(names_of_a_title_keep_their_capital)
+{
+    struct dg_buf buf;
+    size_t n_asked = 0;
+    const struct dg_casing_names names = {is_paris, &n_asked};
+    dg_buf_init(&buf, 100);
+    ck_assert_int_eq(
+        dg_casing_lower(DG_SPAN("NASA Opens Paris Office"), DG_CASING_TITLE, "en", &names, &buf),
+        DG_OK);
+    ck_assert(dg_span_eq(dg_buf_span(&buf), DG_SPAN("NASA opens Paris office")));
+    ck_assert_uint_eq(n_asked, 3);
+    ck_assert_int_eq(
+        dg_casing_lower(DG_SPAN("Much Trouble in Paris"), DG_CASING_TITLE, "en", &names, &buf),
+        DG_ERR_NOMEM);
+    ck_assert(dg_span_eq(dg_buf_span(&buf), DG_SPAN("NASA opens Paris office")));
+    dg_buf_clear(&buf);
+    ck_assert_int_eq(dg_casing_lower(DG_SPAN("PARIS IS BIG"), DG_CASING_UPPER, "en", &names, &buf),
+                     DG_OK);
+    ck_assert(dg_span_eq(dg_buf_span(&buf), DG_SPAN("Paris is big")));
+    dg_buf_deinit(&buf);
 }
 END_TEST
 
@@ -132,5 +163,5 @@ START_TEST(lowers_the_first_letter_alone)
 END_TEST
 
 DG_UNIT(lowers_the_first_letter_alone, finds_capitals_and_titles,
-        writes_ordinary_case_for_the_model, puts_the_case_back,
+        writes_ordinary_case_for_the_model, names_of_a_title_keep_their_capital, puts_the_case_back,
         appends_and_leaves_nothing_behind_on_failure)
