@@ -381,6 +381,8 @@ static enum dg_err open_glossaries(struct daemon *d, struct dg_error *error)
         .n_max = (size_t)options->glossaries_max,
         .bytes_max = options->glossaries_space,
         .whose = (enum dg_glossaries_whose)options->glossaries,
+        .redis = dg_shared_redis(d->shared),
+        .loop = &d->loop,
     };
     return dg_api_open_glossaries(d->api, &opts, error);
 }

@@ -185,8 +185,8 @@ static const struct dg_opt_row rows[] = {
 
     {DG_OPT_STRING(T, redis), "redis", .heading = "Shared between servers", .def = "", .max = 120,
      .unit = "ADDRESS",
-     .help = "a Redis in which servers share translated sentences and quotas: 127.0.0.1:6379, [::1]:6379 or "
-             "unix:/path; empty for none"},
+     .help = "a Redis in which servers share translated sentences, quotas and glossaries: 127.0.0.1:6379, "
+             "[::1]:6379 or unix:/path; empty for none"},
     {DG_OPT_STRING(T, redis_user), "redis-user", .def = "", .max = 128, .unit = "NAME",
      .help = "account of that Redis; empty for its default one"},
     {DG_OPT_PATH(T, redis_password_file), "redis-password-file", .def = "",

@@ -147,6 +147,11 @@ enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop,
     return DG_OK;
 }
 
+struct dg_redis *dg_shared_redis(struct dg_shared *shared)
+{
+    return shared ? shared->redis : NULL;
+}
+
 void dg_shared_close(struct dg_shared *shared)
 {
     if (!shared || shared->is_closed)

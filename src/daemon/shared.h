@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What several daemons share through one Redis: the sentences that they translated, and the quotas
- * that they enforce.
+/* What several daemons share through one Redis: the sentences that they translated, the
+ * quotas that they enforce, and their glossaries (api/v1/glossaries.h).
  *     err = dg_shared_open(&shared, loop, options, log, &error);    NULL: the option redis is empty
  *     err = dg_shared_attach(shared, engine, &error);               before models are loaded
  *     quota = dg_shared_quota(shared, &local);                      asks Redis first, else `local`
@@ -41,6 +41,9 @@ enum dg_err dg_shared_attach(struct dg_shared *shared, struct dg_engine *engine,
 /* `local` (borrowed) counts as well, and decides when Redis does not answer. With a NULL `shared`
  * the result is *local. */
 struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota *local);
+
+/* The connection, for what else servers share; NULL when nothing is. */
+struct dg_redis *dg_shared_redis(struct dg_shared *shared);
 
 void dg_shared_close(struct dg_shared *shared); /* idempotent */
 void dg_shared_free(struct dg_shared *shared);

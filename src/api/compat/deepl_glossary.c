@@ -253,9 +253,11 @@ void dg_deepl_glossary_failed(struct dg_call *call, const struct dg_glossaries_c
     else if (change->is_bad)
         dg_deepl_glossary_fail(call, 400, "Invalid glossary entries provided",
                                dg_error_text(&change->error, change->err));
-    else
+    else {
+        dg_http_reply_header(call->req, "Retry-After", DG_SPAN("1"));
         dg_deepl_glossary_fail(call, 503, "The glossary cannot be kept just now; try again later.",
                                NULL);
+    }
 }
 
 static void answer_change(struct dg_call *call, struct dg_glossaries_change *change)

@@ -13,6 +13,7 @@
 #include "api/v1/generation_job.h"
 #include "api/v1/job.h"
 #include "base/memory/mem.h"
+#include "net/loop/redis_table.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -124,6 +125,7 @@ void dg_api_stop(struct dg_api *api)
     if (!api)
         return;
     dg_api_stop_scoring(api);
+    dg_redis_table_close(api->glossaries.table);
     dg_jobs_stop(&api->jobs); /* documents above all, which no connection takes with it and none can
                                  fetch any more */
     struct dg_bulk *bulk = api->bulk;

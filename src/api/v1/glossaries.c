@@ -6,6 +6,7 @@
 #include "api/v1/glossaries.h"
 #include "api/http/api_int.h"
 #include "api/http/client_share.h"
+#include "api/v1/glossaries_int.h"
 #include "api/v1/glossary_json.h"
 #include "api/v1/job.h"
 #include "base/file/file_out.h"
@@ -22,11 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 64 << 20, VALUES_MAX = 2000000, PATH_MAX_BYTES = 4096 + 64, WAITING_MAX = 64 };
+enum { VALUES_MAX = 2000000, WAITING_MAX = 64, TRIES = 10 /* to share a change */ };
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
-static void free_entry(struct dg_glossaries_entry *entry)
+void dg_glossaries_free_entry(struct dg_glossaries_entry *entry)
 {
     if (!entry)
         return;
@@ -34,14 +35,14 @@ static void free_entry(struct dg_glossaries_entry *entry)
     dg_free(entry);
 }
 
-static void link_entry(struct dg_glossaries *store, struct dg_glossaries_entry *entry)
+void dg_glossaries_link(struct dg_glossaries *store, struct dg_glossaries_entry *entry)
 {
     dg_list_link_last(&store->all, &entry->link);
     store->n++;
     store->bytes += dg_glossary_bytes(entry->glossary);
 }
 
-static void unlink_entry(struct dg_glossaries *store, struct dg_glossaries_entry *entry)
+void dg_glossaries_unlink(struct dg_glossaries *store, struct dg_glossaries_entry *entry)
 {
     dg_list_unlink(&entry->link);
     store->n--;
@@ -51,7 +52,8 @@ static void unlink_entry(struct dg_glossaries *store, struct dg_glossaries_entry
 void dg_glossaries_init(struct dg_glossaries *store)
 {
     *store = (struct dg_glossaries){
-        .opts = {.dir = "", .n_max = 1000, .bytes_max = FILE_MAX, .whose = DG_GLOSSARIES_ALL}};
+        .opts = {
+            .dir = "", .n_max = 1000, .bytes_max = DG_GLOSSARIES_FILE, .whose = DG_GLOSSARIES_ALL}};
     dg_list_init(&store->all);
     dg_list_init(&store->running);
     dg_list_init(&store->waiting);
@@ -59,18 +61,20 @@ void dg_glossaries_init(struct dg_glossaries *store)
 
 void dg_glossaries_deinit(struct dg_glossaries *store)
 {
+    dg_redis_table_free(store->table);
     while (!dg_list_is_empty(&store->waiting))
         dg_glossaries_change_free(
             DG_LIST_ITEM(dg_list_pop_first(&store->waiting), struct dg_glossaries_change, link));
     while (!dg_list_is_empty(&store->all)) {
         struct dg_glossaries_entry *entry =
             DG_LIST_ITEM(store->all.next, struct dg_glossaries_entry, link);
-        unlink_entry(store, entry);
-        free_entry(entry);
+        dg_glossaries_unlink(store, entry);
+        dg_glossaries_free_entry(entry);
     }
 }
 
-static struct dg_glossaries_entry *find(const struct dg_glossaries *store, struct dg_span id)
+struct dg_glossaries_entry *dg_glossaries_by_id(const struct dg_glossaries *store,
+                                                struct dg_span id)
 {
     for (struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
         struct dg_glossaries_entry *entry = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
@@ -83,7 +87,7 @@ static struct dg_glossaries_entry *find(const struct dg_glossaries *store, struc
 struct dg_glossaries_entry *dg_glossaries_find(const struct dg_glossaries *store, struct dg_span id,
                                                struct dg_span owner, bool is_admin)
 {
-    struct dg_glossaries_entry *entry = find(store, id);
+    struct dg_glossaries_entry *entry = dg_glossaries_by_id(store, id);
     if (!entry || is_admin || entry->is_shared || dg_span_eq(owner, dg_span_cstr(entry->owner)))
         return entry;
     return NULL;
@@ -91,7 +95,7 @@ struct dg_glossaries_entry *dg_glossaries_find(const struct dg_glossaries *store
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static enum dg_err print_entry(const struct dg_glossaries_entry *entry, struct dg_buf *buf)
+enum dg_err dg_glossaries_print(const struct dg_glossaries_entry *entry, struct dg_buf *buf)
 {
     struct dg_json_out out;
     size_t n;
@@ -146,11 +150,11 @@ static enum dg_err read_dictionary(const struct dg_json *json, struct dg_glossar
                                       DG_GLOSSARY_TERMS, error);
 }
 
-static enum dg_err read_entry(struct dg_glossaries_entry *entry, struct dg_span text,
-                              struct dg_error *error)
+enum dg_err dg_glossaries_read(struct dg_glossaries_entry *entry, struct dg_span text,
+                               struct dg_error *error)
 {
     const struct dg_json_limits limits = {
-        .max_bytes = FILE_MAX, .max_depth = 8, .max_values = VALUES_MAX};
+        .max_bytes = DG_GLOSSARIES_FILE, .max_depth = 8, .max_values = VALUES_MAX};
     struct dg_json *json = NULL;
     const struct dg_json *dictionaries = NULL;
     enum dg_err err = dg_json_parse(text, &limits, error, &json);
@@ -182,24 +186,24 @@ static enum dg_err read_entry(struct dg_glossaries_entry *entry, struct dg_span 
 /* A file of the folder, which is named by the glossary's id. */
 static enum dg_err load(struct dg_glossaries *store, const char *name, struct dg_error *error)
 {
-    char path[PATH_MAX_BYTES + 256];
+    char path[DG_GLOSSARIES_PATH];
     struct dg_map_file file = {0};
     struct dg_glossaries_entry *entry = dg_try_calloc(1, sizeof *entry);
     if (!entry)
         return DG_ERR_NOMEM;
     snprintf(path, sizeof path, "%s/%s", store->dir, name);
-    enum dg_err err = dg_map_file_read(&file, path, FILE_MAX, error);
+    enum dg_err err = dg_map_file_read(&file, path, DG_GLOSSARIES_FILE, error);
     if (!err)
-        err = read_entry(entry, dg_span_make((const char *)file.bytes, file.len), error);
+        err = dg_glossaries_read(entry, dg_span_make((const char *)file.bytes, file.len), error);
     dg_map_file_close(&file);
     if (!err &&
         (strncmp(entry->id, name, DG_GLOSSARIES_ID) != 0 || strlen(entry->id) != DG_GLOSSARIES_ID))
         err = dg_error_set(error, DG_ERR_INTEGRITY, "its id is not its name");
     if (err) {
-        free_entry(entry);
+        dg_glossaries_free_entry(entry);
         return dg_error_wrap(error, err, "%s", path);
     }
-    link_entry(store, entry);
+    dg_glossaries_link(store, entry);
     return DG_OK;
 }
 
@@ -262,10 +266,10 @@ enum dg_err dg_glossaries_open(struct dg_glossaries *store, const struct dg_glos
     return DG_OK;
 }
 
-static void path_of(const struct dg_glossaries *store, const char *id,
-                    char path[PATH_MAX_BYTES + 256])
+void dg_glossaries_path(const struct dg_glossaries *store, const char *id,
+                        char path[DG_GLOSSARIES_PATH])
 {
-    snprintf(path, PATH_MAX_BYTES + 256, "%s/%s.json", store->dir, id);
+    snprintf(path, DG_GLOSSARIES_PATH, "%s/%s.json", store->dir, id);
 }
 
 /* ---- Changes --------------------------------------------------------------------------------- */
@@ -329,6 +333,7 @@ struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call,
         snprintf(entry->address, sizeof entry->address, "%s", dg_gate_address(call).text);
         entry->client = dg_gate_client(call);
     }
+    dg_buf_init(&change->file, DG_GLOSSARIES_FILE);
     dg_buf_init(&change->text, text.len + 1);
     if (dg_buf_append_span(&change->text, text) == DG_OK)
         return change;
@@ -338,10 +343,11 @@ struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call,
 
 void dg_glossaries_change_free(struct dg_glossaries_change *change)
 {
-    free_entry(change->entry);
+    dg_glossaries_free_entry(change->entry);
     dg_glossary_unref(change->base);
     dg_free(change->parts);
     dg_buf_deinit(&change->text);
+    dg_buf_deinit(&change->file);
     dg_free(change);
 }
 
@@ -371,9 +377,7 @@ static void run_glossary_work(struct dg_offload_task *task)
     struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
     /* Only its room, and its folder, which does not change. */
     struct dg_glossaries *store = &change->work.api->glossaries;
-    char path[PATH_MAX_BYTES + 256];
-    struct dg_buf file;
-    dg_buf_init(&file, FILE_MAX);
+    char path[DG_GLOSSARIES_PATH];
     change->err = change->read(change);
     change->is_bad = change->err && change->err != DG_ERR_NOMEM;
     if (!change->err && !change->may_be_empty &&
@@ -384,21 +388,21 @@ static void run_glossary_work(struct dg_offload_task *task)
     }
     if (!change->err)
         reserve(store, change);
-    if (!change->err && *store->dir) {
-        path_of(store, change->entry->id, path);
-        change->err = print_entry(change->entry, &file);
-        if (!change->err)
-            change->err = dg_file_out_save(path, 0640, file.ptr, file.len, &change->error);
+    if (!change->err && (*store->dir || store->table)) {
+        dg_glossaries_path(store, change->entry->id, path);
+        change->err = dg_glossaries_print(change->entry, &change->file);
+        if (!change->err && !store->table)
+            change->err =
+                dg_file_out_save(path, 0640, change->file.ptr, change->file.len, &change->error);
         if (change->err && change->err != DG_ERR_NO_SPACE && change->err != DG_ERR_NOMEM)
             change->err = DG_ERR_IO; /* whatever it was, what was asked is not to blame */
     }
-    dg_buf_deinit(&file);
 }
 
 static void remove_file(const struct dg_glossaries *store, const char *id)
 {
-    char path[PATH_MAX_BYTES + 256];
-    path_of(store, id, path);
+    char path[DG_GLOSSARIES_PATH];
+    dg_glossaries_path(store, id, path);
     if (*store->dir)
         unlink(path);
 }
@@ -449,16 +453,18 @@ static void start(struct dg_glossaries_change *change);
 static void end(struct dg_glossaries_change *change)
 {
     struct dg_glossaries *store = &change->work.api->glossaries;
-    struct dg_glossaries_entry *old = find(store, dg_span_cstr(change->entry->id));
+    struct dg_glossaries_entry *old = dg_glossaries_by_id(store, dg_span_cstr(change->entry->id));
     dg_list_unlink(&change->link);
     store->n_changes--;
     store->reserved -= change->reserved;
     struct dg_call *call = dg_work_detach(&change->work);
-    if (!change->err && (old || change->is_new)) {
-        link_entry(store, change->entry);
+    if (!change->err && change->is_shared) {
+        /* The shared table has brought it already. */
+    } else if (!change->err && (old || change->is_new)) {
+        dg_glossaries_link(store, change->entry);
         if (old) {
-            unlink_entry(store, old);
-            free_entry(old);
+            dg_glossaries_unlink(store, old);
+            dg_glossaries_free_entry(old);
         }
     } else if (!change->err) { /* deleted meanwhile, maybe at once and before this change wrote its
                                   file: that goes, too */
@@ -472,7 +478,7 @@ static void end(struct dg_glossaries_change *change)
                      "a glossary is not kept: %s", dg_error_text(&change->error, change->err));
     if (call)
         change->answer(call, change);
-    if (!change->err)
+    if (!change->err && !change->is_shared)
         change->entry = NULL; /* the store's */
     dg_work_end(&change->work);
     struct dg_glossaries_change *next;
@@ -483,9 +489,47 @@ static void end(struct dg_glossaries_change *change)
     }
 }
 
+/* The table of all servers has decided. Where another server was first, the change is made again,
+ * of what there is now. */
+static void on_put(void *ctx, enum dg_err err)
+{
+    struct dg_glossaries_change *change = ctx;
+    if (err == DG_ERR_EXISTS && ++change->n_tries < TRIES) {
+        dg_list_unlink(&change->link);
+        change->work.api->glossaries.reserved -= change->reserved;
+        change->reserved = 0;
+        dg_glossary_unref(change->entry->glossary);
+        dg_glossary_unref(change->base);
+        change->entry->glossary = change->base = NULL;
+        dg_buf_clear(&change->file);
+        start(change);
+        return;
+    }
+    if (err == DG_ERR_LIMIT) {
+        err = dg_error_set(&change->error, err,
+                           "the glossary takes %zu bytes, and of one that servers share at most %d "
+                           "are kept",
+                           change->file.len, DG_REDIS_TABLE_TEXT);
+        change->is_bad = change->is_full = true;
+    } else if (err) {
+        err = dg_error_set(&change->error, DG_ERR_BUSY,
+                           "the Redis that servers share does not answer; try again later");
+    }
+    change->err = err;
+    change->is_shared = !err;
+    end(change);
+}
+
 static void done(struct dg_offload_task *task)
 {
-    end((struct dg_glossaries_change *)task);
+    struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
+    const struct dg_glossaries *store = &change->work.api->glossaries;
+    const struct dg_span id = dg_span_cstr(change->entry->id);
+    if (!change->err && store->table && (change->is_new || dg_glossaries_by_id(store, id)))
+        dg_redis_table_put(store->table, id, dg_span_make(change->file.ptr, change->file.len),
+                           change->version, on_put, change);
+    else
+        end(change);
 }
 
 /* Whether the client may keep one more, and one so large, beside what others keep. Changes of the
@@ -517,8 +561,10 @@ static bool has_share(const struct dg_glossaries *store, struct dg_glossaries_ch
 static enum dg_err prepare(struct dg_glossaries_change *change)
 {
     struct dg_glossaries *store = &change->work.api->glossaries;
-    const struct dg_glossaries_entry *replaced = find(store, dg_span_cstr(change->entry->id));
+    const struct dg_glossaries_entry *replaced =
+        dg_glossaries_by_id(store, dg_span_cstr(change->entry->id));
     change->freed = replaced ? dg_glossary_bytes(replaced->glossary) : 0;
+    change->version = replaced ? replaced->version : 0;
     if (change->amends && replaced && replaced->is_shared && !change->may_share)
         return dg_error_set(&change->error, DG_ERR_DENIED,
                             "only administrators may change what is shared");
@@ -556,6 +602,8 @@ static void start(struct dg_glossaries_change *change)
             return;
     } else if (!err) {
         run_glossary_work(&change->task);
+        done(&change->task);
+        return;
     }
     change->is_bad = change->is_bad || (err && change->error.text[0]);
     change->err = change->err ? change->err : err;
@@ -589,7 +637,7 @@ void dg_glossaries_change(struct dg_glossaries_change *change)
 struct removal {
     struct dg_offload_task task;
     struct dg_work work; /* whose client may leave: what was asked for is carried out */
-    char path[PATH_MAX_BYTES + 256];
+    char path[DG_GLOSSARIES_PATH];
     char dir[4096];
 };
 
@@ -622,11 +670,15 @@ static void on_removed(struct dg_offload_task *task)
 void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entry)
 {
     struct dg_glossaries *store = &call->api->glossaries;
+    if (store->table) {
+        dg_glossaries_remove_shared(call, entry);
+        return;
+    }
     struct removal *removal = *store->dir ? dg_try_calloc(1, sizeof *removal) : NULL;
-    char path[PATH_MAX_BYTES + 256];
-    path_of(store, entry->id, path);
-    unlink_entry(store, entry);
-    free_entry(entry);
+    char path[DG_GLOSSARIES_PATH];
+    dg_glossaries_path(store, entry->id, path);
+    dg_glossaries_unlink(store, entry);
+    dg_glossaries_free_entry(entry);
     if (removal && call->api->threads) {
         memcpy(removal->path, path, sizeof path);
         memcpy(removal->dir, store->dir, sizeof store->dir);
@@ -705,7 +757,7 @@ enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job
     }
     job->options.request.glossaries_fit = job->n_glossaries > 0;
     if (!options->has_glossary && key && *key->glossary) {
-        entry = find(store, dg_span_cstr(key->glossary));
+        entry = dg_glossaries_by_id(store, dg_span_cstr(key->glossary));
         if (entry)
             hold(job, entry->glossary);
         else
@@ -718,6 +770,12 @@ enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job
     return DG_OK;
 }
 
+uint64_t dg_glossaries_client(struct dg_api *api, const struct dg_glossaries_entry *entry)
+{
+    const char *whose = *entry->owner ? entry->owner : entry->address;
+    return *whose ? dg_jobs_client(&api->jobs, *entry->owner, dg_span_cstr(whose)) : 0;
+}
+
 enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossaries_opts *opts,
                                    struct dg_error *error)
 {
@@ -725,9 +783,10 @@ enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossarie
     const struct dg_list *all = &api->glossaries.all;
     for (const struct dg_list *at = all->next; !err && at != all; at = at->next) {
         struct dg_glossaries_entry *entry = DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
-        const char *whose = *entry->owner ? entry->owner : entry->address;
-        entry->client = *whose ? dg_jobs_client(&api->jobs, *entry->owner, dg_span_cstr(whose)) : 0;
+        entry->client = dg_glossaries_client(api, entry);
     }
+    if (!err && opts->redis)
+        dg_glossaries_share(api);
     return err;
 }
 

@@ -13,7 +13,12 @@
  * A change is read, checked, sorted and written on another thread, and then takes effect: a file
  * appears whole or not at all (base/file/file_out.h), so a glossary whose answer was sent survives
  * a crash. A glossary belongs to the key that made it; others do not see it, unless an
- * administrator made it for all. One thread, the loop's, except for a change's read function. */
+ * administrator made it for all. One thread, the loop's, except for a change's read function.
+ *
+ * With a Redis (opts.redis) all servers have the same glossaries. A change then goes to the table
+ * that they share (net/loop/redis_table.h) in place of the folder, and takes effect here as it does
+ * everywhere: when the table says what is new. The folder has a copy, from which the server starts
+ * while Redis is away; then glossaries can be used and not changed. */
 #ifndef DG_API_V1_GLOSSARIES_H
 #define DG_API_V1_GLOSSARIES_H
 
@@ -30,6 +35,8 @@ struct dg_api;
 struct dg_call;
 struct dg_failure;
 struct dg_job;
+struct dg_redis;
+struct dg_redis_table;
 
 enum { DG_GLOSSARIES_ID = 36, DG_GLOSSARIES_NAME = 1024, DG_GLOSSARIES_TIME = 32 };
 
@@ -44,6 +51,8 @@ struct dg_glossaries_opts {
     const char *dir;                /* "": in memory only */
     size_t n_max, bytes_max;        /* of all together */
     enum dg_glossaries_whose whose; /* who may make glossaries */
+    struct dg_redis *redis;         /* where they are shared with other servers; NULL: nowhere */
+    uv_loop_t *loop;                /* with `redis` */
 };
 
 struct dg_glossaries_entry {
@@ -56,6 +65,7 @@ struct dg_glossaries_entry {
     char created[DG_GLOSSARIES_TIME]; /* ISO 8601 with milliseconds */
     bool is_shared;                   /* an administrator shares it with everybody */
     struct dg_glossary *glossary;     /* a reference */
+    uint64_t version;                 /* in the shared table; 0: not there yet */
 };
 
 struct dg_glossaries {
@@ -67,7 +77,8 @@ struct dg_glossaries {
                                        to store; any thread */
     struct dg_glossaries_opts opts;
     struct dg_log *log;
-    uint64_t last_ms; /* when the newest glossary was made */
+    uint64_t last_ms;             /* when the newest glossary was made */
+    struct dg_redis_table *table; /* owned; NULL: not shared (shared_glossaries.c) */
     char dir[4096];
 };
 
@@ -108,6 +119,10 @@ struct dg_glossaries_change {
     bool may_be_empty;
     bool is_new, may_share;
     size_t freed, reserved; /* bytes of what it replaces, of what it stores */
+    struct dg_buf file;     /* the new one, as it is kept */
+    uint64_t version;       /* of what it replaces, in the shared table */
+    int n_tries;            /* to share it */
+    bool is_shared;         /* it took effect for all servers, this one too */
     size_t own_max;         /* bytes that it may store by its client's share */
     bool is_full;           /* it failed for want of room */
     char source[DG_LANGTAG_TEXT], target[DG_LANGTAG_TEXT]; /* used only by `read` */

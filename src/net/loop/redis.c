@@ -54,7 +54,8 @@ struct dg_redis {
     redisAsyncContext *context;             /* while CONNECTING or UP */
     redisReplyObjectFunctions theirs, ours; /* what makes replies: hiredis's, and with a look at
                                                what was asked */
-    bool said_unasked;
+    bool said_unasked, said_too_much;
+    void (*add_read)(void *events); /* the adapter's */
     uv_timer_t ticker, connector;
     uint64_t retry_ms;
     bool was_logged; /* that it is away */
@@ -106,6 +107,7 @@ static void on_disconnect(const redisAsyncContext *context, int status)
         return;
     redis->context = NULL; /* hiredis frees it */
     drop(redis, redis->said_unasked                   ? "it said what nobody had asked for"
+                : redis->said_too_much                ? "an answer is too long"
                 : context->errstr && *context->errstr ? context->errstr
                                                       : "it closed the connection");
 }
@@ -140,6 +142,11 @@ static void *create_string(const redisReadTask *task, char *text, size_t len)
 
 static void *create_array(const redisReadTask *task, array_len len)
 {
+    struct dg_redis *redis = task->privdata;
+    if (len > DG_REDIS_ELEMENTS_MAX) {
+        redis->said_too_much = true;
+        return NULL;
+    }
     return is_unasked(task) ? NULL : theirs(task)->createArray(task, len);
 }
 
@@ -167,7 +174,7 @@ static void *create_bool(const redisReadTask *task, int value)
 
 static void watch_replies(struct dg_redis *redis, redisReader *reader)
 {
-    redis->said_unasked = false;
+    redis->said_unasked = redis->said_too_much = false;
     redis->theirs = redis->ours = *reader->fn;
     redis->ours.createString = create_string;
     redis->ours.createArray = create_array;
@@ -183,17 +190,61 @@ static void watch_replies(struct dg_redis *redis, redisReader *reader)
 
 /* ---- Asks ------------------------------------------------------------------------------------ */
 
-static void read_numbers(const redisReply *from, struct dg_redis_reply *reply)
+static bool is_text(const redisReply *from)
 {
-    reply->kind = DG_REDIS_NUMBERS;
-    for (size_t i = 0; i < from->elements; i++) {
-        if (i == DG_REDIS_NUMBERS_MAX || from->element[i]->type != REDIS_REPLY_INTEGER) {
-            reply->kind = DG_REDIS_REFUSED;
-            reply->text = DG_SPAN("the answer is not a list of numbers");
-            return;
+    return from->type == REDIS_REPLY_STRING || from->type == REDIS_REPLY_STATUS ||
+           from->type == REDIS_REPLY_NIL;
+}
+
+/* The texts below `from` behind the `n` that are there already; SIZE_MAX when something else is
+ * among them. hiredis bounds the depth. */
+static size_t gather_texts(const redisReply *from, struct dg_span *texts, size_t n)
+{
+    for (size_t i = 0; i < from->elements && n != SIZE_MAX; i++) {
+        const redisReply *element = from->element[i];
+        if (element->type == REDIS_REPLY_ARRAY) {
+            n = gather_texts(element, texts, n);
+        } else if (!is_text(element)) {
+            n = SIZE_MAX;
+        } else {
+            if (texts)
+                texts[n] = element->type == REDIS_REPLY_NIL
+                               ? (struct dg_span){NULL, 0}
+                               : dg_span_make(element->str, element->len);
+            n++;
         }
-        reply->numbers[reply->n_numbers++] = from->element[i]->integer;
     }
+    return n;
+}
+
+/* The texts become the caller's to free. */
+static void read_texts(const redisReply *from, struct dg_redis_reply *reply)
+{
+    const size_t n = gather_texts(from, NULL, 0);
+    struct dg_span *texts = n < SIZE_MAX ? dg_try_calloc(n ? n : 1, sizeof *texts) : NULL;
+    if (!texts) {
+        reply->kind = DG_REDIS_REFUSED;
+        reply->text = n < SIZE_MAX ? DG_SPAN("there is no memory for the answer")
+                                   : DG_SPAN("the answer is not a list of numbers or texts");
+        return;
+    }
+    reply->kind = DG_REDIS_TEXTS;
+    reply->n_texts = gather_texts(from, texts, 0);
+    reply->texts = texts;
+}
+
+static void read_array(const redisReply *from, struct dg_redis_reply *reply)
+{
+    bool is_numbers = from->elements <= DG_REDIS_NUMBERS_MAX;
+    for (size_t i = 0; i < from->elements && is_numbers; i++)
+        is_numbers = from->element[i]->type == REDIS_REPLY_INTEGER;
+    if (!is_numbers || from->elements == 0) {
+        read_texts(from, reply);
+        return;
+    }
+    reply->kind = DG_REDIS_NUMBERS;
+    for (size_t i = 0; i < from->elements; i++)
+        reply->numbers[reply->n_numbers++] = from->element[i]->integer;
 }
 
 static struct dg_redis_reply read_reply(const redisReply *from)
@@ -219,7 +270,7 @@ static struct dg_redis_reply read_reply(const redisReply *from)
         reply.numbers[reply.n_numbers++] = from->integer;
         break;
     case REDIS_REPLY_ARRAY:
-        read_numbers(from, &reply);
+        read_array(from, &reply);
         break;
     default:
         reply.kind = DG_REDIS_NIL;
@@ -254,6 +305,7 @@ static void on_reply(redisAsyncContext *context, void *from, void *user)
     else
         redis->stats.n_answered++;
     tell(ask, &reply);
+    dg_free((void *)reply.texts);
     dg_free(ask);
 }
 
@@ -388,12 +440,27 @@ static redisAsyncContext *connect_to(const struct dg_address *address)
     return redisAsyncConnect(host, ntohs(v4->sin_port));
 }
 
-/* It is time for an attempt, or the present one took too long. */
+/* hiredis keeps an answer until all of it is there. It says that it will read on after each piece,
+ * which is where we look how much it keeps; it is still busy then, so that the timer drops it. */
+static void add_read(void *events)
+{
+    const redisAsyncContext *context = ((redisLibuvEvents *)events)->context;
+    struct dg_redis *redis = context->data;
+    if (redis && redis->context == context && context->c.reader &&
+        context->c.reader->len > DG_REDIS_REPLY_MAX && !redis->said_too_much) {
+        redis->said_too_much = true;
+        uv_timer_start(&redis->connector, on_connector, 0, 0);
+    }
+    if (redis)
+        redis->add_read(events);
+}
+
+/* It is time for an attempt, or the present one took too long or said too much. */
 static void on_connector(uv_timer_t *timer)
 {
     struct dg_redis *redis = timer->data;
-    if (redis->state == CONNECTING) {
-        drop(redis, "it does not answer");
+    if (redis->context) {
+        drop(redis, redis->said_too_much ? "an answer is too long" : "it does not answer");
         return;
     }
     redisAsyncContext *context = connect_to(&redis->address);
@@ -406,6 +473,8 @@ static void on_connector(uv_timer_t *timer)
         return;
     }
     context->data = redis;
+    redis->add_read = context->ev.addRead;
+    context->ev.addRead = add_read;
     watch_replies(redis, context->c.reader);
     redisAsyncSetDisconnectCallback(context, on_disconnect);
     redis->state = CONNECTING;

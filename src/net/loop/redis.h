@@ -40,6 +40,8 @@ enum {
     DG_REDIS_BYTES_MAX = 8 * 1024 * 1024, /* of commands under way */
     DG_REDIS_ARGS_MAX = 24,               /* of a command */
     DG_REDIS_NUMBERS_MAX = 16,            /* of a reply */
+    DG_REDIS_ELEMENTS_MAX = 65536,        /* of one list in a reply */
+    DG_REDIS_REPLY_MAX = 16 * 1024 * 1024 /* bytes of a reply; a longer one ends the connection */
 };
 
 struct dg_redis_opts {
@@ -53,6 +55,7 @@ enum dg_redis_kind {
     DG_REDIS_NIL,  /* there is no such key */
     DG_REDIS_TEXT,
     DG_REDIS_NUMBERS, /* an integer, or an array of them */
+    DG_REDIS_TEXTS,   /* an array of texts; arrays in it are taken apart, nil is an empty text */
     DG_REDIS_OK,      /* a status such as OK */
     DG_REDIS_REFUSED, /* an error; `text` has it */
 };
@@ -62,6 +65,8 @@ struct dg_redis_reply {
     struct dg_span text;
     int64_t numbers[DG_REDIS_NUMBERS_MAX];
     size_t n_numbers;
+    const struct dg_span *texts;
+    size_t n_texts;
 };
 
 /* `reply` is borrowed for the call. */

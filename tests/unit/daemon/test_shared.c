@@ -129,6 +129,10 @@ static void on_reply(void *ctx, const struct dg_redis_reply *reply)
     snprintf(bench->text, sizeof bench->text, "%.*s", (int)reply->text.len,
              reply->text.ptr ? reply->text.ptr : "");
     bench->number = reply->n_numbers ? reply->numbers[0] : -1;
+    for (size_t i = 0, at = 0; i < reply->n_texts; i++)
+        at += (size_t)snprintf(bench->text + at, sizeof bench->text - at, "%.*s ",
+                               (int)reply->texts[i].len,
+                               reply->texts[i].ptr ? reply->texts[i].ptr : "");
 }
 
 /* The words' answer, in bench. */
@@ -171,7 +175,12 @@ START_TEST(reads_every_kind_of_answer)
     ck_assert_int_eq(bench.number, 41);
     SAY(&bench, "EVAL", "return {7, 8}", "0");
     ck_assert_int_eq(bench.number, 7);
-    SAY(&bench, "EVAL", "return {'seven'}", "0");
+    SAY(&bench, "EVAL", "return {'seven', {'of', {}, {'nine'}}, false}", "0");
+    ck_assert_int_eq(bench.kind, DG_REDIS_TEXTS);
+    ck_assert_str_eq(bench.text, "seven of nine  ");
+    SAY(&bench, "EVAL", "return {}", "0");
+    ck_assert_int_eq(bench.kind, DG_REDIS_TEXTS);
+    SAY(&bench, "EVAL", "return {'seven', 8}", "0");
     ck_assert_int_eq(bench.kind, DG_REDIS_REFUSED);
     SAY(&bench, "NONSENSE");
     ck_assert_int_eq(bench.kind, DG_REDIS_REFUSED);

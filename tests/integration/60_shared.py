@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: ISC
+# Copyright (c) 2026 The dragoman authors
+"""Servers that share a Redis keep one set of glossaries: what is changed at one is so at all."""
+import concurrent.futures
+import hashlib
+import json
+import os
+import sys
+
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+from redis import Redis  # noqa: E402
+
+TEXT = "La maison est grande."
+
+
+class SharedGlossaries(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        if "redis      yes" not in self.run_program("--version").stdout:
+            self.skipTest("built without hiredis")
+        self.redis = Redis(self)
+
+    def start_one(self, n, *flags):
+        server = self.start(f"--models-dir={MODELS_DIR}", f"--redis={self.redis.address}", "--access-log=no",
+                            f"--glossaries-dir={os.path.join(self.directory, f'glossaries{n}')}", *flags)
+        return server
+
+    def start_all(self, n=3, *flags):
+        servers = [self.start_one(number, *flags) for number in range(n)]
+        for server in servers:
+            server.wait_for_log("Redis is there")
+        return servers
+
+    def ask(self, server, method, path, body=None, **headers):
+        status, answer_headers, answer = server.request(method, path, None if body is None else json.dumps(body),
+                                                        {"Content-Type": "application/json", **headers})
+        return status, json.loads(answer) if answer else None, answer_headers
+
+    def make(self, server, word, name="g"):
+        body = {"name": name, "source": "fr", "target": "en", "terms": {"maison": word}}
+        return self.ask(server, "POST", "/v1/glossaries", body)
+
+    def word(self, server, id):
+        status, answer, _ = self.ask(server, "POST", "/v1/translate", {"text": TEXT, "target": "en", "glossary": id})
+        return answer["translations"][0]["text"] if status == 200 else status
+
+    def change(self, server, id, word):
+        return self.ask(server, "PUT", f"/v1/glossaries/{id}",
+                        {"name": "g", "source": "fr", "target": "en", "terms": {"maison": word}})[0]
+
+    def test_what_one_server_keeps_all_keep(self):
+        self.redis.start()
+        servers = self.start_all()
+        status, made, _ = self.make(servers[0], "residence")
+        self.assertEqual(status, 201)
+        for server in servers:  # a change is answered when all have it, or after a second
+            wait_for(lambda: "residence" in str(self.word(server, made["id"])), "the glossary")
+        self.assertEqual(self.change(servers[1], made["id"], "dwelling"), 200)
+        for server in servers:
+            wait_for(lambda: "dwelling" in str(self.word(server, made["id"])), "its change")
+        self.assertEqual(self.ask(servers[2], "DELETE", f"/v1/glossaries/{made['id']}")[0], 204)
+        for server in servers:
+            wait_for(lambda: self.word(server, made["id"]) == 404, "its end")
+        wait_for(lambda: not os.listdir(os.path.join(self.directory, "glossaries0")), "the copy's end")
+
+    def test_changes_of_one_glossary_are_one_after_the_other(self):
+        """DeepL's PATCH adds to what is there: whichever server gets it, nothing that another added is lost."""
+        self.redis.start()
+        servers = self.start_all()
+        dictionary = lambda n: {"source_lang": "fr", "target_lang": "en", "entries_format": "tsv", "entries": f"mot{n}\tword{n}"}
+        status, made, _ = self.ask(servers[0], "POST", "/v3/glossaries", {"name": "g", "dictionaries": [dictionary(0)]})
+        self.assertEqual(status, 201)
+        path = f"/v3/glossaries/{made['glossary_id']}"
+        wait_for(lambda: all(self.ask(server, "GET", path)[0] == 200 for server in servers), "the glossary")
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            patch = lambda n: self.ask(servers[n % 3], "PATCH", path, {"dictionaries": [dictionary(n)]})[0]
+            self.assertEqual(set(pool.map(patch, range(1, 10))), {200})
+        count = lambda server: self.ask(server, "GET", path)[1]["dictionaries"][0]["entry_count"]
+        for server in servers:
+            wait_for(lambda: count(server) == 10, "all entries")
+
+    def test_without_redis_they_can_be_used_and_not_changed(self):
+        self.redis.start()
+        servers = self.start_all(2)
+        made = self.make(servers[0], "residence")[1]
+        wait_for(lambda: "residence" in str(self.word(servers[1], made["id"])), "the glossary")
+        self.redis.kill()
+        servers[1].wait_for_log("Redis is away")
+        self.assertIn("residence", self.word(servers[1], made["id"]))
+        status, _, headers = self.make(servers[1], "dwelling")
+        self.assertEqual(status, 503)
+        self.assertIn("Retry-After", dict(headers))
+        status, _, headers = self.ask(servers[1], "DELETE", f"/v1/glossaries/{made['id']}")
+        self.assertEqual(status, 503)
+        # One that starts meanwhile has its copy; and when Redis comes back empty, it gets what the servers have.
+        servers[1].stop()
+        again = self.start_one(1)
+        self.assertIn("residence", self.word(again, made["id"]))
+        self.redis.start()
+        third = self.start_one(3)
+        wait_for(lambda: "residence" in str(self.word(third, made["id"])), "what the others had")
+        self.assertEqual(self.change(third, made["id"], "palace"), 200)
+        for server in (servers[0], again):
+            wait_for(lambda: "palace" in str(self.word(server, made["id"])), "the change")
+
+    def keys_file(self, n):
+        """Each server has its own, since it keeps what was used beside it."""
+        path = os.path.join(self.directory, f"keys{n}")
+        with open(path, "w", encoding="utf-8") as file:
+            for name in "alice", "bob":
+                digest = hashlib.blake2b(f"secret-of-{name}".encode(), digest_size=32).hexdigest()
+                file.write(f"[key {name}]\nhash = blake2b:{digest}\n")
+        os.chmod(path, 0o600)
+        return f"--keys-file={path}"
+
+    def test_glossaries_of_before_are_taken_along_and_owners_stay(self):
+        alone = self.start(f"--models-dir={MODELS_DIR}", f"--glossaries-dir={os.path.join(self.directory, 'glossaries0')}",
+                           self.keys_file(0))
+        alice, bob = ({"Authorization": f"Bearer secret-of-{name}"} for name in ("alice", "bob"))
+        body = {"name": "hers", "source": "fr", "target": "en", "terms": {"maison": "residence"}}
+        status, made, _ = self.ask(alone, "POST", "/v1/glossaries", body, **alice)
+        self.assertEqual(status, 201)
+        alone.stop()
+        self.redis.start()
+        servers = [self.start_one(n, self.keys_file(n)) for n in range(2)]
+        path = f"/v1/glossaries/{made['id']}"
+        wait_for(lambda: self.ask(servers[1], "GET", path, **alice)[0] == 200, "her glossary")
+        self.assertEqual(self.ask(servers[1], "GET", path, **bob)[0], 404)
+        self.assertEqual(self.ask(servers[1], "DELETE", path, **bob)[0], 404)
+
+    def test_a_redis_that_lies_costs_nothing_of_what_there_is(self):
+        self.redis.start()
+        server = self.start_all(1)[0]
+        made = self.make(server, "residence")[1]
+        for id, text in (("../../../../../tmp/evil-evil-evil-evil1", "{}"), (made["id"], "nonsense"),
+                         ("0" * 36, json.dumps({"id": "1" * 36}))):
+            version = self.redis.command("HINCRBY", "dragoman:1:glossaries:meta", "version", "1")[1:-2].decode()
+            self.redis.command("HSET", "dragoman:1:glossaries:rows", id, text)
+            self.redis.command("ZADD", "dragoman:1:glossaries:versions", version, id)
+        server.wait_for_log("a shared glossary is not as it should be here")
+        self.assertIn("residence", self.word(server, made["id"]))
+        self.redis.command("DEL", "dragoman:1:glossaries:rows")
+        self.redis.command("SET", "dragoman:1:glossaries:rows", "of another type")
+        self.assertEqual(self.make(server, "dwelling")[0], 503)
+        server.wait_for_log("Redis does not keep a table")
+        self.assertIn("residence", self.word(server, made["id"]))
+        self.redis.command("DEL", "dragoman:1:glossaries:rows")  # a part is lost: all begins anew
+        wait_for(lambda: self.make(server, "dwelling")[0] == 201, "a table that begins anew")
+        self.assertIn("residence", self.word(server, made["id"]))
+
+
+if __name__ == "__main__":
+    main()
