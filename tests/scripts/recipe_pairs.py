@@ -191,6 +191,25 @@ class Written(unittest.TestCase):
                 self.assertNotRegex(line, r"[’“”]|  |^ | $| \t|\t |\t.* [?!;]|^[^\t]*[^\s?!.\t][?!;](\s|$)", name)
 
 
+class Titles(unittest.TestCase):
+    def test_english_gets_capitals_and_french_stays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "pairs.tsv")
+            with open(path, "w", encoding="utf-8") as file:
+                for i in range(2000):
+                    file.write(f"Le chat {i} dort sur un lit.\tThe cat {i} is asleep on a bed.\n")
+                file.write("Non.\tNo.\nIl dit : « Oui. » Puis il part.\tHe says: \"Yes.\" Then he leaves.\n" * 200)
+            done = run("titles.py", path)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout, run("titles.py", path).stdout)
+        pairs = [line.split("\t") for line in done.stdout.splitlines()]
+        self.assertTrue(80 < len(pairs) < 250, len(pairs))
+        for french, english in pairs:
+            self.assertRegex(french, r"^Le chat \d+ dort sur un lit$")
+            self.assertRegex(english, r"^The Cat \d+ Is Asleep (On A|on a) Bed$")
+        self.assertEqual(len({"On A" in english for _, english in pairs}), 2)
+
+
 class Apart(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -129,7 +129,16 @@ class Draw:
             number -= number % 10 ** r.randrange(2, digits)
         elif digits == 3 and r.random() < 0.2:
             number -= number % r.choice((10, 100))
-        return number
+        return self.doubled(number) if r.random() < 0.2 else number
+
+    def doubled(self, number):
+        """The number with a digit that stands twice or three times in a row, where models miscount."""
+        digits = list(str(number))
+        if len(digits) > 2:
+            at = self.r.randrange(len(digits) - 1)
+            for i in range(at + 1, min(at + self.r.choice((2, 2, 3)), len(digits))):
+                digits[i] = digits[at]
+        return int("".join(digits))
 
     def number(self):
         return self.once("n", self.any_number)
@@ -530,6 +539,7 @@ class Draw:
         n = str(self.once("year",
                           lambda: self.r.choice((self.r.randrange(1900, 2036),
                                                  self.r.randrange(1980, 2036),
+                                                 self.doubled(self.r.randrange(1900, 2000)),
                                                  self.r.randrange(1100, 1900)))))
         return n, n
 
