@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The dragoman authors
 
 // Whole files: read here, translated by the server, which keeps all but their text as it was (its option "format"),
-// and given back as a download. Office documents, books and tables go there whole, since only the server takes them apart.
+// and given back as a download. Office documents, books, tables and YAML go there whole, since only the server takes them apart.
 
 const ASIDE_BYTES = 4096; // of a request, beside the text
 const FORMATS = {
@@ -10,11 +10,16 @@ const FORMATS = {
     json: "json", arb: "json", po: "po", pot: "po", xlf: "xliff", xliff: "xliff",
 };
 
-const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab)$/i;
+const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml)$/i;
 
 /** What the server is told that a file is; by its name. */
 export function formatOf(name) {
     return FORMATS[name.match(/\.(\w+)$/)?.[1].toLowerCase()] ?? "text";
+}
+
+/** Whether a file is Markdown that begins with a block of YAML. */
+async function hasFrontMatter(file) {
+    return /\.(md|markdown)$/i.test(file.name) && /^(\uFEFF)?---\r?\n/.test(await file.slice(0, 8).text());
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -50,7 +55,7 @@ export class Files {
             const most = limits.body_bytes - ASIDE_BYTES;
             const tooLarge = () => new Error(this.#words.say("file_too_large", { kib: Math.floor(most / 1024) }));
             if (file.size > most) throw tooLarge();
-            if (OFFICE.test(file.name)) {
+            if (OFFICE.test(file.name) || (await hasFrontMatter(file))) {
                 row.done(await this.#translateFile(file, { ...options, signal: row.abort.signal }), options.target);
                 return;
             }

@@ -11,11 +11,20 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct dg_span p_open = {"<p>", 3}, p_close = {"</p>\n", 5};
+static struct dg_span opening(const struct dg_blocks *blocks)
+{
+    return blocks->is_plain ? DG_SPAN("") : DG_SPAN("<p>");
+}
+
+static struct dg_span closing(const struct dg_blocks *blocks)
+{
+    return blocks->is_plain ? DG_SPAN("\n\n") : DG_SPAN("</p>\n");
+}
 
 void dg_blocks_init(struct dg_blocks *blocks, size_t text_max)
 {
     memset(blocks, 0, sizeof *blocks);
+    blocks->rest = SIZE_MAX;
     dg_buf_init(&blocks->html, text_max);
 }
 
@@ -27,6 +36,12 @@ void dg_blocks_deinit(struct dg_blocks *blocks)
     blocks->n = blocks->cap = 0;
 }
 
+void dg_blocks_clear(struct dg_blocks *blocks)
+{
+    dg_buf_clear(&blocks->html);
+    blocks->n = 0;
+}
+
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 void dg_block_begin(struct dg_blocks *blocks)
@@ -34,7 +49,7 @@ void dg_block_begin(struct dg_blocks *blocks)
     blocks->begin = blocks->html.len;
     blocks->has_letters = false;
     if (!blocks->err)
-        blocks->err = dg_buf_append_span(&blocks->html, p_open);
+        blocks->err = dg_buf_append_span(&blocks->html, opening(blocks));
 }
 
 static bool is_letter(char c)
@@ -49,7 +64,7 @@ void dg_block_say(struct dg_blocks *blocks, struct dg_span text)
         const char c = text.ptr[i];
         const char *reference = c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : NULL;
         blocks->has_letters |= is_letter(c);
-        if (!reference)
+        if (!reference || blocks->is_plain)
             continue;
         blocks->err = dg_buf_append_span(&blocks->html, dg_span_sub(text, from, i - from));
         if (!blocks->err)
@@ -66,15 +81,9 @@ void dg_block_mark(struct dg_blocks *blocks, const char *tag)
         blocks->err = dg_buf_append_cstr(&blocks->html, tag);
 }
 
-void dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info)
+static void keep(struct dg_blocks *blocks, const struct dg_block *block)
 {
-    if (blocks->err)
-        return;
-    if (!blocks->has_letters) {
-        dg_buf_truncate(&blocks->html, blocks->begin);
-        return;
-    }
-    if (blocks->n == blocks->cap) {
+    if (!blocks->err && blocks->n == blocks->cap) {
         const size_t cap = blocks->cap ? blocks->cap * 2 : 64;
         struct dg_block *grown = dg_try_realloc(blocks->items, cap * sizeof *grown);
         if (!grown) {
@@ -84,13 +93,29 @@ void dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info
         blocks->items = grown;
         blocks->cap = cap;
     }
-    blocks->err = dg_buf_append_span(&blocks->html, p_close);
     if (!blocks->err)
-        blocks->items[blocks->n++] = (struct dg_block){.at = at,
-                                                       .len = len,
-                                                       .html_at = blocks->begin,
-                                                       .html_len = blocks->html.len - blocks->begin,
-                                                       .info = info};
+        blocks->items[blocks->n++] = *block;
+}
+
+void dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info)
+{
+    if (blocks->err)
+        return;
+    if (!blocks->has_letters) {
+        dg_buf_truncate(&blocks->html, blocks->begin);
+        return;
+    }
+    blocks->err = dg_buf_append_span(&blocks->html, closing(blocks));
+    keep(blocks, &(struct dg_block){.at = at,
+                                    .len = len,
+                                    .html_at = blocks->begin,
+                                    .html_len = blocks->html.len - blocks->begin,
+                                    .info = info});
+}
+
+void dg_block_silent(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info)
+{
+    keep(blocks, &(struct dg_block){.at = at, .len = len, .info = info});
 }
 
 void dg_block_add(struct dg_blocks *blocks, struct dg_span text, size_t at, size_t len,
@@ -113,54 +138,75 @@ void dg_block_add(struct dg_blocks *blocks, struct dg_span text, size_t at, size
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 /* Takes one block off the front of a text; false when there is none. */
-static bool take(struct dg_span *text, struct dg_span *inside)
+static bool take(const struct dg_blocks *blocks, struct dg_span *text, struct dg_span *inside)
 {
-    if (!dg_span_starts(*text, p_open))
+    const struct dg_span open = opening(blocks), close = closing(blocks);
+    if (!dg_span_starts(*text, open))
         return false;
-    const char *end = NULL;
-    for (size_t at = p_open.len; at < text->len && !end; at++) {
-        const char *mark = memchr(text->ptr + at, '<', text->len - at);
+    for (size_t at = open.len; at < text->len; at++) {
+        const char *mark = memchr(text->ptr + at, close.ptr[0], text->len - at);
         if (!mark)
             return false;
         at = (size_t)(mark - text->ptr);
-        if (dg_span_starts(dg_span_sub(*text, at, text->len - at), p_close))
-            end = mark;
+        if (!dg_span_starts(dg_span_sub(*text, at, text->len - at), close))
+            continue;
+        *inside = dg_span_sub(*text, open.len, at - open.len);
+        *text = dg_span_sub(*text, at + close.len, text->len);
+        return true;
     }
-    if (!end)
-        return false;
-    const size_t len = (size_t)(end - text->ptr) - p_open.len;
-    *inside = dg_span_sub(*text, p_open.len, len);
-    *text = dg_span_sub(*text, p_open.len + len + p_close.len, text->len);
-    return true;
+    return false;
+}
+
+enum dg_err dg_blocks_text(const struct dg_blocks *blocks, struct dg_span bytes,
+                           struct dg_buf *text)
+{
+    const enum dg_err err = dg_buf_append_span(text, dg_buf_span(&blocks->html));
+    return err || blocks->rest == SIZE_MAX
+               ? err
+               : dg_buf_append_span(text, dg_span_sub(bytes, blocks->rest, bytes.len));
+}
+
+/* The bytes of one block of the file, given what is left of the translation. */
+static enum dg_err write_block(const struct dg_blocks *blocks, size_t i, struct dg_span bytes,
+                               struct dg_span *target, dg_block_put_fn put, void *ctx,
+                               struct dg_buf *out, struct dg_error *error)
+{
+    const struct dg_block *block = &blocks->items[i];
+    struct dg_span own = dg_span_sub(dg_buf_span(&blocks->html), block->html_at, block->html_len);
+    struct dg_span before, after;
+    if (own.len == 0)
+        return put(ctx, block, own, out, error);
+    if (!take(blocks, &own, &before) || !take(blocks, target, &after))
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "the translation is not one of this file: block %zu of %zu is missing",
+                            i + 1, blocks->n);
+    if (dg_span_eq(before, after))
+        return dg_buf_append_span(out, dg_span_sub(bytes, block->at, block->len));
+    return put(ctx, block, after, out, error);
 }
 
 enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes,
                             struct dg_span target, dg_block_put_fn put, void *ctx,
                             struct dg_buf *out, struct dg_error *error)
 {
-    const struct dg_span source = dg_buf_span(&blocks->html);
+    const bool has_rest = blocks->rest != SIZE_MAX;
+    const size_t end = has_rest ? blocks->rest : bytes.len;
     enum dg_err err = DG_OK;
     size_t at = 0;
     for (size_t i = 0; i < blocks->n && !err; i++) {
         const struct dg_block *block = &blocks->items[i];
-        struct dg_span own = dg_span_sub(source, block->html_at, block->html_len), before, after;
-        if (!take(&own, &before) || !take(&target, &after))
-            return dg_error_set(error, DG_ERR_FORMAT,
-                                "the translation is not one of this file: block %zu of %zu is "
-                                "missing",
-                                i + 1, blocks->n);
         err = dg_buf_append_span(out, dg_span_sub(bytes, at, block->at - at));
         if (!err)
-            err = dg_span_eq(before, after)
-                      ? dg_buf_append_span(out, dg_span_sub(bytes, block->at, block->len))
-                      : put(ctx, block, after, out, error);
+            err = write_block(blocks, i, bytes, &target, put, ctx, out, error);
         at = block->at + block->len;
     }
-    if (!err && target.len > 0)
+    if (!err && target.len > 0 && !has_rest)
         return dg_error_set(
             error, DG_ERR_FORMAT,
             "the translation is not one of this file: there is text behind its end");
-    return err ? err : dg_buf_append_span(out, dg_span_sub(bytes, at, bytes.len - at));
+    if (!err)
+        err = dg_buf_append_span(out, dg_span_sub(bytes, at, end - at));
+    return err || !has_rest ? err : dg_buf_append_span(out, target);
 }
 
 enum dg_err dg_block_unescape(struct dg_span html, struct dg_buf *text)

@@ -37,11 +37,14 @@ struct dg_blocks {
     size_t n, cap;
     size_t begin;     /* of the block that is being made, in html */
     bool has_letters; /* it has said some */
+    bool is_plain;    /* the text is no HTML: a block is a line with an empty one behind it */
+    size_t rest;      /* where the bytes begin that are text as they are; SIZE_MAX: nowhere */
     enum dg_err err;
 };
 
 void dg_blocks_init(struct dg_blocks *blocks, size_t text_max);
 void dg_blocks_deinit(struct dg_blocks *blocks);
+void dg_blocks_clear(struct dg_blocks *blocks);
 
 void dg_block_begin(struct dg_blocks *blocks);
 void dg_block_say(struct dg_blocks *blocks, struct dg_span text);
@@ -52,12 +55,18 @@ void dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info
 void dg_block_add(struct dg_blocks *blocks, struct dg_span text, size_t at, size_t len,
                   uint64_t info);
 
+/* A block without text, which is written whenever something changed. */
+void dg_block_silent(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info);
+
 /* Writes what a kind has for a changed block: `html` is what is between its <p> and </p>. */
 typedef enum dg_err (*dg_block_put_fn)(void *ctx, const struct dg_block *block, struct dg_span html,
                                        struct dg_buf *out, struct dg_error *error);
 
-/* Appends bytes[from, to) with the blocks of `target`, a translation of blocks->html, in place of
- * its own. */
+/* Appends the text: of all blocks, and of the rest. */
+enum dg_err dg_blocks_text(const struct dg_blocks *blocks, struct dg_span bytes,
+                           struct dg_buf *text) DG_MUST_CHECK;
+
+/* Appends the bytes with what `target`, a translation of that text, has in place of its own. */
 enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes,
                             struct dg_span target, dg_block_put_fn put, void *ctx,
                             struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;

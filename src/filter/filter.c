@@ -17,9 +17,14 @@ enum { TEXT_MAX = DG_OFFICE_PARTS_MAX, NOTE_MAX = 1 << 20, OUT_MAX = 1 << 30 };
 
 static const char office_word[] = "office";
 static const char *const csv_endings[] = {"csv", "tsv", "tab", NULL};
+static const char *const yaml_endings[] = {"yml", "yaml", NULL};
+static const char *const markdown_endings[] = {"md", "markdown", NULL};
 
 static const struct dg_filter_row rows[] = {
-    {"csv", csv_endings, "text/csv; charset=utf-8", dg_filter_open_csv, dg_filter_put_csv},
+    {"csv", csv_endings, "text/csv; charset=utf-8", NULL, dg_filter_open_csv, dg_filter_put_csv},
+    {"yaml", yaml_endings, "application/yaml", NULL, dg_filter_open_yaml, dg_filter_put_yaml},
+    {"markdown", markdown_endings, "text/markdown; charset=utf-8", dg_filter_has_front_matter,
+     dg_filter_open_markdown, dg_filter_put_yaml},
 };
 
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -47,17 +52,20 @@ static const struct dg_filter_row *row_of_word(struct dg_span word)
 
 bool dg_filter_is_named(struct dg_span name)
 {
-    return row_of_name(name) || dg_office_is_named(name);
+    const struct dg_filter_row *row = row_of_name(name);
+    return row ? !row->takes : dg_office_is_named(name);
 }
 
 bool dg_filter_takes(struct dg_span name, struct dg_span bytes)
 {
-    return dg_filter_is_named(name) || dg_office_is(bytes);
+    const struct dg_filter_row *row = row_of_name(name);
+    return row && row->takes ? row->takes(bytes) : dg_filter_is_named(name);
 }
 
-bool dg_filter_is_kind(struct dg_span word)
+bool dg_filter_is_kind(struct dg_span word, struct dg_span bytes)
 {
-    return row_of_word(word) || dg_span_eq(word, dg_span_cstr(office_word));
+    const struct dg_filter_row *row = row_of_word(word);
+    return row ? !row->takes || row->takes(bytes) : dg_span_eq(word, dg_span_cstr(office_word));
 }
 
 const char *dg_filter_type(struct dg_span name)
@@ -92,6 +100,7 @@ enum dg_err dg_filter_new(struct dg_span bytes, const char *name, const struct d
     if (!filter)
         return DG_ERR_NOMEM;
     filter->name = name;
+    filter->format = DG_DOC_HTML;
     filter->bytes = bytes;
     dg_buf_init(&filter->note, NOTE_MAX);
     dg_blocks_init(&filter->blocks, text_max);
@@ -123,8 +132,7 @@ const char *dg_filter_kind(const struct dg_filter *filter)
 
 enum dg_doc_format dg_filter_format(const struct dg_filter *filter)
 {
-    (void)filter;
-    return DG_DOC_HTML;
+    return filter->format;
 }
 
 struct dg_span dg_filter_note(const struct dg_filter *filter)
@@ -137,7 +145,7 @@ enum dg_err dg_filter_text(const struct dg_filter *filter, struct dg_buf *text,
 {
     if (filter->office)
         return dg_office_text(filter->office, text, error);
-    return dg_buf_append_span(text, dg_buf_span(&filter->blocks.html));
+    return dg_blocks_text(&filter->blocks, filter->bytes, text);
 }
 
 enum dg_err dg_filter_write(const struct dg_filter *filter, struct dg_span source,

@@ -40,11 +40,11 @@ struct dg_filter_opts {
 /* Whether a file of this name is read by a filter, whatever is in it. `name` may be an ending. */
 bool dg_filter_is_named(struct dg_span name);
 
-/* Whether a file with this name and these bytes is. */
+/* Whether a file of this name with these bytes is; of Markdown only one with front matter. */
 bool dg_filter_takes(struct dg_span name, struct dg_span bytes);
 
-/* Whether a word names a kind of this table: "office", "csv", ... */
-bool dg_filter_is_kind(struct dg_span word);
+/* Whether a word names a kind of this table ("office", "csv", ...) that takes these bytes. */
+bool dg_filter_is_kind(struct dg_span word, struct dg_span bytes);
 
 /* The media type of a file by its name. */
 const char *dg_filter_type(struct dg_span name);

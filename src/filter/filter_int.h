@@ -10,9 +10,10 @@
 #include "filter/filter.h"
 
 struct dg_filter_row {
-    const char *word;           /* the kind's */
-    const char *const *endings; /* of names, in lower case; ended by NULL */
-    const char *type;           /* of media */
+    const char *word;                    /* the kind's */
+    const char *const *endings;          /* of names, in lower case; ended by NULL */
+    const char *type;                    /* of media */
+    bool (*takes)(struct dg_span bytes); /* whether a file with that ending is one; NULL: always */
     enum dg_err (*open)(struct dg_filter *filter, const struct dg_filter_opts *opts,
                         struct dg_error *error);
     enum dg_err (*put)(void *filter, const struct dg_block *block, struct dg_span html,
@@ -25,9 +26,11 @@ struct dg_filter {
     struct dg_span bytes;     /* borrowed */
     struct dg_office *office; /* owned; NULL: the text is in `blocks` */
     struct dg_blocks blocks;
+    enum dg_doc_format format; /* of the text */
     struct dg_buf note;
     struct dg_span language; /* while it is written: of the translation */
     char separator;          /* csv */
+    bool is_for_language;    /* yaml: its only root key is a language */
 };
 
 /* The number of the line of a byte, for sentences. */
@@ -37,5 +40,13 @@ enum dg_err dg_filter_open_csv(struct dg_filter *filter, const struct dg_filter_
                                struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_filter_put_csv(void *filter, const struct dg_block *block, struct dg_span html,
                               struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
+
+bool dg_filter_has_front_matter(struct dg_span bytes);
+enum dg_err dg_filter_open_markdown(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                    struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_open_yaml(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_put_yaml(void *filter, const struct dg_block *block, struct dg_span html,
+                               struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
 #endif

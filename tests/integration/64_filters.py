@@ -15,6 +15,20 @@ CSV = ('sku;Titre;prix;texte\r\nA-1;"La maison";12,5;"Le chat ""noir"" dort.\r\n
        'A-2;Une page;7;https://example.org/a\r\nA-3;Merci.;;Où est la gare ?\r\n')
 
 
+YAML = """# Les textes
+fr:
+  hello: "Bonjour, %{name}."   # dit en premier
+  chat: &chat Le chat noir
+  autre: *chat
+  date: {formats: {court: "%d %b"}}
+  aide: |
+    Où est la gare ?
+
+    Merci.
+"""
+MD = "---\ntitle: Le chat noir\ndate: 2024-01-02\n---\n# La maison\n\nLe **chat** dort.\n"
+
+
 class Filters(IntegrationTest):
     def path(self, name, text=None):
         path = os.path.join(self.directory, name)
@@ -64,6 +78,26 @@ class Filters(IntegrationTest):
         self.assertIn("Où est la gare", only)
         self.assertIn('the file has no column "x"', self.tool("--dry-run", "--columns=x", self.path("a.csv", CSV), "-", code=1))
 
+    def test_yaml(self):
+        text, said = self.translated("a.yml", YAML, f"--model={MODEL}", "--threads=1", "--to=en")
+        cat, station, thanks = self.lines("Le chat noir", "Où est la gare ?", "Merci.")
+        self.assertIn("kind=yaml", said)
+        lines = text.splitlines()
+        self.assertEqual([lines[0], lines[1], *lines[3:]],
+                         ["# Les textes", "en:", f"  chat: &chat {cat}", "  autre: *chat",
+                          '  date: {formats: {court: "%d %b"}}', "  aide: |", f"    {station}", "", f"    {thanks}"])
+        self.assertRegex(lines[2], r'^  hello: "[^"]*%\{name\}[^"]*"   # dit en premier$')
+        self.dry("a.yaml", YAML)
+
+    def test_front_matter(self):
+        text, _ = self.translated("a.md", MD)
+        cat, house = self.lines("Le chat noir", "La maison")
+        self.assertEqual(text.splitlines()[:6], ["---", f"title: {cat}", "date: 2024-01-02", "---", f"# {house}", ""])
+        self.assertIn("**", text.splitlines()[6])
+        self.dry("a.md", MD)
+        self.dry("a.txt", MD, "--kind=markdown")
+        self.dry("b.txt", "# La maison\n", "--kind=markdown")
+
     # ---- Daemons ------------------------------------------------------------------------------------------------
 
     def form(self, server, path, file, fields, status=200):
@@ -86,6 +120,10 @@ class Filters(IntegrationTest):
         self.assertIn("Où est la gare ?", server.request("GET", urllib.parse.urlsplit(url).path)[2].decode())
         refused = self.form(server, "/translate_file", ("a.csv", CSV), {**fields, "columns": "9"}, 400)["error"]
         self.assertIn('no column "9": expected a name of its first row or a number from 1 to 4', refused)
+        url = self.form(server, "/translate_file", ("a.md", MD), fields)["translatedFileUrl"]
+        status, headers, after = server.request("GET", urllib.parse.urlsplit(url).path)
+        self.assertEqual(headers["Content-Type"], "text/markdown; charset=utf-8")
+        self.assertEqual(after.decode(), self.translated("b.md", MD)[0])
         self.assertIn("too long", self.form(server, "/translate_file", ("a.csv", CSV), {**fields, "columns": "9" * 501},
                                             400)["error"])
 

@@ -100,6 +100,11 @@ static void read_csv_file(struct dg_span text)
     read_filtered(text, "a.csv");
 }
 
+static void read_yaml_file(struct dg_span text)
+{
+    read_filtered(text, "a.yml");
+}
+
 /* Between a beginning and an end. */
 static void read_within(const char *begin, struct dg_span text, const char *end,
                         enum dg_doc_format format)
@@ -363,6 +368,10 @@ static const struct reader readers[] = {
     {"csv file",
      read_csv_file,
      {"a", ",", ";", "\t", "\n", "\"", "\"\"", "\"a\",", "1,word\r\n", " "}},
+    {"yaml file",
+     read_yaml_file,
+     {"a: b\n", "- ", "[", "]", "{a: b, ", "'", "\"", "|\n  x\n", ">\n", "  y\n", "&a ", "# c\n",
+      "? ", ": ", "x "}},
     {"lists of tags",
      read_tags,
      {"a,", "ab ", "z,", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", ","}},

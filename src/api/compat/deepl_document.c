@@ -148,12 +148,12 @@ static enum dg_err check_file(const struct dg_compat *compat, const struct dg_fi
     if (!file || file->in_array || file->value.len == 0)
         return dg_error_set(error, DG_ERR_INVALID, "Invalid file data.");
     const struct dg_span name = name_of(compat, file);
-    if (!dg_filter_is_named(name) && !dg_utf8_valid(file->value, NULL))
+    if (!dg_filter_takes(name, file->value) && !dg_utf8_valid(file->value, NULL))
         return dg_error_set(error, DG_ERR_UTF8, "Invalid file data: the file is not UTF-8.");
     if (!dg_document_is_known(name, &format))
         return dg_error_set(error, DG_ERR_UNSUPPORTED,
                             "Invalid file data: expected a name that ends in .docx, .pptx, .xlsx, "
-                            ".odt, .odp, .ods, .epub, .csv, .tsv, .txt, .html, "
+                            ".odt, .odp, .ods, .epub, .csv, .tsv, .yml, .txt, .html, "
                             ".xml, .md, .srt, .vtt, .json, .po or .xliff.");
     return DG_OK;
 }
@@ -242,7 +242,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
         err = check_file(compat, file, &error);
     if (err)
         refuse(compat, err, &error);
-    else if (dg_filter_is_named(name_of(compat, file)))
+    else if (dg_filter_takes(name_of(compat, file), file->value))
         dg_office_file_read(compat, name_of(compat, file), file->value, on_office);
     else
         go_to_gate(compat, file->value);

@@ -171,7 +171,7 @@ static bool check_file(const struct dg_field *file, struct dg_compat *compat,
         err = dg_error_set(error, DG_ERR_INVALID, "Invalid request: empty file");
     else if (!dg_document_is_known(file->filename, &compat->job->options.request.format))
         err = dg_error_set(error, DG_ERR_UNSUPPORTED, "Invalid request: file format not supported");
-    else if (!dg_filter_is_named(file->filename) && !dg_utf8_valid(file->value, NULL))
+    else if (!dg_filter_takes(file->filename, file->value) && !dg_utf8_valid(file->value, NULL))
         err = dg_error_set(error, DG_ERR_UTF8, "Invalid request: the file is not UTF-8");
     return !err;
 }
@@ -222,7 +222,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
                    dg_lt_pair(compat, &error) && check_file(file, compat, &error);
     if (!is_fine)
         dg_compat_fail(compat, 400, "invalid_value", error.text);
-    else if (dg_filter_is_named(file->filename))
+    else if (dg_filter_takes(file->filename, file->value))
         dg_office_file_read(compat, file->filename, file->value, on_office);
     else
         begin(compat, file->value);

@@ -7,6 +7,7 @@
 #include "base/file/text_in.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
+#include "office/office.h"
 #include "tools/lines.h"
 #include "tools/tools.h"
 #include "tools/translate/file.h"
@@ -21,7 +22,7 @@ enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30 };
 /* "auto", then the words of dg_doc_format_words, then those of filters. */
 static const char *const kind_words[] = {"auto",   "text",   "html", "xml", "markdown",
                                          "subrip", "webvtt", "json", "po",  "xliff",
-                                         "office", "csv",    NULL};
+                                         "office", "csv",    "yaml", NULL};
 
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct file_flags, help),
@@ -134,8 +135,9 @@ static const char *name_of(const char *in, const char *out)
 static bool has_filter(const struct file_flags *flags, const char *name, struct dg_span bytes)
 {
     return flags->kind
-               ? dg_filter_is_kind(dg_span_cstr(kind_words[flags->kind]))
-               : dg_filter_takes(strchr(name, '.') ? dg_span_cstr(name) : DG_SPAN(""), bytes);
+               ? dg_filter_is_kind(dg_span_cstr(kind_words[flags->kind]), bytes)
+               : dg_office_is(bytes) ||
+                     dg_filter_takes(strchr(name, '.') ? dg_span_cstr(name) : DG_SPAN(""), bytes);
 }
 
 /* Takes the text out of a file that is no text itself. */
