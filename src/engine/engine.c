@@ -237,6 +237,11 @@ enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read
     return dg_reading_submit(&engine->tasks, ask, events, ctx, error, retry_ms, id);
 }
 
+size_t dg_engine_n_workers(const struct dg_engine *engine)
+{
+    return dg_sched_n_workers(engine->tasks.sched);
+}
+
 void dg_engine_read_stats(struct dg_engine *engine, struct dg_sched_stats *stats)
 {
     dg_sched_read_stats(engine->tasks.sched, stats);

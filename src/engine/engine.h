@@ -221,6 +221,7 @@ struct dg_engine_memory {
 };
 void dg_engine_read_memory(const struct dg_engine *engine, struct dg_engine_memory *memory);
 
+size_t dg_engine_n_workers(const struct dg_engine *engine);
 void dg_engine_read_stats(struct dg_engine *engine, struct dg_sched_stats *stats);
 
 #endif

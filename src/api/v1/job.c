@@ -10,7 +10,12 @@
  * refused once more goes to the end of the line, because what it lacks (memory for a long text,
  * say) need not be what the next one lacks. If one of a client's jobs was refused, the
  * client's other jobs are not offered in that turn: a client that has used up its share must not
- * delay the others. */
+ * delay the others.
+ *
+ * The engine serves clients by the work they have received, but beginning a text costs the loop's
+ * time before that: it is cut, its words are looked at and become ids. So a client that has enough
+ * under way for all workers (client_max) begins no more: its jobs are held back in a line of its
+ * own, and begin one text each in turn as its work is delivered. */
 #include "api/v1/job.h"
 #include "base/json/json_out.h"
 #include "base/memory/mem.h"
@@ -27,6 +32,12 @@ enum {
     TURN_JOBS = 16,    /* from the line, */
     TURN_REFUSALS = 4, /* of which so many may be refused */
     AGAIN_MS = 20,
+    CLIENTS_MAX = 1 << 20,
+    WORKER_WORK = 32 * 512, /* keeps a worker busy: 32 sentences of 100 tokens with a beam of 4 */
+    TOKEN_BYTES = 4,
+    SENTENCE_BYTES = 128, /* these two about, to estimate work */
+    HELD_BYTES = 1 << 20, /* of texts of one client; more are offered to the engine, which refuses
+                             what is too much */
     JSON_MAX = 256 << 20
 };
 
@@ -56,6 +67,115 @@ static void free_item(struct dg_job_item *item)
         dg_buf_deinit(&item->alternatives[k]);
 }
 
+/* ---- Clients --------------------------------------------------------------------------------- */
+
+static struct dg_span key_of(const struct dg_job_client *client)
+{
+    return dg_span_make((const char *)&client->key, sizeof client->key);
+}
+
+/* Counts the job with its client. DG_ERR_NOMEM. */
+static enum dg_err join_client(struct dg_job *job)
+{
+    struct dg_jobs *jobs = job->jobs;
+    if (jobs->client_max == 0)
+        jobs->client_max = WORKER_WORK * (uint64_t)dg_engine_n_workers(job->engine);
+    const struct dg_engine_request *request = &job->options.request;
+    const struct dg_job_client wanted = {.key = {request->client, request->priority}};
+    struct dg_job_client *client = dg_map_get_ptr(&jobs->clients, key_of(&wanted));
+    if (wanted.key.id == 0)
+        return DG_OK;
+    if (!client) {
+        if (!(client = dg_try_calloc(1, sizeof *client)))
+            return DG_ERR_NOMEM;
+        client->key = wanted.key;
+        dg_list_init(&client->held);
+        dg_list_init(&client->ready);
+        if (dg_map_put_ptr(&jobs->clients, key_of(client), client) != DG_OK) {
+            dg_free(client);
+            return DG_ERR_NOMEM;
+        }
+    }
+    client->n_jobs++;
+    job->client = client;
+    return DG_OK;
+}
+
+/* The client has one job less. */
+static void forget_client(struct dg_jobs *jobs, struct dg_job_client *client)
+{
+    if (!client || --client->n_jobs > 0)
+        return;
+    dg_list_unlink(&client->ready);
+    dg_map_remove(&jobs->clients, key_of(client), NULL);
+    dg_free(client);
+}
+
+/* About as the engine's queue will count it (dg_ticket_work), before the text is looked at. */
+static uint64_t work_of(const struct dg_engine_request *request)
+{
+    const struct dg_search_opts *opts = &request->search;
+    const uint64_t n_source = request->text.len / TOKEN_BYTES + 1;
+    const uint64_t n_sentences = request->text.len / SENTENCE_BYTES + 1;
+    const uint64_t least = opts->min_len > 0 ? (uint64_t)opts->min_len * n_sentences : 0;
+    const int width = opts->sample ? opts->n_best : opts->beam;
+    return n_source + (least > n_source ? least : n_source) * (uint64_t)(width > 1 ? width : 1);
+}
+
+static bool has_room(const struct dg_jobs *jobs, const struct dg_job_client *client)
+{
+    return client->work < jobs->client_max;
+}
+
+/* The next turn is one for the client's held jobs, if there are any and there is room. */
+static void call_held(struct dg_jobs *jobs, struct dg_job_client *client)
+{
+    if (has_room(jobs, client) && !dg_list_is_empty(&client->held) &&
+        dg_list_is_empty(&client->ready))
+        dg_list_link_last(&jobs->ready, &client->ready);
+}
+
+/* The engine has delivered a part of the item's work. */
+static void deliver(struct dg_job_item *item, uint64_t work)
+{
+    struct dg_job *job = item->job;
+    work = work < item->work ? work : item->work;
+    item->work -= work;
+    if (!job->client || work == 0)
+        return;
+    job->client->work -= work;
+    call_held(job->jobs, job->client);
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+static void leave_line(struct dg_job *job)
+{
+    dg_list_unlink(&job->waits);
+    if (job->is_held)
+        job->client->n_held_bytes -= job->next.text.len;
+    job->is_held = false;
+}
+
+/* When the time of the job's next text, which waits, is over. */
+static uint64_t late_at(const struct dg_job *job)
+{
+    const uint64_t timeout_ms = job->next.timeout_ms;
+    return timeout_ms == 0 || timeout_ms > (UINT64_MAX - job->next_ns) / DG_CLOCK_MS
+               ? UINT64_MAX
+               : job->next_ns + timeout_ms * DG_CLOCK_MS;
+}
+
+/* At the end of the line. The job has a next text. */
+static void get_in_line(struct dg_job *job, struct dg_list *line)
+{
+    const uint64_t late_ns = late_at(job);
+    leave_line(job);
+    dg_list_link_last(line, &job->waits);
+    if (late_ns < job->jobs->late_ns)
+        job->jobs->late_ns = late_ns;
+}
+
 static void free_job(struct dg_job *job)
 {
     for (size_t i = 0; job->items && i < job->options.n_texts; i++)
@@ -63,7 +183,8 @@ static void free_job(struct dg_job *job)
     for (size_t i = 0; i < job->n_glossaries; i++)
         dg_glossary_unref(job->glossaries[i]);
     dg_list_unlink(&job->link);
-    dg_list_unlink(&job->waits);
+    leave_line(job);
+    forget_client(job->jobs, job->client);
     dg_arena_deinit(&job->arena);
     dg_free(job);
 }
@@ -72,8 +193,12 @@ void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock)
 {
     dg_list_init(&jobs->all);
     dg_list_init(&jobs->waiting);
+    dg_list_init(&jobs->ready);
+    dg_map_init(&jobs->clients, CLIENTS_MAX);
     jobs->clock = clock;
     jobs->again_ns = 0;
+    jobs->late_ns = UINT64_MAX;
+    jobs->client_max = 0;
     jobs->client_key = dg_hash_key_random();
 }
 
@@ -87,6 +212,7 @@ void dg_jobs_deinit(struct dg_jobs *jobs)
 {
     while (!dg_list_is_empty(&jobs->all))
         free_job(DG_LIST_ITEM(jobs->all.next, struct dg_job, link));
+    dg_map_deinit(&jobs->clients);
 }
 
 /* ---- Sentences and items as JSON ------------------------------------------------------------- */
@@ -419,7 +545,7 @@ static void fail(struct dg_job *job, enum dg_err err, const struct dg_error *err
     job->err = err;
     if (error)
         job->error = *error;
-    dg_list_unlink(&job->waits);
+    leave_line(job);
     cancel_open(job);
 }
 
@@ -443,6 +569,7 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
     struct dg_job *job = item->job;
     if (!job->listener || job->err)
         return;
+    deliver(item, item->byte_work * sentence->len);
     enum dg_err err = DG_OK;
     if (wants_sentences(&job->options))
         err = put_sentence(item, sentence);
@@ -454,7 +581,7 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
         job->listener->on_sentence(job->owner, item, sentence);
 }
 
-static bool go_on(struct dg_job *job);
+static bool go_on(struct dg_job *job, bool is_turn);
 
 /* Tells the end when there is nothing more to come; frees a job that nobody listens to. */
 static void settle(struct dg_job *job)
@@ -481,6 +608,7 @@ static void on_translation_done(void *ctx, const struct dg_engine_result *result
     struct dg_job_item *item = ctx;
     struct dg_job *job = item->job;
     item->is_open = false;
+    deliver(item, item->work);
     job->n_open--;
     job->n_tokens_in += result->n_tokens_in;
     job->n_tokens_out += result->n_tokens_out;
@@ -509,7 +637,9 @@ static void on_translation_done(void *ctx, const struct dg_engine_result *result
         item->is_done = !err;
         job->n_done++;
     }
-    go_on(job);
+    if (job->is_held && !job->err)
+        return; /* its turn will come */
+    go_on(job, false);
 }
 
 static const struct dg_engine_events engine_events = {
@@ -548,21 +678,48 @@ static enum dg_err submit(struct dg_job *job, struct dg_error *error, uint64_t *
         return err;
     item->waited_ns = waited_ns;
     item->is_open = true;
+    if (job->client) {
+        item->work = work_of(&request);
+        item->byte_work = item->work / (request.text.len + 1);
+        job->client->work += item->work;
+    }
     job->has_next = false;
     job->n_begun++;
     job->n_open++;
     return DG_OK;
 }
 
-/* Gives texts to the engine while the window and the engine have room; gets in line when the engine
- * has none. */
-static enum dg_err pump(struct dg_job *job, struct dg_error *error, uint64_t *retry_ms)
+/* Holds the next text back if the client has enough under way, or others of its jobs are before
+ * this one; not in its turn, nor when it is late. */
+static bool hold(struct dg_job *job, bool is_turn)
+{
+    struct dg_job_client *client = job->client;
+    if (!client || (job->n_begun == 0 && !job->may_wait && !job->takes_turns))
+        return false;
+    if (has_room(job->jobs, client) && (is_turn || dg_list_is_empty(&client->held)))
+        return false;
+    make_next(job);
+    if (client->n_held_bytes + job->next.text.len > HELD_BYTES ||
+        dg_clock_now(job->jobs->clock) >= late_at(job))
+        return false;
+    get_in_line(job, &client->held);
+    job->is_held = true;
+    client->n_held_bytes += job->next.text.len;
+    job->may_wait = true; /* now that it was taken */
+    return true;
+}
+
+/* Gives texts to the engine while the window, the client's work and the engine have room; gets in
+ * line when they have none. */
+static enum dg_err pump(struct dg_job *job, bool is_turn, struct dg_error *error,
+                        uint64_t *retry_ms)
 {
     enum dg_err err = DG_OK;
     size_t n_bytes = 0;
+    leave_line(job);
     job->is_pumping = true;
     for (size_t n = 0; !err && job->n_begun < job->options.n_texts && job->n_open < WINDOW; n++) {
-        if (n >= TURN_TEXTS && n_bytes > TURN_BYTES)
+        if ((n >= TURN_TEXTS && n_bytes > TURN_BYTES) || hold(job, is_turn && n == 0))
             break;
         n_bytes += job->options.texts[job->n_begun].len;
         err = submit(job, error, retry_ms);
@@ -570,17 +727,17 @@ static enum dg_err pump(struct dg_job *job, struct dg_error *error, uint64_t *re
     job->is_pumping = false;
     if (err != DG_ERR_BUSY || (job->n_begun == 0 && !job->may_wait))
         return err;
-    dg_list_unlink(&job->waits);
-    dg_list_link_last(&job->jobs->waiting, &job->waits);
+    get_in_line(job, &job->jobs->waiting);
     return DG_OK;
 }
 
-/* Continues a job; an error becomes the failure of the job. True: the job waits for room. */
-static bool go_on(struct dg_job *job)
+/* Continues a job, perhaps in its turn among the held ones; an error becomes the failure of the
+ * job. True: the job waits in a line. */
+static bool go_on(struct dg_job *job, bool is_turn)
 {
     struct dg_error error = DG_ERROR_NONE;
     uint64_t retry_ms = 0;
-    enum dg_err err = job->listener && !job->err ? pump(job, &error, &retry_ms) : DG_OK;
+    enum dg_err err = job->listener && !job->err ? pump(job, is_turn, &error, &retry_ms) : DG_OK;
     if (err)
         fail(job, err, &error);
     const bool waits = !dg_list_is_empty(&job->waits);
@@ -588,26 +745,54 @@ static bool go_on(struct dg_job *job)
     return waits;
 }
 
-static bool is_late(const struct dg_job *job, uint64_t now_ns)
-{
-    return job->next.timeout_ms && (now_ns - job->next_ns) / DG_CLOCK_MS >= job->next.timeout_ms;
-}
-
-/* Those in line whose time is over. */
+/* Those in a line whose time is over. */
 static void end_late(struct dg_jobs *jobs)
 {
     const uint64_t now_ns = dg_clock_now(jobs->clock);
-    struct dg_list late, *at, *next;
+    struct dg_list late, *at;
+    if (now_ns < jobs->late_ns)
+        return;
     dg_list_init(&late);
-    for (at = jobs->waiting.next; at != &jobs->waiting; at = next) {
-        next = at->next;
-        if (!is_late(DG_LIST_ITEM(at, struct dg_job, waits), now_ns))
-            continue;
-        dg_list_unlink(at);
-        dg_list_link_last(&late, at);
+    jobs->late_ns = UINT64_MAX;
+    for (at = jobs->all.next; at != &jobs->all; at = at->next) {
+        struct dg_job *job = DG_LIST_ITEM(at, struct dg_job, link);
+        const uint64_t late_ns = dg_list_is_empty(&job->waits) ? UINT64_MAX : late_at(job);
+        if (late_ns <= now_ns) {
+            leave_line(job);
+            dg_list_link_last(&late, &job->waits);
+        } else if (late_ns < jobs->late_ns) {
+            jobs->late_ns = late_ns;
+        }
     }
     while ((at = dg_list_pop_first(&late))) /* the end of one may drop another */
-        go_on(DG_LIST_ITEM(at, struct dg_job, waits));
+        go_on(DG_LIST_ITEM(at, struct dg_job, waits), false);
+}
+
+/* Continues held jobs of the client, in turn, until one has begun a text or waits for the engine.
+ */
+static void begin_held(struct dg_jobs *jobs, struct dg_job_client *client)
+{
+    const uint64_t work = client->work;
+    bool waits = false;
+    client->n_jobs++; /* it stays, although the jobs may go */
+    while (!waits && client->work <= work && !dg_list_is_empty(&client->held)) {
+        struct dg_job *job = DG_LIST_ITEM(client->held.next, struct dg_job, waits);
+        waits = go_on(job, true);
+    }
+    call_held(jobs, client);
+    forget_client(jobs, client);
+}
+
+/* One text of each client that has room for more. */
+static void turn_held(struct dg_jobs *jobs)
+{
+    struct dg_list todo, *at;
+    dg_list_init(&todo);
+    dg_list_splice_last(&todo, &jobs->ready);
+    for (int n = 0; n < TURN_JOBS && (at = dg_list_pop_first(&todo)); n++)
+        begin_held(jobs, DG_LIST_ITEM(at, struct dg_job_client, ready));
+    dg_list_splice_last(&todo, &jobs->ready);
+    dg_list_splice_last(&jobs->ready, &todo);
 }
 
 static bool has(const uint64_t *list, size_t n, uint64_t one)
@@ -622,6 +807,7 @@ void dg_jobs_turn(struct dg_jobs *jobs)
 {
     struct dg_list *at;
     end_late(jobs);
+    turn_held(jobs);
     if (dg_list_is_empty(&jobs->waiting) || dg_clock_now(jobs->clock) < jobs->again_ns)
         return;
     uint64_t refused[TURN_REFUSALS];
@@ -637,7 +823,7 @@ void dg_jobs_turn(struct dg_jobs *jobs)
             continue;
         }
         n++;
-        if (go_on(DG_LIST_ITEM(at, struct dg_job, waits)))
+        if (go_on(DG_LIST_ITEM(at, struct dg_job, waits), false))
             refused[n_refused++] = client;
     }
     dg_list_splice_last(&passed, &jobs->waiting);
@@ -650,7 +836,7 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
                          struct dg_error *error, uint64_t *retry_ms)
 {
     job->items = dg_arena_calloc(&job->arena, job->options.n_texts, sizeof *job->items);
-    if (!job->items)
+    if (join_client(job) != DG_OK || !job->items)
         return DG_ERR_NOMEM;
     for (size_t i = 0; i < job->options.n_texts; i++) {
         struct dg_job_item *item = &job->items[i];
@@ -669,7 +855,7 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
     job->options.request.quality &= !job->is_plain; /* there it could not be told */
     job->listener = listener;
     job->owner = owner;
-    return pump(job, error, retry_ms);
+    return pump(job, false, error, retry_ms);
 }
 
 void dg_job_drop(struct dg_job *job)
@@ -677,7 +863,7 @@ void dg_job_drop(struct dg_job *job)
     if (!job)
         return;
     job->listener = NULL;
-    dg_list_unlink(&job->waits);
+    leave_line(job);
     if (job->n_open > 0)
         cancel_open(job);
     else if (!job->is_pumping)

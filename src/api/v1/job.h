@@ -13,7 +13,9 @@
  *     dg_jobs_turn(&jobs);                      after every dg_engine_poll
  *
  * A job that has begun does not fail because the engine is busy: its next text waits for room, as
- * long as the job's timeout allows, and is offered again in a later turn.
+ * long as the job's timeout allows, and is offered again in a later turn. Nor does one client's
+ * work crowd out others': once it has enough under way to keep all workers busy, its further texts
+ * are held back, before they cost anything, and its jobs begin their next texts in turn.
  *
  * The job outlives its listener until the engine has finished with it. One thread: the loop's. */
 #ifndef DG_API_V1_JOB_H
@@ -24,15 +26,32 @@
 #include "base/memory/clock.h"
 #include "base/memory/hash.h"
 #include "base/memory/list.h"
+#include "base/memory/map.h"
 
 struct dg_job;
+
+/* One client's work under way at one priority, estimated: tokens times hypotheses. */
+struct dg_job_client {
+    struct {
+        uint64_t id, priority;
+    } key;
+    size_t n_jobs;        /* it lives as long as they do */
+    uint64_t work;        /* of the texts that the engine has */
+    struct dg_list held;  /* its jobs whose next text is held back, in the order of their turns */
+    size_t n_held_bytes;  /* of their texts */
+    struct dg_list ready; /* in jobs->ready while some are held and there is room for more work */
+};
 
 /* All jobs of an api. */
 struct dg_jobs {
     struct dg_list all;            /* jobs that the engine has not finished with */
     struct dg_list waiting;        /* for room in the engine, in the order of their refusals */
+    struct dg_list ready;          /* clients with held jobs that may begin more */
+    struct dg_map clients;         /* of owned struct dg_job_client, by key; none for client 0 */
     const struct dg_clock *clock;  /* borrowed */
     struct dg_hash_key client_key; /* random; for dg_jobs_client */
+    uint64_t client_max;           /* of a client's work; 0: what fills the engine's workers */
+    uint64_t late_ns;              /* the time of none that waits is over before this */
     uint64_t again_ns; /* when to look at `waiting` again: offering a long text takes time, and many
                           turns come while the engine is full */
 };
@@ -40,8 +59,10 @@ struct dg_jobs {
 struct dg_job_item {
     struct dg_job *job;
     size_t index;
-    uint64_t waited_ns; /* for room in the engine */
-    uint64_t id;        /* the engine's, while under way */
+    uint64_t waited_ns;       /* for room in the engine */
+    uint64_t id;              /* the engine's, while under way */
+    uint64_t work, byte_work; /* estimated, of what the engine has not delivered yet, counted in its
+                                 client's; of each byte of its text */
     bool is_open, is_done;
     struct dg_buf json;      /* the finished item without its text and its sentences
                                 (dg_job_members) */
@@ -82,9 +103,13 @@ struct dg_job {
     bool is_pumping;
     bool may_wait; /* even the first text may wait for room, since no client could be asked to come
                       again; the owner sets it */
+    bool takes_turns; /* even the first text may be held back while the client has enough under way;
+                         the owner sets it */
     struct dg_jobs *jobs;
-    struct dg_list waits;          /* in jobs->waiting */
-    bool has_next;                 /* the engine had no room for a text that it was offered */
+    struct dg_job_client *client;  /* NULL: of nobody in particular; nothing is held back */
+    bool is_held;                  /* in client->held */
+    struct dg_list waits;          /* in jobs->waiting, or in client->held */
+    bool has_next;                 /* a text waits: the engine had no room, or it is held back */
     struct dg_engine_request next; /* the request for that text */
     uint64_t next_ns;              /* when that text was first offered */
     enum dg_err err;               /* the first failure */

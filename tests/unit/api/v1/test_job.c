@@ -9,6 +9,7 @@
 
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum { TEXTS = 3, TIMEOUT_MS = 1000, AGAIN_MS = 20 };
 
@@ -41,12 +42,12 @@ static void open_gate(void)
         sem_post(&gate);
 }
 
-static void set_up(void)
+static void set_up_for(size_t max_sentences)
 {
     char path[DG_TEST_PATH];
     struct dg_error error = DG_ERROR_NONE;
     const struct dg_engine_opts opts = {.n_threads = 1,
-                                        .max_sentences = 1,
+                                        .max_sentences = max_sentences,
                                         .slots = 2,
                                         .source_max = 32,
                                         .target_max = 64,
@@ -61,6 +62,11 @@ static void set_up(void)
     dg_test_source(path, "tests/models/transformer");
     ck_assert_msg(dg_engine_load(engine, "toy", path, "xx", "yy", &error) == DG_OK, "%s",
                   error.text);
+}
+
+static void set_up(void)
+{
+    set_up_for(1);
 }
 
 static void tear_down(void)
@@ -96,7 +102,10 @@ static void be_busy(void)
 
 /* ---- A job ----------------------------------------------------------------------------------- */
 
+static char order[64]; /* the names of the owners whose texts were done */
+
 struct owner {
+    char name;
     int n_begun, n_items, n_over;
     bool lets_others_in; /* as soon as its first text is done */
     enum dg_err err;
@@ -117,6 +126,8 @@ static enum dg_err on_item(void *ctx, struct dg_job_item *item,
     struct owner *owner = ctx;
     (void)item;
     (void)result;
+    if (strlen(order) + 1 < sizeof order)
+        order[strlen(order)] = owner->name;
     if (++owner->n_items == 1 && owner->lets_others_in)
         be_busy();
     return DG_OK;
@@ -306,7 +317,168 @@ START_TEST(a_start_without_room_is_refused_unless_it_may_wait)
 }
 END_TEST
 
+/* ---- A client with much ---------------------------------------------------------------------- */
+
+enum { CLIENT = 8, OTHER_CLIENT = 12, MANY = 12 };
+
+/* Nothing is delivered until the gate is opened. */
+static void set_up_with_room(uint64_t client_max)
+{
+    set_up_for(64);
+    memset(order, 0, sizeof order);
+    jobs.client_max = client_max;
+    atomic_store(&is_shut, true);
+}
+
+static struct dg_job *new_job_of(uint64_t client, int beam, size_t n_texts)
+{
+    static struct dg_span texts[MANY];
+    struct dg_job *job = new_job();
+    for (size_t i = 0; i < MANY; i++)
+        texts[i] = DG_SPAN("a b a");
+    if (!job)
+        return NULL;
+    job->options.texts = texts;
+    job->options.n_texts = n_texts;
+    job->options.request.client = client;
+    job->options.request.search.beam = beam;
+    job->options.request.no_cache = true;
+    job->options.has_beam = true;
+    job->takes_turns = true;
+    return job;
+}
+
+/* Until all of them are over. */
+static void serve_all(const struct owner *owners, size_t n)
+{
+    size_t n_over = 0;
+    while (n_over < n) {
+        dg_engine_poll(engine);
+        dg_jobs_turn(&jobs);
+        n_over = 0;
+        for (size_t i = 0; i < n; i++)
+            n_over += owners[i].n_over > 0;
+        if (n_over < n)
+            sem_wait(&woken);
+    }
+}
+
+START_TEST(a_client_with_enough_under_way_begins_one_text_of_each_job_in_turn)
+{
+    struct owner owners[] = {{.name = 'A'}, {.name = 'B'}, {.name = 'C'}, {.name = 'o'}};
+    struct dg_job *made[4] = {NULL};
+    size_t n = 0;
+    bool is_whole = true;
+    set_up_with_room(1);
+    for (; n < 4; n++) {
+        made[n] = new_job_of(n < 3 ? CLIENT : OTHER_CLIENT, 1, n < 3 ? 3 : 1);
+        if (!made[n] || begin(made[n], &owners[n]) != DG_OK) {
+            dg_job_drop(made[n]);
+            break;
+        }
+        ck_assert_uint_eq(made[n]->n_begun, n == 0 || n == 3 ? 1 : 0);
+        ck_assert_int_eq(made[n]->is_held, n < 3);
+    }
+    open_gate();
+    serve_all(owners, n);
+    for (size_t i = 0; i < n; i++)
+        is_whole = is_whole && owners[i].err == DG_OK;
+    if (n == 4 && is_whole) {
+        char *other = strchr(order, 'o');
+        ck_assert_ptr_nonnull(other);
+        memmove(other, other + 1, strlen(other)); /* it waits for nobody else */
+        ck_assert_str_eq(order, "AABCABCBC");
+    }
+    ck_assert_uint_eq(jobs.clients.len, 0);
+    ck_assert(dg_list_is_empty(&jobs.ready));
+    tear_down();
+}
+END_TEST
+
+/* Five bytes are about two tokens, read once and written once for each hypothesis. */
+START_TEST(its_work_is_estimated_from_length_and_hypotheses)
+{
+    static const struct {
+        int beam;
+        int min_len;
+        size_t n_begun;
+    } cases[] = {{1, 0, 8}, {4, 0, 3}, {4, 10, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct owner owner = {.name = 'A'};
+        set_up_with_room(30);
+        struct dg_job *job = new_job_of(CLIENT, cases[i].beam, MANY);
+        if (job) {
+            job->options.request.search.min_len = cases[i].min_len;
+            if (begin(job, &owner) == DG_OK)
+                ck_assert_uint_eq(job->n_begun, cases[i].n_begun);
+            dg_job_drop(job);
+        }
+        tear_down();
+    }
+}
+END_TEST
+
+START_TEST(other_priorities_and_first_texts_of_plain_requests_are_not_held_back)
+{
+    struct owner owner = {.name = 'A'}, bulk = {.name = 'B'}, plain = {.name = 'C'};
+    set_up_with_room(1);
+    struct dg_job *job = new_job_of(CLIENT, 1, 1), *bulk_job = new_job_of(CLIENT, 1, 1),
+                  *plain_job = new_job_of(CLIENT, 1, 2);
+    if (job && bulk_job && plain_job && begin(job, &owner) == DG_OK) {
+        bulk_job->options.request.priority = DG_PRIORITY_BULK;
+        if (begin(bulk_job, &bulk) == DG_OK)
+            ck_assert(!bulk_job->is_held);
+        plain_job->takes_turns = false; /* it would be refused, were there no room */
+        if (begin(plain_job, &plain) == DG_OK) {
+            ck_assert_uint_eq(plain_job->n_begun, 1);
+            ck_assert(plain_job->is_held);
+        }
+    }
+    dg_job_drop(job);
+    dg_job_drop(bulk_job);
+    dg_job_drop(plain_job);
+    tear_down();
+}
+END_TEST
+
+START_TEST(what_is_held_back_ends_with_its_time_and_leaves_when_it_is_dropped)
+{
+    struct owner owners[] = {{.name = 'A'}, {.name = 'B'}, {.name = 'C'}};
+    struct dg_job *made[3] = {NULL};
+    size_t n = 0;
+    set_up_with_room(1);
+    for (; n < 3; n++) {
+        made[n] = new_job_of(CLIENT, 1, 1);
+        if (!made[n] || begin(made[n], &owners[n]) != DG_OK) {
+            dg_job_drop(made[n]);
+            break;
+        }
+    }
+    if (n == 3) {
+        ck_assert_uint_eq(made[0]->client->n_held_bytes, 2 * strlen("a b a"));
+        dg_clock_advance(&now, (uint64_t)TIMEOUT_MS * 1000 * DG_CLOCK_MS - 1);
+        dg_jobs_turn(&jobs);
+        ck_assert(made[1]->is_held && made[2]->is_held);
+        dg_job_drop(made[2]);
+        ck_assert_uint_eq(made[0]->client->n_held_bytes, strlen("a b a"));
+        dg_clock_advance(&now, 1);
+        dg_jobs_turn(&jobs);
+        ck_assert_int_eq(owners[1].n_over, 1);
+        ck_assert_int_eq(owners[1].err, DG_ERR_TIMEOUT);
+        ck_assert_uint_eq(made[0]->client->n_held_bytes, 0);
+        ck_assert_int_eq(owners[0].n_over + owners[2].n_over, 0);
+    }
+    open_gate();
+    serve_all(owners, n > 1 && n < 3 ? n : n > 0);
+    tear_down();
+}
+END_TEST
+
 DG_UNIT_SLOW(a_job_that_has_begun_does_not_fail_because_others_are_busy,
              it_waits_no_longer_than_its_own_time, one_that_is_dropped_in_line_leaves_it,
              at_the_end_of_the_process_what_is_under_way_is_cancelled,
-             a_start_without_room_is_refused_unless_it_may_wait)
+             a_start_without_room_is_refused_unless_it_may_wait,
+             a_client_with_enough_under_way_begins_one_text_of_each_job_in_turn,
+             its_work_is_estimated_from_length_and_hypotheses,
+             other_priorities_and_first_texts_of_plain_requests_are_not_held_back,
+             what_is_held_back_ends_with_its_time_and_leaves_when_it_is_dropped)
