@@ -52,10 +52,11 @@ export class Files {
     async add(file, options, limits) {
         const row = this.#row(file);
         try {
-            const most = limits.body_bytes - ASIDE_BYTES;
+            const isWhole = OFFICE.test(file.name) || (await hasFrontMatter(file));
+            const most = isWhole ? limits.document_bytes ?? 0 : limits.body_bytes - ASIDE_BYTES;
             const tooLarge = () => new Error(this.#words.say("file_too_large", { kib: Math.floor(most / 1024) }));
             if (file.size > most) throw tooLarge();
-            if (OFFICE.test(file.name) || (await hasFrontMatter(file))) {
+            if (isWhole) {
                 row.done(await this.#translateFile(file, { ...options, signal: row.abort.signal }), options.target);
                 return;
             }

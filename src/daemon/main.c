@@ -393,7 +393,8 @@ static enum dg_err open_documents(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     const struct dg_documents_opts opts = {.dir = options->documents_dir,
-                                           .bytes_max = options->documents_space};
+                                           .bytes_max = options->documents_space,
+                                           .file_max = options->max_document};
     enum dg_err err = dg_api_open_documents(d->api, &opts, error);
     if (!err || dg_opt_given(d->start, "documents-dir"))
         return err;

@@ -220,6 +220,8 @@ static const struct dg_opt_row rows[] = {
      .help = "where translated documents lie until they are fetched, an hour at most, in files without names"},
     {DG_OPT_SIZE(T, documents_space), "documents-space", .min = 0, .max = 65536ull * MIB, .def = "256MiB",
      .help = "what such documents may take together; 0: none are translated"},
+    {DG_OPT_SIZE(T, max_document), "max-document", .min = KIB, .max = 2047 * MIB, .def = "50MiB",
+     .help = "a file that is sent to be translated; it goes to documents-dir as it comes, whatever max-body is"},
 
     {DG_OPT_ENUM(T, log_level), "log-level", .heading = "Log", .words = level_words, .def = "info",
      .flags = DG_OPT_RELOADABLE,

@@ -75,7 +75,7 @@ struct dg_options {
 
     /* Documents. */
     const char *documents_dir;
-    uint64_t documents_space;
+    uint64_t documents_space, max_document;
 
     /* Log. */
     int log_level;  /* enum dg_log_level */

@@ -354,6 +354,9 @@ class DeepL(IntegrationTest):
                                ({"target_lang": "XX"}, "Value for 'target_lang' not supported."),
                                ({"formality": "more"}, "'formality' is not supported for given 'target_lang'.")):
             self.assertEqual(send({**good, **wrong}, status=400), {"message": message})
+        for wrong in ("pdf", "tml", "html.", "x"):
+            self.assertEqual(send({**good, "output_format": wrong}, status=400), {"message": "Value for 'output_format' not supported."})
+        send({**good, "output_format": "HTML"})
         send({**good, "file": ("a.docx", b"x")}, status=400)
         self.assertEqual(send({"target_lang": "EN"}, status=400), {"message": "Invalid file data."})
 

@@ -5,6 +5,8 @@
  * comes, not at the start, so that a thousand texts do not hold the loop. */
 #include "api/compat/compat.h"
 #include "api/http/api_int.h"
+#include "api/http/bodies.h"
+#include "api/http/upload.h"
 #include "base/memory/utf8.h"
 #include "text/language/langid.h"
 
@@ -17,6 +19,8 @@ static void free_compat(struct dg_work *work)
     struct dg_compat *compat = (struct dg_compat *)work;
     if (compat->undo)
         compat->undo(compat);
+    dg_document_file_free(compat->file);
+    dg_allowance_hold(compat->work.api->opts.buffers, &compat->held, 0);
     dg_job_drop(compat->job); /* frees its arena, which `compat` is in */
 }
 
@@ -449,7 +453,8 @@ struct dg_compat *dg_compat_new(struct dg_call *call)
                                                .message = "This server has no model."});
         return NULL;
     }
-    struct dg_compat *compat = dg_compat_new_for(call->api, call->req->body.len * 8 + ARENA_MORE);
+    struct dg_compat *compat = dg_compat_new_for(
+        call->api, (call->req->body.len + dg_upload_fields_bytes(call)) * 8 + ARENA_MORE);
     if (!compat) {
         dg_call_no_memory(call);
         return NULL;
@@ -467,6 +472,8 @@ static bool set_source(struct dg_compat *compat, const struct dg_http_req *req)
     compat->source.takes_array = dialect && dialect->takes_array;
     compat->source.type = dg_arena_copy(compat->arena, compat->source.type);
     compat->source.query = dg_arena_copy(compat->arena, compat->source.query);
+    compat->source.form = dg_upload_fields(compat->work.call);
+    compat->file = dg_upload_take(compat->work.call);
     return compat->source.type.ptr && compat->source.query.ptr;
 }
 
@@ -480,6 +487,21 @@ void dg_compat_open(struct dg_call *call,
         dg_compat_open_as(compat, read_fields, on_open);
     else
         dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+}
+
+bool dg_compat_hold_text(struct dg_compat *compat, size_t len)
+{
+    struct dg_call *call = compat->work.call;
+    const struct dg_api_opts *opts = &compat->work.api->opts;
+    if (!dg_bodies_admit(call, len)) {
+        dg_compat_fail(
+            compat, 503, "overloaded",
+            "The memory for the texts of files (memory-limit) is used up just now, or is "
+            "too small for this one.");
+        return false;
+    }
+    dg_allowance_hold(opts->buffers, &compat->held, len);
+    return true;
 }
 
 void dg_compat_open_as(struct dg_compat *compat,

@@ -30,6 +30,8 @@
 #include "api/v1/languages.h"
 #include "base/json/json_out.h"
 
+struct dg_document_file;
+
 struct dg_compat_item {
     struct dg_span text;
     const struct dg_language *to;   /* its target; NULL: the request's */
@@ -52,8 +54,10 @@ struct dg_compat {
     struct dg_work work; /* detached while on_open, on_end or what dg_compat_pass calls has the
                             call, work.call, to answer it */
     struct dg_job *job;
-    struct dg_arena *arena;  /* the job's; the request's data live there */
-    struct dg_fields fields; /* see dg_compat_open */
+    struct dg_arena *arena;        /* the job's; the request's data live there */
+    struct dg_fields fields;       /* see dg_compat_open */
+    struct dg_document_file *file; /* owned; the file that was sent (upload.h); NULL: none */
+    size_t held;                   /* of the buffers, by the text of that file */
     struct dg_languages langs;
     struct dg_compat_item *items; /* [n] */
     size_t n;
@@ -90,6 +94,10 @@ struct dg_compat *dg_compat_new(struct dg_call *call);
  */
 void dg_compat_open(struct dg_call *call,
                     void (*on_open)(struct dg_call *call, struct dg_compat *compat));
+
+/* Before the gate: counts the text of a file that was sent as what a body takes, until the request
+ * is freed. False: there is no memory for it, which was answered. */
+bool dg_compat_hold_text(struct dg_compat *compat, size_t len);
 
 /* The same, with a body that `read` reads in place of the fields: on any thread, as work.h says. */
 void dg_compat_open_as(struct dg_compat *compat,

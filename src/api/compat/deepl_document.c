@@ -17,6 +17,7 @@
 #include "filter/filter.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 enum { SECONDS_MORE = 5 /* what is said of one that is under way: when to ask again */ };
 
@@ -158,6 +159,20 @@ static enum dg_err check_file(const struct dg_compat *compat, const struct dg_fi
     return DG_OK;
 }
 
+/* The ending of the translation is that of the file: nothing is converted. */
+static bool check_output_format(const struct dg_compat *compat, const struct dg_field *file,
+                                struct dg_error *error)
+{
+    const struct dg_span wanted = dg_fields_text(&compat->fields, "output_format");
+    const struct dg_span name = file ? name_of(compat, file) : wanted;
+    const size_t at = name.len > wanted.len ? name.len - wanted.len : 0;
+    if (wanted.len == 0 || (at > 0 && name.ptr[at - 1] == '.' &&
+                            strncasecmp(name.ptr + at, wanted.ptr, wanted.len) == 0))
+        return true;
+    dg_error_set(error, DG_ERR_INVALID, "Value for 'output_format' not supported.");
+    return false;
+}
+
 static enum dg_err keep_file(struct dg_compat *compat, const struct dg_field *file,
                              struct dg_span text, struct dg_error *error)
 {
@@ -196,6 +211,9 @@ static void go_to_gate(struct dg_compat *compat, struct dg_span text)
 {
     struct dg_error error = DG_ERROR_NONE;
     const struct dg_field *file = dg_fields_get(&compat->fields, "file");
+    if (file->is_mapped && !dg_compat_hold_text(compat, text.len))
+        return;
+    compat->arena->max += file->is_mapped ? 8 * text.len : 0;
     enum dg_err err = keep_file(compat, file, text, &error);
     if (err) {
         refuse(compat, err, &error);
@@ -240,6 +258,8 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
         err = dg_error_set(&error, DG_ERR_INVALID, "Source and target language are equal.");
     if (!err)
         err = check_file(compat, file, &error);
+    if (!err && !check_output_format(compat, file, &error))
+        err = DG_ERR_INVALID;
     if (err)
         refuse(compat, err, &error);
     else if (dg_filter_takes(name_of(compat, file), file->value))

@@ -12,6 +12,7 @@
 #include "base/file/tmp_file.h"
 #include "base/memory/buf.h"
 #include "base/memory/clock.h"
+#include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "net/loop/offload.h"
 #include "filter/filter.h"
@@ -20,20 +21,29 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { LIFE_S = 3600 };
+enum { LIFE_S = 3600, PIECE = 64 * 1024, STREAM_LOW = 32 * 1024 };
 
 void dg_documents_init(struct dg_documents *documents)
 {
     *documents = (struct dg_documents){.n = 0};
     dg_list_init(&documents->all);
+    dg_list_init(&documents->files);
 }
 
 void dg_documents_deinit(struct dg_documents *documents)
 {
     while (!dg_list_is_empty(&documents->all))
         dg_documents_remove(documents, DG_LIST_ITEM(documents->all.next, struct dg_document, link));
+    while (!dg_list_is_empty(&documents->files)) { /* whoever has one frees it later */
+        struct dg_document_file *file =
+            DG_LIST_ITEM(documents->files.next, struct dg_document_file, link);
+        dg_list_unlink(&file->link);
+        dg_list_init(&file->link);
+        file->documents = NULL;
+    }
 }
 
 enum dg_err dg_documents_open(struct dg_documents *documents, const struct dg_documents_opts *opts,
@@ -125,6 +135,10 @@ static void count_own(const struct dg_documents *documents, uint64_t client, siz
         ++*n;
         *bytes += document->len;
     }
+    for (const struct dg_list *at = documents->files.next; at != &documents->files; at = at->next) {
+        const struct dg_document_file *file = DG_LIST_ITEM(at, struct dg_document_file, link);
+        *bytes += file->client == client ? file->taken : 0;
+    }
 }
 
 enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, uint64_t client,
@@ -172,6 +186,79 @@ struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t n
     return find(documents, id);
 }
 
+/* ---- Files as they were sent ----------------------------------------------------------------- */
+
+enum dg_err dg_document_file_new(struct dg_documents *documents, uint64_t client,
+                                 struct dg_document_file **out)
+{
+    struct dg_document_file *file = dg_try_calloc(1, sizeof *file);
+    if (!file)
+        return DG_ERR_NOMEM;
+    file->documents = documents;
+    file->client = client;
+    file->fd = -1;
+    dg_list_link_last(&documents->files, &file->link);
+    *out = file;
+    return DG_OK;
+}
+
+bool dg_document_file_grow(struct dg_document_file *file, uint64_t bytes)
+{
+    struct dg_documents *documents = file->documents;
+    size_t n_own;
+    uint64_t own;
+    if (!documents || bytes <= file->taken)
+        return documents != NULL;
+    count_own(documents, file->client, &n_own, &own);
+    if (!dg_client_share_has_room(file->client, documents->opts.bytes_max, documents->bytes, own,
+                                  bytes - file->taken))
+        return false;
+    documents->bytes += bytes - file->taken;
+    file->taken = bytes;
+    return true;
+}
+
+enum dg_err dg_document_file_append(struct dg_document_file *file, struct dg_span bytes,
+                                    struct dg_error *error)
+{
+    enum dg_err err =
+        file->fd < 0 ? dg_tmp_file_open(file->documents->opts.dir, &file->fd, error) : DG_OK;
+    if (!err)
+        err = dg_tmp_file_write(file->fd, bytes, error);
+    if (!err)
+        file->len += bytes.len;
+    return err;
+}
+
+enum dg_err dg_document_file_map(struct dg_document_file *file, struct dg_error *error)
+{
+    if (file->fd < 0)
+        return DG_OK;
+    if (file->len > 0) {
+        void *bytes = mmap(NULL, file->len, PROT_READ, MAP_PRIVATE, file->fd, 0);
+        if (bytes == MAP_FAILED)
+            return dg_error_errno(error, "cannot map a temporary file");
+        file->bytes = bytes;
+    }
+    close(file->fd);
+    file->fd = -1;
+    return DG_OK;
+}
+
+void dg_document_file_free(struct dg_document_file *file)
+{
+    if (!file)
+        return;
+    if (file->bytes)
+        munmap((void *)file->bytes, file->len);
+    if (file->fd >= 0)
+        close(file->fd);
+    if (file->documents)
+        file->documents->bytes -= file->taken;
+    dg_list_unlink(&file->link);
+    dg_free(file);
+}
+
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 struct errand {
@@ -187,7 +274,10 @@ struct errand {
     dg_documents_fn fn;
     void *ctx;
 
-    struct dg_work work; /* of what is sent */
+    struct dg_work work; /* of what is sent: `text` is a piece of it, of `n` bytes before `at` */
+    uint64_t at;
+    size_t n;
+    bool has_begun, is_reading;
     char name[DG_DOCUMENT_NAME + 1];
     enum dg_doc_format format;
     bool removes;
@@ -219,8 +309,6 @@ static void free_sent(struct dg_work *work)
 {
     free_errand(DG_LIST_ITEM(work, struct errand, work));
 }
-
-static const struct dg_work_ops send_ops = {.free = free_sent};
 
 static void run_keep(struct dg_offload_task *task)
 {
@@ -268,7 +356,7 @@ static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg
                            dg_offload_fn done)
 {
     enum dg_err err = offload ? dg_offload_submit(offload, &errand->task, run, done) : DG_OK;
-    if (!offload || (err == DG_ERR_LIMIT && !errand->work.call)) {
+    if (!offload || err == DG_ERR_LIMIT) {
         run(&errand->task);
         done(&errand->task);
         return DG_OK;
@@ -331,25 +419,7 @@ enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_o
     return keep(documents, offload, document, file, text, fn, ctx);
 }
 
-/* ---- Reading --------------------------------------------------------------------------------- */
-
-enum dg_err dg_document_read(const struct dg_document *document, char **out, struct dg_error *error)
-{
-    char *text = dg_try_malloc(document->len + 1);
-    enum dg_err err =
-        text ? dg_tmp_file_read(document->fd, text, document->len, error) : DG_ERR_NOMEM;
-    if (err)
-        dg_free(text);
-    else
-        *out = text;
-    return err;
-}
-
-static void run_read(struct dg_offload_task *task)
-{
-    struct errand *errand = (struct errand *)task;
-    errand->err = dg_tmp_file_read(errand->fd, errand->text, errand->len, &errand->error);
-}
+/* ---- Sending --------------------------------------------------------------------------------- */
 
 static const struct dg_failure no_room = {.status = 503,
                                           .code = "overloaded",
@@ -357,29 +427,106 @@ static const struct dg_failure no_room = {.status = 503,
                                           .message =
                                               "The file cannot be read just now; try again later."};
 
-static void on_read(struct dg_offload_task *task)
+static void run_read(struct dg_offload_task *task)
 {
     struct errand *errand = (struct errand *)task;
-    struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
-    char header[DG_DOCUMENT_NAME + 64];
-    if (errand->err) {
-        struct dg_failure failure = no_room;
-        failure.code = "unavailable";
+    const uint64_t left = errand->len - errand->at;
+    errand->n = left < PIECE ? (size_t)left : PIECE;
+    errand->err =
+        dg_tmp_file_read_at(errand->fd, errand->at, errand->text, errand->n, &errand->error);
+}
+
+static void break_off(struct errand *errand)
+{
+    struct dg_failure failure = no_room;
+    failure.code = "unavailable";
+    struct dg_call *call = errand->has_begun ? dg_work_detach(&errand->work) : NULL;
+    if (!call) {
         dg_work_fail(&errand->work, failure);
         return;
     }
-    struct dg_call *call = dg_work_detach(&errand->work);
-    if (call) {
-        snprintf(header, sizeof header, "attachment; filename=\"%s\"", errand->name);
-        dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
-        dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
-        dg_call_reply(call, 200, dg_document_type(dg_span_cstr(errand->name), errand->format),
-                      dg_span_make(errand->text, errand->len));
-        if (document && errand->removes)
-            dg_documents_remove(errand->documents, document);
-    }
+    call->req->on_room = NULL;
     dg_work_end(&errand->work);
+    dg_http_reply_abort(call->req); /* so that nobody takes the part for the whole */
 }
+
+static void begin_sending(struct errand *errand, struct dg_call *call)
+{
+    char header[DG_DOCUMENT_NAME + 64];
+    snprintf(header, sizeof header, "attachment; filename=\"%s\"", errand->name);
+    dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
+    dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
+    dg_call_begin_stream(call, dg_document_type(dg_span_cstr(errand->name), errand->format));
+    errand->has_begun = true;
+}
+
+static void end_sending(struct errand *errand)
+{
+    struct dg_call *call = dg_work_detach(&errand->work);
+    struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
+    call->req->on_room = NULL;
+    if (document && errand->removes && call->req->method != DG_HTTP_HEAD)
+        dg_documents_remove(errand->documents, document);
+    dg_work_end(&errand->work);
+    dg_http_reply_end(call->req);
+}
+
+static void on_piece(struct dg_offload_task *task)
+{
+    struct errand *errand = (struct errand *)task;
+    struct dg_call *call = errand->work.call;
+    errand->is_reading = false;
+    if (!call) {
+        free_errand(errand);
+        return;
+    }
+    if (errand->err) {
+        break_off(errand);
+        return;
+    }
+    if (!errand->has_begun)
+        begin_sending(errand, call);
+    errand->at += errand->n;
+    if (errand->n == 0 || call->req->method == DG_HTTP_HEAD) {
+        end_sending(errand);
+        return;
+    }
+    /* A client that left is told of by the work. */
+    (void)!dg_http_reply_write(call->req, dg_span_make(errand->text, errand->n));
+}
+
+static void send_piece(struct errand *errand)
+{
+    struct dg_offload *offload = errand->work.api->readers;
+    if (errand->is_reading)
+        return;
+    errand->is_reading = true;
+    if (!offload) {
+        run_read(&errand->task);
+        on_piece(&errand->task);
+    } else if (dg_offload_submit(offload, &errand->task, run_read, on_piece) != DG_OK) {
+        errand->is_reading = false;
+        break_off(errand);
+    }
+}
+
+static void on_room(void *owner)
+{
+    const struct dg_call *call = owner;
+    struct errand *errand = DG_LIST_ITEM(call->work, struct errand, work);
+    if (errand->has_begun)
+        send_piece(errand);
+}
+
+/* The client has left. */
+static void leave_sending(struct dg_work *work)
+{
+    struct errand *errand = DG_LIST_ITEM(work, struct errand, work);
+    if (!errand->is_reading)
+        free_errand(errand);
+}
+
+static const struct dg_work_ops send_ops = {.leave = leave_sending, .free = free_sent};
 
 void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes)
 {
@@ -389,13 +536,17 @@ void dg_documents_send(struct dg_call *call, struct dg_document *document, bool 
         return;
     }
     errand->len = document->len;
-    errand->text = dg_try_malloc(document->len + 1);
+    errand->text = dg_try_malloc(PIECE);
     errand->fd = fcntl(document->fd, F_DUPFD_CLOEXEC, 0);
     errand->removes = removes;
     dg_work_attach(call, &errand->work, &send_ops);
-    if (!errand->text || errand->fd < 0 ||
-        set_out(errand, call->api->readers, run_read, on_read) != DG_OK)
+    if (!errand->text || errand->fd < 0) {
         dg_work_fail(&errand->work, no_room);
+        return;
+    }
+    call->req->on_room = on_room;
+    call->req->stream_low = STREAM_LOW;
+    send_piece(errand);
 }
 
 bool dg_document_opens(const struct dg_document *document, struct dg_span key)

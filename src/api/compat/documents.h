@@ -52,13 +52,26 @@ struct dg_document {
     uint64_t client; /* the client to whose share it counts (dg_gate_client) */
 };
 
+/* A file as it was sent, until its translation is kept: in a file without a name too, of which the
+ * bytes are a mapping. What it takes counts as documents do. */
+struct dg_document_file {
+    struct dg_list link;            /* in documents->files */
+    struct dg_documents *documents; /* NULL: they are closed */
+    int fd;                         /* while it is written; else -1 */
+    const char *bytes; /* [len]; NULL before dg_document_file_map, and of an empty one */
+    size_t len;
+    uint64_t taken, client;
+};
+
 struct dg_documents_opts {
     const char *dir;    /* borrowed */
     uint64_t bytes_max; /* of all together; 0: there are no documents */
+    uint64_t file_max;  /* of one that is sent */
 };
 
 struct dg_documents {
-    struct dg_list all; /* of struct dg_document, oldest first */
+    struct dg_list all;   /* of struct dg_document, oldest first */
+    struct dg_list files; /* of struct dg_document_file */
     size_t n;
     uint64_t bytes;
     struct dg_documents_opts opts;
@@ -106,13 +119,23 @@ enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_o
                                      struct dg_span text, dg_documents_fn fn,
                                      void *ctx) DG_MUST_CHECK;
 
-/* The translation of a done document in memory (owned; dg_free). Reads a file. */
-enum dg_err dg_document_read(const struct dg_document *document, char **text,
-                             struct dg_error *error) DG_MUST_CHECK;
-
-/* Answers the call, later, with a done document as an attachment; `removes`: the document is then
- * removed. */
+/* Answers the call, later and piece by piece, with a done document as an attachment; `removes`: the
+ * document is removed when all of it is on its way. */
 void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes);
+
+/* DG_ERR_NOMEM. */
+enum dg_err dg_document_file_new(struct dg_documents *documents, uint64_t client,
+                                 struct dg_document_file **file) DG_MUST_CHECK;
+
+/* Takes room for `bytes` in all. False: there is none, in all or for this client. */
+bool dg_document_file_grow(struct dg_document_file *file, uint64_t bytes);
+
+/* Appends bytes, and maps all of them at the end. Any thread, but only one at a time. */
+enum dg_err dg_document_file_append(struct dg_document_file *file, struct dg_span bytes,
+                                    struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_document_file_map(struct dg_document_file *file,
+                                 struct dg_error *error) DG_MUST_CHECK;
+void dg_document_file_free(struct dg_document_file *file); /* NULL is fine */
 
 /* Compares the key in constant time. */
 bool dg_document_opens(const struct dg_document *document, struct dg_span key);

@@ -178,6 +178,11 @@ static bool check_file(const struct dg_field *file, struct dg_compat *compat,
 
 static void begin(struct dg_compat *compat, struct dg_span text)
 {
+    if (dg_fields_get(&compat->fields, "file")->is_mapped) {
+        if (!dg_compat_hold_text(compat, text.len))
+            return;
+        compat->arena->max += 8 * text.len;
+    }
     if (dg_compat_texts(compat, 1) != DG_OK) {
         dg_compat_fail(compat, 400, "invalid_value", "Cannot translate text: there is no memory");
         return;

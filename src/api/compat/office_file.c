@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The bytes are copied: what holds the request's own may go while another thread reads. */
+/* Bytes that are not on disk are copied: what holds the request's own may go while another thread
+ * reads. */
 #include "api/compat/office_file.h"
 #include "api/http/api_int.h"
 #include "base/file/tmp_file.h"
@@ -22,7 +23,9 @@ void dg_office_file_free(struct dg_office_file *file)
 {
     if (!file)
         return;
-    dg_free(file->bytes);
+    if (!file->sent)
+        dg_free((char *)file->bytes);
+    dg_document_file_free(file->sent);
     dg_buf_deinit(&file->html);
     dg_free(file);
 }
@@ -35,18 +38,20 @@ static enum dg_err open_filter(const struct dg_office_file *file, struct dg_filt
     return dg_filter_new(dg_span_make(file->bytes, file->len), file->name, &opts, filter, error);
 }
 
-static struct dg_office_file *new_file(struct dg_span name, struct dg_span bytes)
+static struct dg_office_file *new_file(struct dg_span name, struct dg_span bytes,
+                                       struct dg_document_file *sent)
 {
     struct dg_office_file *file = dg_try_calloc(1, sizeof *file);
-    char *copy = file ? dg_try_malloc(bytes.len + 1) : NULL;
-    if (!copy) {
+    char *copy = file && !sent ? dg_try_malloc(bytes.len + 1) : NULL;
+    if (!file || (!sent && !copy)) {
         dg_free(file);
         return NULL;
     }
-    if (bytes.len)
+    if (copy && bytes.len)
         memcpy(copy, bytes.ptr, bytes.len);
-    file->bytes = copy;
+    file->bytes = sent ? bytes.ptr : copy;
     file->len = bytes.len;
+    file->sent = sent;
     name = dg_utf8_clip(name, DG_OFFICE_FILE_NAME);
     snprintf(file->name, sizeof file->name, "%.*s", DG_SPAN_FMT(name));
     dg_buf_init(&file->html, TEXT_MAX);
@@ -79,18 +84,18 @@ static void on_read(struct dg_offload_task *task)
 void dg_office_file_read(struct dg_compat *compat, struct dg_span name, struct dg_span bytes,
                          void (*then)(struct dg_compat *compat, struct dg_office_file *file))
 {
-    struct dg_office_file *file = new_file(name, bytes);
     struct dg_offload *readers = compat->work.api->readers;
     const struct dg_span columns = dg_fields_text(&compat->fields, "columns");
     if (columns.len > DG_OFFICE_FILE_COLUMNS) {
-        dg_office_file_free(file);
         dg_compat_fail(compat, 400, "invalid_value", "The list of columns is too long.");
         return;
     }
+    struct dg_office_file *file = new_file(name, bytes, compat->file);
     if (!file) {
         dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
         return;
     }
+    compat->file = NULL;
     snprintf(file->columns, sizeof file->columns, "%.*s", DG_SPAN_FMT(columns));
     file->compat = compat;
     file->then = then;

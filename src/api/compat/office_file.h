@@ -13,8 +13,8 @@
  *     }
  *
  * Memory: while it is read or written, at most some ten times the largest part with text, on as
- * many threads as read bodies; until the translation is kept, the file and its text. One thread:
- * the loop's. */
+ * many threads as read bodies; until the translation is kept, its text, and the file unless it is
+ * on disk (upload.h). One thread: the loop's. */
 #ifndef DG_API_COMPAT_OFFICE_FILE_H
 #define DG_API_COMPAT_OFFICE_FILE_H
 
@@ -28,9 +28,10 @@ struct dg_office_file {
     struct dg_offload_task task;
     char name[DG_OFFICE_FILE_NAME + 1];       /* for sentences */
     char columns[DG_OFFICE_FILE_COLUMNS + 1]; /* of a csv file: the field of this name */
-    char *bytes;                              /* owned; [len] */
+    const char *bytes;                        /* [len] */
     size_t len;
-    struct dg_buf html;                     /* its text */
+    struct dg_document_file *sent; /* owned; whose bytes these are; NULL: `bytes` are owned */
+    struct dg_buf html;            /* its text */
     char language[DG_OFFICE_FILE_LANGUAGE]; /* of the translation, as a tag; the caller sets it */
     enum dg_err err;                        /* of reading */
     struct dg_error error;

@@ -8,6 +8,7 @@
 #include "api/compat/lt.h"
 #include "api/http/api_int.h"
 #include "api/http/bodies.h"
+#include "api/http/upload.h"
 #include "api/http/work.h"
 #include "api/ops/admin.h"
 #include "api/v1/generation_job.h"
@@ -37,6 +38,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     dg_list_init(&made->resting_streams);
     dg_list_init(&made->scorings);
     dg_list_init(&made->uploads);
+    dg_list_init(&made->file_uploads);
     dg_list_init(&made->bodies);
     dg_live_init(&made->live);
     made->random_used = sizeof made->random;
@@ -138,7 +140,9 @@ void dg_api_stop(struct dg_api *api)
 static void log_call(struct dg_call *call, int status)
 {
     struct dg_api *api = call->api;
+    const uint64_t n_uploaded = dg_upload_bytes(call);
     dg_list_unlink(&call->upload);
+    dg_upload_drop(call);
     dg_bodies_end(call);
     dg_metrics_count(&api->metrics,
                      call->route ? (size_t)(call->route - dg_routes(NULL)) : DG_METRICS_NO_ROUTE,
@@ -152,7 +156,7 @@ static void log_call(struct dg_call *call, int status)
                                dg_log_str("route", call->route ? call->route->name : "-"),
                                dg_log_span("client", call->req->client),
                                dg_log_str("key", *dg_gate_name(call) ? dg_gate_name(call) : "-"),
-                               dg_log_uint("bytes_in", call->req->body.len),
+                               dg_log_uint("bytes_in", call->req->body.len + n_uploaded),
                                dg_log_uint("bytes_out", dg_http_reply_bytes(call->req)),
                                dg_log_uint("tokens_in", call->tokens_in),
                                dg_log_uint("tokens_out", call->tokens_out),
@@ -282,7 +286,7 @@ static void on_head(void *user, struct dg_http_req *req)
     } else if (call->route) {
         if (call->route->prepare)
             call->route->prepare(call);
-        if (!dg_http_reply_begun(req))
+        if (!dg_http_reply_begun(req) && !call->form)
             (void)dg_bodies_open(call);
     } else if (req->method == DG_HTTP_OPTIONS && (other || dg_span_eq(req->path, DG_SPAN("*")))) {
         answer_options(call);
@@ -308,7 +312,10 @@ static bool on_body(void *user, struct dg_http_req *req, size_t bytes)
 static void on_request(void *user, struct dg_http_req *req)
 {
     struct dg_call *call = req->owner;
-    dg_gate_request(call);
+    if (call->form)
+        dg_upload_end(call);
+    else
+        dg_gate_request(call);
 }
 
 static const char *code_of_status(int status)

@@ -27,6 +27,7 @@
 
 struct dg_json_out;
 struct dg_route;
+struct dg_upload;
 struct dg_call;
 struct dg_failure;
 struct dg_work;
@@ -59,9 +60,10 @@ struct dg_call {
     struct dg_charge charge; /* who sent the request, and what it cost (gate.h) */
 
     uint64_t started_ns;
-    bool has_headers;      /* the common headers are in the answer */
-    struct dg_list upload; /* in api->uploads, if the body may be large */
-    struct dg_list body;   /* in api->bodies, with `body_bytes` of the memory for bodies */
+    bool has_headers;       /* the common headers are in the answer */
+    struct dg_list upload;  /* in api->uploads, if the body may be large */
+    struct dg_upload *form; /* what has come of a form with a file (upload.h); NULL: it is none */
+    struct dg_list body;    /* in api->bodies, with `body_bytes` of the memory for bodies */
     size_t body_bytes;
     uint64_t client; /* whose they are (dg_gate_client); set by dg_bodies_open */
 

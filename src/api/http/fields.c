@@ -216,6 +216,26 @@ static enum dg_err read_multipart(struct reader *reader, struct dg_span type, st
     return err;
 }
 
+/* What has been read while it came. */
+static enum dg_err copy_form(struct reader *reader, const struct dg_fields *form)
+{
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < form->n && !err; i++) {
+        struct dg_field field = form->items[i];
+        err = copy(reader->arena, field.name, &field.name);
+        if (!err && field.filename.ptr)
+            err = copy(reader->arena, field.filename, &field.filename);
+        if (!err)
+            err = copy(reader->arena, field.type, &field.type);
+        if (!err && !field.is_mapped)
+            err = copy(reader->arena, field.value, &field.value);
+        read_brackets(&field);
+        if (!err)
+            err = add(reader, field);
+    }
+    return err;
+}
+
 static bool is_type(struct dg_span value, const char *type)
 {
     size_t len = strlen(type);
@@ -261,7 +281,8 @@ enum dg_err dg_fields_read(const struct dg_fields_source *source, struct dg_aren
 {
     struct reader reader = {.arena = arena, .fields = fields};
     *fields = (struct dg_fields){.n = 0};
-    enum dg_err err = read_body(&reader, source, error);
+    enum dg_err err =
+        source->form ? copy_form(&reader, source->form) : read_body(&reader, source, error);
     if (!err) {
         err = read_pairs(&reader, source->query, true);
         if (err)

@@ -39,6 +39,7 @@ struct dg_field {
     enum dg_field_kind kind;
     bool in_array;   /* an element of a JSON array */
     bool from_query; /* not from the body */
+    bool is_mapped;  /* the value is the file of an upload (upload.h), and is not copied */
 };
 
 struct dg_fields {
@@ -50,6 +51,7 @@ struct dg_fields {
 /* The parts of a request that can have fields. */
 struct dg_fields_source {
     struct dg_span type, query, body; /* type: of the body */
+    const struct dg_fields *form;     /* of an upload, in place of the body; NULL: none */
     bool is_get;
     bool takes_array; /* the body may be a JSON array, whose objects give fields such as "[0].text"
                          and whose elements are fields without a name */

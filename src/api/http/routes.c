@@ -8,6 +8,7 @@
 #include "api/compat/deepl.h"
 #include "api/compat/lt.h"
 #include "api/http/api_int.h"
+#include "api/http/upload.h"
 
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #define LT     .dialect = &dg_lt_dialect
 #define DEEPL  .dialect = &dg_deepl_dialect
 #define SHORT  .prepare = dg_compat_prepare_short
+#define UPLOAD .prepare = dg_upload_prepare
 #define PLAIN  .dialect = &dg_plain_dialect
 #define GOOGLE .dialect = &dg_google_dialect
 #define MTRAN  .dialect = &dg_mtran_dialect
@@ -77,7 +79,7 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/translate", "translate", dg_api_any_translate, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/detect", "detect", dg_lt_detect, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/languages", "languages", dg_lt_languages, LT, .gate = DG_GATE_OPEN},
-    {DG_HTTP_POST, "/translate_file", "translate_file", dg_lt_translate_file, LT,
+    {DG_HTTP_POST, "/translate_file", "translate_file", dg_lt_translate_file, LT, UPLOAD,
      .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/download_file/*", "download_file", dg_lt_download_file, LT,
      .gate = DG_GATE_OPEN},
@@ -199,7 +201,7 @@ static const struct dg_route routes[] = {
                                                                                                 is
                                                                                                 ours
                                                                                               */
-    {DG_HTTP_POST, "/v2/document", "deepl_document", dg_deepl_document, DEEPL,
+    {DG_HTTP_POST, "/v2/document", "deepl_document", dg_deepl_document, DEEPL, UPLOAD,
      .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v2/document/*", "deepl_document_status", dg_deepl_document_status, DEEPL,
      SHORT, .gate = DG_GATE_OPEN},

@@ -193,13 +193,16 @@ static void put_formality(struct dg_call *call, struct dg_json_out *out)
     dg_json_out_close(out, ']');
 }
 
-/* How long a text may be (only where there is a limit), and the body of a request. */
+/* How long a text may be (only where there is a limit), the body of a request, and a file that is
+ * sent to be translated. */
 static void put_limits(const struct dg_call *call, struct dg_json_out *out)
 {
     dg_json_out_put_open(out, "limits", '{');
     if (call->api->opts.characters_max)
         dg_json_out_put_uint(out, "characters", call->api->opts.characters_max);
     dg_json_out_put_uint(out, "body_bytes", call->req->body_max);
+    if (dg_documents_are_taken(&call->api->documents))
+        dg_json_out_put_uint(out, "document_bytes", call->api->documents.opts.file_max);
     dg_json_out_close(out, '}');
 }
 

@@ -84,8 +84,14 @@ enum dg_err dg_tmp_file_write(int fd, struct dg_span bytes, struct dg_error *err
 
 enum dg_err dg_tmp_file_read(int fd, char *bytes, size_t len, struct dg_error *error)
 {
+    return dg_tmp_file_read_at(fd, 0, bytes, len, error);
+}
+
+enum dg_err dg_tmp_file_read_at(int fd, uint64_t from, char *bytes, size_t len,
+                                struct dg_error *error)
+{
     for (size_t at = 0; at < len;) {
-        ssize_t n = pread(fd, bytes + at, len - at, (off_t)at);
+        ssize_t n = pread(fd, bytes + at, len - at, (off_t)(from + at));
         if (n < 0 && errno != EINTR)
             return dg_error_errno(error, "cannot read a temporary file");
         if (n == 0)

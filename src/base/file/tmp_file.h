@@ -19,6 +19,8 @@
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 
+#include <stdint.h>
+
 enum dg_err dg_tmp_file_open(const char *dir, int *fd, struct dg_error *error) DG_MUST_CHECK;
 
 /* Appends `bytes` to the file. */
@@ -26,6 +28,10 @@ enum dg_err dg_tmp_file_write(int fd, struct dg_span bytes, struct dg_error *err
 
 /* The first `len` bytes; DG_ERR_TRUNCATED when there are fewer. */
 enum dg_err dg_tmp_file_read(int fd, char *bytes, size_t len, struct dg_error *error) DG_MUST_CHECK;
+
+/* The same for the `len` bytes from `from` on. */
+enum dg_err dg_tmp_file_read_at(int fd, uint64_t from, char *bytes, size_t len,
+                                struct dg_error *error) DG_MUST_CHECK;
 
 /* Makes a new file that does have a name, which the caller may change later: the last six
  * characters of `path` are replaced. Only this user can read it, and programs that this process

@@ -179,8 +179,14 @@ static int on_body(llhttp_t *parser, const char *at, size_t len)
 {
     struct dg_http *http = parser->data;
     http->body_seen += len;
-    if (http->discard)
+    if (http->discard || (http->req.on_data && http->begun))
         return 0;
+    if (http->req.on_data) {
+        if (http->body_seen > http->req.body_max)
+            return -1;
+        http->req.on_data(http->req.owner, dg_span_make(at, len));
+        return 0;
+    }
     return has_room_to_grow(http, len) && dg_buf_append(&http->body, at, len) == DG_OK ? 0 : -1;
 }
 
@@ -294,7 +300,7 @@ static void forget_request(struct dg_http *http)
 {
     if (http->req.on_done)
         http->req.on_done(http->req.owner);
-    http->has_req = false;
+    http->has_req = http->req.is_held = false;
     dg_buf_clear(&http->extra);
     dg_buf_deinit(&http->body); /* a connection that waits for its next request holds nothing */
     http->body_room = 0;
@@ -544,6 +550,8 @@ static void start_body(struct dg_http *http)
         refuse(http, 413, "the body is larger than the limit");
         return;
     }
+    if (http->req.on_data)
+        return;
     /* A body of known length gets no more memory than that. */
     http->body.max = http->chunked_in ? http->req.body_max : (size_t)http->body_left;
     if (!http->chunked_in && !has_room(http, (size_t)http->body_left))
@@ -776,7 +784,7 @@ void dg_http_answered(struct dg_http *http)
 
 bool dg_http_wants_input(const struct dg_http *http)
 {
-    if (http->peer_done)
+    if (http->peer_done || (http->phase == DG_HTTP_PHASE_BODY && http->req.is_held))
         return false;
     switch (http->phase) {
     case DG_HTTP_PHASE_ENDED:
@@ -825,6 +833,17 @@ void dg_http_take_body(struct dg_http_req *req, struct dg_buf *into)
     http->body = spare;
     http->body.max = into->max;
     req->body = (struct dg_span){NULL, 0};
+}
+
+void dg_http_hold(struct dg_http_req *req)
+{
+    req->is_held = true;
+}
+
+void dg_http_go_on(struct dg_http_req *req)
+{
+    req->is_held = false;
+    dg_http_tell_output(req->http);
 }
 
 bool dg_http_wants_close(const struct dg_http *http, bool *at_once)

@@ -129,6 +129,11 @@ struct dg_http_req {
     size_t body_max;        /* on_head may change it (never above SIZE_MAX / 2) */
     uint64_t started_ms;    /* when its first byte arrived */
 
+    /* If on_head sets it, the body is not collected: it is called with each piece as it comes, and
+     * `body` stays empty. It may answer the request; then what is still to come is thrown away. */
+    void (*on_data)(void *owner, struct dg_span piece);
+    bool is_held; /* on_data cannot take more just now (see dg_http_hold) */
+
     void *owner;                  /* belongs to the answering side */
     void (*on_gone)(void *owner); /* if set, called when the connection ends before the answer is
                                    * complete; the request must not be used afterwards */
@@ -220,6 +225,11 @@ void dg_http_expire(struct dg_http *http);
 /* Moves the body to `into`, the caller's initialised, empty buffer; req->body is empty afterwards.
  */
 void dg_http_take_body(struct dg_http_req *req, struct dg_buf *into);
+
+/* While a request is held, no more of its body is read from the socket: on_data still gets what has
+ * been read before. Letting it go on continues the reading. */
+void dg_http_hold(struct dg_http_req *req);
+void dg_http_go_on(struct dg_http_req *req);
 
 /* ---- Leaving HTTP ---------------------------------------------------------------------------- */
 

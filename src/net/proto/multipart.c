@@ -155,8 +155,9 @@ static bool is_boundary(struct dg_span text)
     return true;
 }
 
-enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span content_type,
-                               struct dg_span body, struct dg_error *error)
+/* Reads the boundary. */
+static enum dg_err begin(struct dg_multipart *multipart, struct dg_span content_type,
+                         struct dg_error *error)
 {
     struct dg_span boundary;
     if (parameter(content_type, "boundary", &boundary) != DG_OK)
@@ -169,16 +170,33 @@ enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span co
             error, DG_ERR_FORMAT,
             "the boundary has %zu bytes, expected 1 to %d of those that RFC 2046 permits",
             boundary.len, DG_MULTIPART_BOUNDARY_MAX);
-    *multipart = (struct dg_multipart){.rest = body};
+    *multipart = (struct dg_multipart){.n_parts = 0};
     memcpy(multipart->delimiter, "\r\n--", 4);
     memcpy(multipart->delimiter + 4, boundary.ptr, boundary.len);
     multipart->delimiter_len = boundary.len + 4;
-    struct dg_span first = dg_span_make(multipart->delimiter + 2, multipart->delimiter_len - 2);
-    if (!dg_span_starts(body, first))
-        return dg_error_set(error, body.len < first.len ? DG_ERR_TRUNCATED : DG_ERR_FORMAT,
-                            "the body does not begin with its boundary");
-    multipart->rest = dg_span_sub(body, first.len, body.len);
     return DG_OK;
+}
+
+static enum dg_err check_start(const struct dg_multipart *multipart, struct dg_span start,
+                               struct dg_error *error)
+{
+    const struct dg_span first =
+        dg_span_make(multipart->delimiter + 2, multipart->delimiter_len - 2);
+    if (dg_span_starts(start, first))
+        return DG_OK;
+    return dg_error_set(error, start.len < first.len ? DG_ERR_TRUNCATED : DG_ERR_FORMAT,
+                        "the body does not begin with its boundary");
+}
+
+enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span content_type,
+                               struct dg_span body, struct dg_error *error)
+{
+    enum dg_err err = begin(multipart, content_type, error);
+    if (!err)
+        err = check_start(multipart, body, error);
+    if (!err)
+        multipart->rest = dg_span_sub(body, multipart->delimiter_len - 2, body.len);
+    return err;
 }
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
@@ -294,6 +312,14 @@ static enum dg_err after_delimiter(struct dg_multipart *multipart, struct dg_err
     return DG_OK;
 }
 
+static enum dg_err count_part(struct dg_multipart *multipart, struct dg_error *error)
+{
+    return ++multipart->n_parts > DG_MULTIPART_PARTS_MAX
+               ? dg_error_set(error, DG_ERR_LIMIT, "the form has more than %d parts",
+                              DG_MULTIPART_PARTS_MAX)
+               : DG_OK;
+}
+
 enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *arena,
                               struct dg_part *part, bool *more, struct dg_error *error)
 {
@@ -304,9 +330,9 @@ enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *a
         *more = false;
         return err;
     }
-    if (++multipart->n_parts > DG_MULTIPART_PARTS_MAX)
-        return dg_error_set(error, DG_ERR_LIMIT, "the form has more than %d parts",
-                            DG_MULTIPART_PARTS_MAX);
+    err = count_part(multipart, error);
+    if (err)
+        return err;
     err = read_head(multipart->rest, arena, &found, &head, error);
     if (err)
         return err;
@@ -321,4 +347,160 @@ enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *a
     *part = found;
     *more = true;
     return DG_OK;
+}
+
+/* ---- From pieces ----------------------------------------------------------------------------- */
+
+/* START -the first delimiter-> AFTER -a line end-> HEAD -the empty line-> PART -a delimiter-> AFTER
+ * AFTER -two hyphens-> OVER */
+enum { START, AFTER, HEAD, PART, OVER };
+
+enum dg_err dg_multipart_feed_begin(struct dg_multipart_feed *feed, struct dg_span content_type,
+                                    struct dg_arena *arena,
+                                    const struct dg_multipart_events *events, void *ctx,
+                                    struct dg_error *error)
+{
+    struct dg_multipart multipart;
+    enum dg_err err = begin(&multipart, content_type, error);
+    if (err)
+        return err;
+    feed->multipart = multipart;
+    feed->events = events;
+    feed->ctx = ctx;
+    feed->arena = arena;
+    feed->state = START;
+    feed->n_matched = feed->n_start = feed->n_held = 0;
+    return DG_OK;
+}
+
+/* Holds the next bytes of the piece until there are `wanted`. Whether there are. */
+static bool hold(struct dg_multipart_feed *feed, struct dg_span *piece, size_t wanted)
+{
+    const size_t lacking = wanted - feed->n_held, n = piece->len < lacking ? piece->len : lacking;
+    if (n)
+        memcpy(feed->held + feed->n_held, piece->ptr, n);
+    feed->n_held += n;
+    *piece = dg_span_sub(*piece, n, piece->len);
+    return feed->n_held == wanted;
+}
+
+static enum dg_err feed_start(struct dg_multipart_feed *feed, struct dg_span *piece,
+                              struct dg_error *error)
+{
+    if (!hold(feed, piece, feed->multipart.delimiter_len - 2))
+        return DG_OK;
+    const enum dg_err err =
+        check_start(&feed->multipart, dg_span_make(feed->held, feed->n_held), error);
+    feed->n_held = 0;
+    feed->state = AFTER;
+    return err;
+}
+
+static enum dg_err feed_after(struct dg_multipart_feed *feed, struct dg_span *piece,
+                              struct dg_error *error)
+{
+    if (!hold(feed, piece, 2))
+        return DG_OK;
+    feed->multipart.rest = dg_span_make(feed->held, 2);
+    feed->n_held = 0;
+    const enum dg_err err = after_delimiter(&feed->multipart, error);
+    feed->state = feed->multipart.is_over ? OVER : HEAD;
+    return err;
+}
+
+static enum dg_err feed_head(struct dg_multipart_feed *feed, struct dg_span *piece,
+                             struct dg_error *error)
+{
+    struct dg_part part = {.name = {NULL, 0}};
+    size_t len = 0;
+    bool is_whole = false;
+    while (!is_whole && piece->len && feed->n_held < sizeof feed->held) {
+        (void)hold(feed, piece, feed->n_held + 1);
+        const struct dg_span seen = dg_span_make(feed->held, feed->n_held);
+        is_whole = dg_span_ends(seen, DG_SPAN("\r\n\r\n")) || dg_span_eq(seen, DG_SPAN("\r\n"));
+    }
+    if (!is_whole && feed->n_held < sizeof feed->held)
+        return DG_OK;
+    if (!is_whole)
+        return dg_error_set(error, DG_ERR_LIMIT, "the header lines of a part pass %d bytes",
+                            DG_MULTIPART_HEAD_MAX);
+    enum dg_err err = count_part(&feed->multipart, error);
+    if (!err)
+        err = read_head(dg_span_make(feed->held, feed->n_held), feed->arena, &part, &len, error);
+    if (!err && part.type.len) {
+        part.type = dg_arena_copy(feed->arena, part.type);
+        err = part.type.ptr ? DG_OK : DG_ERR_NOMEM;
+    }
+    if (!err)
+        err = feed->events->on_part(feed->ctx, &part, error);
+    feed->n_held = 0;
+    feed->n_matched = feed->n_start = 2; /* as in dg_multipart_next, the empty line may be the first
+                                            half of the delimiter */
+    feed->state = PART;
+    return err;
+}
+
+/* What looked like a delimiter and is none. CR is only at its beginning, so that nothing in it is
+ * the beginning of another. */
+static enum dg_err give_back(struct dg_multipart_feed *feed, struct dg_error *error)
+{
+    const struct dg_span bytes =
+        dg_span_make(feed->multipart.delimiter + feed->n_start, feed->n_matched - feed->n_start);
+    feed->n_matched = feed->n_start = 0;
+    return bytes.len ? feed->events->on_data(feed->ctx, bytes, error) : DG_OK;
+}
+
+static enum dg_err feed_part(struct dg_multipart_feed *feed, struct dg_span *piece,
+                             struct dg_error *error)
+{
+    const struct dg_multipart *multipart = &feed->multipart;
+    if (feed->n_matched == 0) {
+        const char *cr = memchr(piece->ptr, '\r', piece->len);
+        const size_t len = cr ? (size_t)(cr - piece->ptr) : piece->len;
+        const struct dg_span plain = dg_span_sub(*piece, 0, len);
+        *piece = dg_span_sub(*piece, len + (cr != NULL), piece->len);
+        feed->n_matched = cr != NULL;
+        return len ? feed->events->on_data(feed->ctx, plain, error) : DG_OK;
+    }
+    if (piece->ptr[0] != multipart->delimiter[feed->n_matched])
+        return give_back(feed, error);
+    *piece = dg_span_sub(*piece, 1, piece->len);
+    if (++feed->n_matched < multipart->delimiter_len)
+        return DG_OK;
+    feed->n_matched = feed->n_start = 0;
+    feed->state = AFTER;
+    return feed->events->on_part_end(feed->ctx, error);
+}
+
+/* At most a line end may follow the last delimiter. */
+static enum dg_err feed_over(struct dg_multipart_feed *feed, struct dg_span *piece,
+                             struct dg_error *error)
+{
+    (void)hold(feed, piece, 2);
+    const struct dg_span seen = dg_span_make(feed->held, feed->n_held);
+    if (piece->len == 0 && dg_span_starts(DG_SPAN("\r\n"), seen))
+        return DG_OK;
+    return dg_error_set(error, DG_ERR_FORMAT, "bytes follow the end of the form");
+}
+
+enum dg_err dg_multipart_feed(struct dg_multipart_feed *feed, struct dg_span piece,
+                              struct dg_error *error)
+{
+    static enum dg_err (*const steps[])(struct dg_multipart_feed * feed, struct dg_span * piece,
+                                        struct dg_error * error) = {[START] = feed_start,
+                                                                    [AFTER] = feed_after,
+                                                                    [HEAD] = feed_head,
+                                                                    [PART] = feed_part,
+                                                                    [OVER] = feed_over};
+    enum dg_err err = DG_OK;
+    while (!err && piece.len)
+        err = steps[feed->state](feed, &piece, error);
+    return err;
+}
+
+enum dg_err dg_multipart_feed_end(const struct dg_multipart_feed *feed, struct dg_error *error)
+{
+    if (feed->state == OVER && feed->n_held != 1)
+        return DG_OK;
+    return dg_error_set(error, DG_ERR_TRUNCATED, "the form ends before its last boundary");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads a multipart/form-data body (RFC 7578) strictly, from memory, part after part. Only names
- * are copied.
+/* Reads a multipart/form-data body (RFC 7578) strictly, part after part, from memory or as it
+ * arrives. Only names are copied.
  *
  *     struct dg_multipart multipart;
  *     err = dg_multipart_begin(&multipart, content_type, body, &error);
@@ -47,6 +47,27 @@ struct dg_part {
     struct dg_span body;     /* any bytes; borrowed from the whole body */
 };
 
+/* The same from pieces of any length. The functions are called in the order of the body: on_part
+ * with an empty body, on_data any number of times, and on_part_end. Their errors end the reading.
+ */
+struct dg_multipart_events {
+    enum dg_err (*on_part)(void *ctx, const struct dg_part *part, struct dg_error *error);
+    enum dg_err (*on_data)(void *ctx, struct dg_span bytes, struct dg_error *error);
+    enum dg_err (*on_part_end)(void *ctx, struct dg_error *error);
+};
+
+struct dg_multipart_feed {
+    struct dg_multipart multipart;
+    const struct dg_multipart_events *events; /* borrowed */
+    void *ctx;
+    struct dg_arena *arena; /* borrowed; for names */
+    int state;
+    size_t n_matched; /* bytes of the delimiter that have been seen and may be a part's */
+    size_t n_start;   /* of these, what ended the header lines and is no byte of the part */
+    size_t n_held;
+    char held[DG_MULTIPART_HEAD_MAX]; /* the beginning of a head, or what follows a delimiter */
+};
+
 /* True for "multipart/form-data" with or without parameters, in any case. */
 bool dg_multipart_is(struct dg_span content_type);
 
@@ -58,5 +79,19 @@ enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span co
 enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *arena,
                               struct dg_part *part, bool *more,
                               struct dg_error *error) DG_MUST_CHECK;
+
+enum dg_err dg_multipart_feed_begin(struct dg_multipart_feed *feed, struct dg_span content_type,
+                                    struct dg_arena *arena,
+                                    const struct dg_multipart_events *events, void *ctx,
+                                    struct dg_error *error) DG_MUST_CHECK;
+
+/* The next piece; after an error there must be no more. The errors are those of
+ * dg_multipart_next. */
+enum dg_err dg_multipart_feed(struct dg_multipart_feed *feed, struct dg_span piece,
+                              struct dg_error *error) DG_MUST_CHECK;
+
+/* There are no more pieces: DG_ERR_TRUNCATED unless the last delimiter was read. */
+enum dg_err dg_multipart_feed_end(const struct dg_multipart_feed *feed,
+                                  struct dg_error *error) DG_MUST_CHECK;
 
 #endif

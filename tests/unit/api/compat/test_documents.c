@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 #include "api/compat/documents.h"
+#include "base/file/tmp_file.h"
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"
 #include "net/loop/offload.h"
@@ -64,7 +65,7 @@ START_TEST(a_document_is_kept_on_disk_and_found_by_its_id)
 {
     struct place place;
     struct dg_error error = DG_ERROR_NONE;
-    char *text = NULL;
+    char text[8];
     open_place(&place, 100);
     struct dg_document *document = add(&place, at(0), "a/my letter.html");
     if (document) {
@@ -80,9 +81,9 @@ START_TEST(a_document_is_kept_on_disk_and_found_by_its_id)
                                         dg_span_cstr(document->id)) == document);
             ck_assert_int_eq(document->state, DG_DOCUMENT_DONE);
             ck_assert_uint_eq(place.documents.bytes, 8);
-            if (dg_document_read(document, &text, &error) == DG_OK)
-                ck_assert(dg_span_eq(dg_span_make(text, document->len), DG_SPAN("<p>x</p>")));
-            dg_free(text);
+            ck_assert_uint_eq(document->len, sizeof text);
+            ck_assert_int_eq(dg_tmp_file_read(document->fd, text, sizeof text, &error), DG_OK);
+            ck_assert(dg_span_eq(dg_span_make(text, sizeof text), DG_SPAN("<p>x</p>")));
         }
         ck_assert(dg_document_opens(document, dg_span_cstr(document->key)));
         ck_assert(!dg_document_opens(document, dg_span_cstr(document->id)));
@@ -90,6 +91,45 @@ START_TEST(a_document_is_kept_on_disk_and_found_by_its_id)
             dg_documents_find(&place.documents, at(HOUR_S), dg_span_cstr(document->id)));
     }
     close_place(&place);
+}
+END_TEST
+
+START_TEST(a_file_as_it_was_sent_takes_room_until_it_is_freed)
+{
+    struct place place;
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_document_file *file = NULL, *other = NULL;
+    open_place(&place, 100);
+    if (dg_document_file_new(&place.documents, 1, &file) == DG_OK) {
+        ck_assert(dg_document_file_grow(file, 4) && dg_document_file_grow(file, 8));
+        ck_assert_uint_eq(place.documents.bytes, 8);
+        ck_assert(!dg_document_file_grow(file, 51)); /* half is for others */
+        ck_assert_uint_eq(place.documents.bytes, 8);
+        ck_assert_int_eq(dg_document_file_append(file, DG_SPAN("1234"), &error), DG_OK);
+        ck_assert_int_eq(dg_document_file_append(file, DG_SPAN("5678"), &error), DG_OK);
+        ck_assert_int_eq(dg_document_file_map(file, &error), DG_OK);
+        ck_assert(dg_span_eq(dg_span_make(file->bytes, file->len), DG_SPAN("12345678")));
+        ck_assert_int_eq(file->fd, -1);
+        if (dg_document_file_new(&place.documents, 2, &other) == DG_OK)
+            ck_assert(dg_document_file_grow(other, 46) && !dg_document_file_grow(other, 47));
+        dg_document_file_free(file);
+        dg_document_file_free(other);
+    }
+    close_place(&place);
+}
+END_TEST
+
+START_TEST(a_file_may_outlive_the_documents)
+{
+    struct place place;
+    struct dg_document_file *file = NULL;
+    open_place(&place, 100);
+    if (dg_document_file_new(&place.documents, 1, &file) == DG_OK)
+        ck_assert(dg_document_file_grow(file, 4));
+    dg_documents_deinit(&place.documents);
+    ck_assert(!file || !dg_document_file_grow(file, 5));
+    dg_document_file_free(file);
+    ck_assert_int_eq(rmdir(place.dir), 0);
 }
 END_TEST
 
@@ -224,6 +264,7 @@ START_TEST(what_was_worked_out_is_kept_also_when_the_thread_takes_no_more)
 END_TEST
 
 DG_UNIT(a_document_is_kept_on_disk_and_found_by_its_id,
+        a_file_as_it_was_sent_takes_room_until_it_is_freed, a_file_may_outlive_the_documents,
         what_does_not_fit_is_refused_and_room_comes_back, what_could_not_be_written_takes_no_room,
         what_was_worked_out_is_kept_also_when_the_thread_takes_no_more,
         there_are_only_so_many_and_of_known_kinds, a_folder_that_cannot_be_used_is_told)

@@ -16,7 +16,10 @@ struct bench {
     bool answer_at_head;
     struct dg_http_req *held;
     int n_requests, n_done, n_gone, n_output;
-    size_t room, asked; /* what on_body allows, and was asked for at last */
+    size_t room, asked;                /* what on_body allows, and was asked for at last */
+    bool takes_pieces, refuses_pieces; /* by on_data */
+    char pieces[64];
+    size_t n_pieces; /* bytes of them */
     char seen[4096];
 };
 
@@ -38,12 +41,26 @@ static void answer(struct dg_http_req *req)
     dg_http_reply(req, 200, "text/plain", dg_span_make(text, (size_t)len));
 }
 
+static void on_data(void *owner, struct dg_span piece)
+{
+    struct bench *bench = owner;
+    ck_assert_uint_le(bench->n_pieces + piece.len, sizeof bench->pieces);
+    memcpy(bench->pieces + bench->n_pieces, piece.ptr, piece.len);
+    bench->n_pieces += piece.len;
+    if (bench->refuses_pieces)
+        dg_http_reply(bench->held, 413, "text/plain", DG_SPAN("no more"));
+}
+
 static void on_head(void *user, struct dg_http_req *req)
 {
     struct bench *bench = user;
     req->owner = bench;
     req->on_done = on_done;
     req->on_gone = on_gone;
+    if (bench->takes_pieces) {
+        bench->held = req;
+        req->on_data = on_data;
+    }
     if (bench->answer_at_head)
         dg_http_reply(req, 403, "text/plain", DG_SPAN("no"));
 }
@@ -444,7 +461,53 @@ START_TEST(memory_that_is_gone_ends_in_503_or_a_closed_connection)
 }
 END_TEST
 
-DG_UNIT(answers_and_keeps_the_connection, pipelined_requests_wait_for_the_answer_before_them,
+START_TEST(a_body_may_be_taken_piece_by_piece)
+{
+    struct bench *bench = start();
+    size_t body;
+    bench->takes_pieces = bench->hold = true;
+    bench->room = 0; /* nobody asks for it */
+    feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nab");
+    feed(bench, "cd");
+    ck_assert(dg_span_eq(dg_span_make(bench->pieces, bench->n_pieces), DG_SPAN("abcd")));
+    (void)dg_http_buffers(bench->http, &body);
+    ck_assert_uint_eq(body, 0);
+    ck_assert(dg_http_wants_input(bench->http));
+    dg_http_hold(held(bench));
+    ck_assert(!dg_http_wants_input(bench->http));
+    feed(bench, "e"); /* was read before */
+    const int n_output = bench->n_output;
+    dg_http_go_on(held(bench));
+    ck_assert(dg_http_wants_input(bench->http) && bench->n_output == n_output + 1);
+    ck_assert_int_eq(bench->n_requests, 0);
+    feed(bench, "f");
+    ck_assert_int_eq(bench->n_requests, 1);
+    ck_assert(dg_span_eq(dg_span_make(bench->pieces, bench->n_pieces), DG_SPAN("abcdef")));
+    ck_assert_uint_eq(held(bench)->body.len, 0);
+    answer(held(bench));
+    ck_assert_ptr_nonnull(strstr(output(bench), "POST /a|"));
+    stop(bench);
+}
+END_TEST
+
+START_TEST(a_body_may_be_refused_at_a_piece)
+{
+    struct bench *bench = start();
+    bench->takes_pieces = bench->refuses_pieces = true;
+    feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nab");
+    ck_assert_ptr_nonnull(strstr(output(bench), "413"));
+    ck_assert_int_eq(bench->n_done, 1);
+    feed(bench, "cdef"); /* is thrown away, and the connection goes on */
+    ck_assert_uint_eq(bench->n_pieces, 2);
+    bench->takes_pieces = false;
+    feed(bench, "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");
+    ck_assert_ptr_nonnull(strstr(output(bench), "GET /b|"));
+    stop(bench);
+}
+END_TEST
+
+DG_UNIT(a_body_may_be_taken_piece_by_piece, a_body_may_be_refused_at_a_piece,
+        answers_and_keeps_the_connection, pipelined_requests_wait_for_the_answer_before_them,
         input_is_not_wanted_while_too_much_is_pipelined, continue_is_sent_when_the_body_is_wanted,
         a_short_body_that_nobody_wants_is_dropped_and_the_connection_kept,
         a_streamed_answer_is_chunked_and_a_reader_that_stalls_is_given_up,

@@ -13,6 +13,71 @@ static void setup(void)
     dg_arena_init(&arena, 1 << 16);
 }
 
+/* What came in pieces: the parts so far, and the body of the last one. */
+struct fed {
+    size_t n, n_ended;
+    struct dg_part part;
+    struct dg_buf body;
+};
+
+static enum dg_err on_part(void *ctx, const struct dg_part *part, struct dg_error *error)
+{
+    struct fed *fed = ctx;
+    (void)error;
+    ck_assert_uint_eq(fed->n++, fed->n_ended);
+    fed->part = *part;
+    dg_buf_clear(&fed->body);
+    return DG_OK;
+}
+
+static enum dg_err on_data(void *ctx, struct dg_span bytes, struct dg_error *error)
+{
+    struct fed *fed = ctx;
+    (void)error;
+    ck_assert_uint_ne(bytes.len, 0);
+    return dg_buf_append_span(&fed->body, bytes);
+}
+
+static enum dg_err on_part_end(void *ctx, struct dg_error *error)
+{
+    struct fed *fed = ctx;
+    (void)error;
+    fed->n_ended++;
+    return DG_OK;
+}
+
+/* The form in pieces of `step` bytes says the same as the whole one. */
+static void check_fed(struct dg_span type, struct dg_span body, size_t step, enum dg_err whole,
+                      size_t n, const struct dg_part *last)
+{
+    static const struct dg_multipart_events events = {
+        .on_part = on_part, .on_data = on_data, .on_part_end = on_part_end};
+    struct dg_multipart_feed feed;
+    struct dg_arena own;
+    struct dg_error error = DG_ERROR_NONE;
+    struct fed fed = {.n = 0};
+    dg_arena_init(&own, 64 << 20);
+    dg_buf_init(&fed.body, 1 << 20);
+    enum dg_err err = dg_multipart_feed_begin(&feed, type, &own, &events, &fed, &error);
+    for (size_t at = 0; at < body.len && !err; at += step)
+        err = dg_multipart_feed(&feed, dg_span_sub(body, at, step), &error);
+    if (!err)
+        err = dg_multipart_feed_end(&feed, &error);
+    if (err != DG_ERR_NOMEM && whole != DG_ERR_NOMEM) {
+        ck_assert_int_eq(err != DG_OK, whole != DG_OK);
+        ck_assert(!err || *error.text);
+    }
+    if (!err && !whole) {
+        ck_assert(fed.n == n && fed.n_ended == n);
+        ck_assert(!n || (dg_span_eq(fed.part.name, last->name) &&
+                         dg_span_eq(fed.part.filename, last->filename) &&
+                         dg_span_eq(fed.part.type, last->type) &&
+                         dg_span_eq(dg_buf_span(&fed.body), last->body)));
+    }
+    dg_buf_deinit(&fed.body);
+    dg_arena_deinit(&own);
+}
+
 /* The error of reading all of it; *n parts, the last of them in *last. */
 static enum dg_err read_all(struct dg_span type, struct dg_span body, size_t *n,
                             struct dg_part *last)
@@ -29,6 +94,9 @@ static enum dg_err read_all(struct dg_span type, struct dg_span body, size_t *n,
         ++*n;
     }
     ck_assert(!err || err == DG_ERR_NOMEM || *error.text);
+    for (size_t step = 1; step < 12; step += 3)
+        check_fed(type, body, step, err, *n, last);
+    check_fed(type, body, body.len + 1, err, *n, last);
     return err;
 }
 
@@ -80,6 +148,19 @@ START_TEST(reads_odd_but_legal_forms)
             &n, &part),
         DG_OK);
     ck_assert(dg_span_eq(part.filename, DG_SPAN("\xC3\xA9.txt")));
+    dg_arena_deinit(&arena);
+}
+END_TEST
+
+START_TEST(what_looks_like_a_delimiter_is_text)
+{
+    struct dg_part part;
+    size_t n;
+    setup();
+    struct dg_span body = DG_SPAN("--XY\r\nContent-Disposition: form-data; name=q\r\n\r\n"
+                                  "\r\n--X\r\n--X\r\r\n-\r\n--XX\r\r\n--XY--\r\n");
+    ck_assert_int_eq(read_all(DG_SPAN("multipart/form-data; boundary=XY"), body, &n, &part), DG_OK);
+    ck_assert(n == 1 && dg_span_eq(part.body, DG_SPAN("\r\n--X\r\n--X\r\r\n-\r\n--XX\r")));
     dg_arena_deinit(&arena);
 }
 END_TEST
@@ -170,5 +251,6 @@ START_TEST(long_heads_and_many_parts_are_refused)
 }
 END_TEST
 
-DG_UNIT(reads_fields_and_files, reads_odd_but_legal_forms, refuses_what_is_no_form,
-        a_form_cut_anywhere_is_refused, long_heads_and_many_parts_are_refused)
+DG_UNIT(reads_fields_and_files, reads_odd_but_legal_forms, what_looks_like_a_delimiter_is_text,
+        refuses_what_is_no_form, a_form_cut_anywhere_is_refused,
+        long_heads_and_many_parts_are_refused)
