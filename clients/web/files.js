@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The dragoman authors
 
 // Whole files: read here, translated by the server, which keeps all but their text as it was (its option "format"),
-// and given back as a download. Office documents, books, tables and YAML go there whole, since only the server takes them apart.
+// and given back as a download. Office documents, books, tables, YAML and LaTeX go there whole, since only the server takes them apart.
 
 const ASIDE_BYTES = 4096; // of a request, beside the text
 const FORMATS = {
@@ -10,7 +10,7 @@ const FORMATS = {
     json: "json", arb: "json", po: "po", pot: "po", xlf: "xliff", xliff: "xliff",
 };
 
-const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml)$/i;
+const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml|tex)$/i;
 
 /** What the server is told that a file is; by its name. */
 export function formatOf(name) {

@@ -32,6 +32,9 @@ void dg_blocks_deinit(struct dg_blocks *blocks)
 {
     dg_buf_deinit(&blocks->html);
     dg_free(blocks->items);
+    dg_free(blocks->nodes);
+    blocks->nodes = NULL;
+    blocks->n_nodes = blocks->nodes_cap = 0;
     blocks->items = NULL;
     blocks->n = blocks->cap = 0;
 }
@@ -39,7 +42,7 @@ void dg_blocks_deinit(struct dg_blocks *blocks)
 void dg_blocks_clear(struct dg_blocks *blocks)
 {
     dg_buf_clear(&blocks->html);
-    blocks->n = 0;
+    blocks->n = blocks->n_nodes = 0;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -47,6 +50,7 @@ void dg_blocks_clear(struct dg_blocks *blocks)
 void dg_block_begin(struct dg_blocks *blocks)
 {
     blocks->begin = blocks->html.len;
+    blocks->node = blocks->n_nodes;
     blocks->has_letters = false;
     if (!blocks->err)
         blocks->err = dg_buf_append_span(&blocks->html, opening(blocks));
@@ -75,6 +79,58 @@ void dg_block_say(struct dg_blocks *blocks, struct dg_span text)
         blocks->err = dg_buf_append_span(&blocks->html, dg_span_sub(text, from, text.len - from));
 }
 
+/* The number of a new mark in its block. */
+static size_t add_node(struct dg_blocks *blocks, size_t at, size_t len)
+{
+    if (!blocks->err && blocks->n_nodes == blocks->nodes_cap) {
+        const size_t cap = blocks->nodes_cap ? blocks->nodes_cap * 2 : 64;
+        struct dg_block_node *grown = dg_try_realloc(blocks->nodes, cap * sizeof *grown);
+        if (!grown) {
+            blocks->err = DG_ERR_NOMEM;
+        } else {
+            blocks->nodes = grown;
+            blocks->nodes_cap = cap;
+        }
+    }
+    if (blocks->err)
+        return 0;
+    blocks->nodes[blocks->n_nodes] = (struct dg_block_node){.at = at, .len = len};
+    return blocks->n_nodes++ - blocks->node;
+}
+
+void dg_block_open(struct dg_blocks *blocks, size_t at, size_t len)
+{
+    const size_t node = add_node(blocks, at, len);
+    if (!blocks->err)
+        blocks->err = dg_buf_printf(&blocks->html, "<b id=%zu>", node);
+}
+
+/* An end tag with an attribute: readers ignore it, dg_block_render finds the bytes by it. */
+void dg_block_close(struct dg_blocks *blocks, size_t at, size_t len)
+{
+    const size_t node = add_node(blocks, at, len);
+    if (!blocks->err)
+        blocks->err = dg_buf_printf(&blocks->html, "</b id=%zu>", node);
+}
+
+void dg_block_point(struct dg_blocks *blocks, size_t at, size_t len)
+{
+    const size_t node = add_node(blocks, at, len);
+    if (!blocks->err)
+        blocks->err = dg_buf_printf(&blocks->html, "<img id=%zu>", node);
+}
+
+void dg_block_frozen(struct dg_blocks *blocks, size_t at, size_t len, struct dg_span visible)
+{
+    const size_t node = add_node(blocks, at, len);
+    const bool has_letters = blocks->has_letters;
+    if (!blocks->err)
+        blocks->err = dg_buf_printf(&blocks->html, "<code id=%zu translate=no>", node);
+    dg_block_say(blocks, visible);
+    blocks->has_letters = has_letters; /* these are not to be translated */
+    dg_block_mark(blocks, "</code>");
+}
+
 void dg_block_mark(struct dg_blocks *blocks, const char *tag)
 {
     if (!blocks->err)
@@ -97,20 +153,23 @@ static void keep(struct dg_blocks *blocks, const struct dg_block *block)
         blocks->items[blocks->n++] = *block;
 }
 
-void dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info)
+bool dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info)
 {
-    if (blocks->err)
-        return;
-    if (!blocks->has_letters) {
+    if (!blocks->err && !blocks->has_letters) {
         dg_buf_truncate(&blocks->html, blocks->begin);
-        return;
+        blocks->n_nodes = blocks->node;
+        return false;
     }
-    blocks->err = dg_buf_append_span(&blocks->html, closing(blocks));
+    if (!blocks->err)
+        blocks->err = dg_buf_append_span(&blocks->html, closing(blocks));
     keep(blocks, &(struct dg_block){.at = at,
                                     .len = len,
                                     .html_at = blocks->begin,
                                     .html_len = blocks->html.len - blocks->begin,
+                                    .node = blocks->node,
+                                    .n_nodes = (uint32_t)(blocks->n_nodes - blocks->node),
                                     .info = info});
+    return !blocks->err;
 }
 
 void dg_block_silent(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info)
@@ -132,7 +191,7 @@ void dg_block_add(struct dg_blocks *blocks, struct dg_span text, size_t at, size
         from = i + 1;
     }
     dg_block_say(blocks, dg_span_sub(text, from, text.len - from));
-    dg_block_end(blocks, at, len, info);
+    (void)dg_block_end(blocks, at, len, info);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -166,23 +225,94 @@ enum dg_err dg_blocks_text(const struct dg_blocks *blocks, struct dg_span bytes,
                : dg_buf_append_span(text, dg_span_sub(bytes, blocks->rest, bytes.len));
 }
 
-/* The bytes of one block of the file, given what is left of the translation. */
-static enum dg_err write_block(const struct dg_blocks *blocks, size_t i, struct dg_span bytes,
-                               struct dg_span *target, dg_block_put_fn put, void *ctx,
-                               struct dg_buf *out, struct dg_error *error)
+struct writer {
+    const struct dg_blocks *blocks;
+    struct dg_span bytes, target; /* of the file; what is left of the translation */
+    dg_block_put_fn put;
+    void *ctx;
+    struct dg_buf side;     /* what is written for nested blocks */
+    struct dg_span *nested; /* owned; [cap] */
+    size_t cap;
+    struct dg_error *error;
+};
+
+/* Takes a block's translation, and tells whether it is another text. */
+static enum dg_err take_block(struct writer *w, size_t i, struct dg_span *after, bool *is_changed)
 {
-    const struct dg_block *block = &blocks->items[i];
-    struct dg_span own = dg_span_sub(dg_buf_span(&blocks->html), block->html_at, block->html_len);
-    struct dg_span before, after;
+    const struct dg_block *block = &w->blocks->items[i];
+    struct dg_span own =
+        dg_span_sub(dg_buf_span(&w->blocks->html), block->html_at, block->html_len);
+    struct dg_span before = own;
+    *after = own;
+    *is_changed = own.len == 0;
     if (own.len == 0)
-        return put(ctx, block, own, out, error);
-    if (!take(blocks, &own, &before) || !take(blocks, target, &after))
-        return dg_error_set(error, DG_ERR_FORMAT,
+        return DG_OK;
+    if (!take(w->blocks, &own, &before) || !take(w->blocks, &w->target, after))
+        return dg_error_set(w->error, DG_ERR_FORMAT,
                             "the translation is not one of this file: block %zu of %zu is missing",
-                            i + 1, blocks->n);
-    if (dg_span_eq(before, after))
-        return dg_buf_append_span(out, dg_span_sub(bytes, block->at, block->len));
-    return put(ctx, block, after, out, error);
+                            i + 1, w->blocks->n);
+    *is_changed = !dg_span_eq(before, *after);
+    return DG_OK;
+}
+
+/* Copies bytes of the file with what is written for the nested blocks in them. */
+static enum dg_err copy(const struct dg_block_source *source, size_t at, size_t len,
+                        struct dg_buf *out)
+{
+    const size_t end = at + len;
+    size_t low = 0, high = source->n_nested;
+    enum dg_err err = DG_OK;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if (source->first[middle].at >= at)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    for (; low < source->n_nested && source->first[low].at < end && !err; low++) {
+        err = dg_buf_append_span(out, dg_span_sub(source->bytes, at, source->first[low].at - at));
+        if (!err)
+            err = dg_buf_append_span(out, source->nested[low]);
+        at = source->first[low].at + source->first[low].len;
+    }
+    return err ? err : dg_buf_append_span(out, dg_span_sub(source->bytes, at, end - at));
+}
+
+static enum dg_err reserve_nested(struct writer *w, size_t n)
+{
+    if (n <= w->cap)
+        return DG_OK;
+    struct dg_span *grown = dg_try_realloc(w->nested, 2 * n * sizeof *grown);
+    if (!grown)
+        return DG_ERR_NOMEM;
+    w->nested = grown;
+    w->cap = 2 * n;
+    return DG_OK;
+}
+
+/* Writes the nested blocks from `i` on; *n is how many these are. */
+static enum dg_err write_nested(struct writer *w, size_t i, size_t *n)
+{
+    const struct dg_block_source source = {.blocks = w->blocks, .bytes = w->bytes};
+    enum dg_err err = DG_OK;
+    dg_buf_clear(&w->side);
+    for (*n = 0; !err && i + *n < w->blocks->n && w->blocks->items[i + *n].is_nested; ++*n) {
+        const struct dg_block *block = &w->blocks->items[i + *n];
+        const size_t from = w->side.len;
+        struct dg_span after;
+        bool is_changed;
+        err = take_block(w, i + *n, &after, &is_changed);
+        if (!err)
+            err = reserve_nested(w, *n + 1);
+        if (!err)
+            err = is_changed ? w->put(w->ctx, &source, block, after, &w->side, w->error)
+                             : copy(&source, block->at, block->len, &w->side);
+        if (!err)
+            w->nested[*n] = dg_span_make(NULL, w->side.len - from);
+    }
+    for (size_t k = 0, at = 0; k < *n && !err; at += w->nested[k++].len)
+        w->nested[k].ptr = w->side.ptr + at;
+    return err;
 }
 
 enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes,
@@ -191,23 +321,114 @@ enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes
 {
     const bool has_rest = blocks->rest != SIZE_MAX;
     const size_t end = has_rest ? blocks->rest : bytes.len;
+    struct writer w = {
+        .blocks = blocks, .bytes = bytes, .target = target, .put = put, .ctx = ctx, .error = error};
     enum dg_err err = DG_OK;
-    size_t at = 0;
-    for (size_t i = 0; i < blocks->n && !err; i++) {
-        const struct dg_block *block = &blocks->items[i];
-        err = dg_buf_append_span(out, dg_span_sub(bytes, at, block->at - at));
-        if (!err)
-            err = write_block(blocks, i, bytes, &target, put, ctx, out, error);
+    dg_buf_init(&w.side, out->max);
+    for (size_t i = 0, at = 0, n_nested = 0; i <= blocks->n && !err; i += 1 + n_nested) {
+        const struct dg_block *block = i < blocks->n ? &blocks->items[i] : NULL;
+        struct dg_span after;
+        bool is_changed;
+        const size_t until = block ? block->at : end;
+        err = dg_buf_append_span(out, dg_span_sub(bytes, at, until - at));
+        if (err || !block)
+            break;
         at = block->at + block->len;
+        err = take_block(&w, i, &after, &is_changed);
+        if (!err)
+            err = write_nested(&w, i + 1, &n_nested);
+        const struct dg_block_source source = {.blocks = blocks,
+                                               .bytes = bytes,
+                                               .first = block + 1,
+                                               .nested = w.nested,
+                                               .n_nested = n_nested};
+        if (!err)
+            err = is_changed ? put(ctx, &source, block, after, out, error)
+                             : copy(&source, block->at, block->len, out);
     }
-    if (!err && target.len > 0 && !has_rest)
+    dg_buf_deinit(&w.side);
+    dg_free(w.nested);
+    if (!err && w.target.len > 0 && !has_rest)
         return dg_error_set(
             error, DG_ERR_FORMAT,
             "the translation is not one of this file: there is text behind its end");
-    if (!err)
-        err = dg_buf_append_span(out, dg_span_sub(bytes, at, end - at));
-    return err || !has_rest ? err : dg_buf_append_span(out, target);
+    return err || !has_rest ? err : dg_buf_append_span(out, w.target);
 }
+
+/* ---- Marks ----------------------------------------------------------------------------------- */
+
+static enum dg_err misfit(struct dg_error *error, const char *how)
+{
+    return dg_error_set(error, DG_ERR_FORMAT, "the translation is not one of this file: it %s",
+                        how);
+}
+
+/* The node of a tag; SIZE_MAX when it has none, or had its turn. */
+static size_t node_of(const struct dg_block *block, struct dg_span tag, unsigned char *used)
+{
+    struct dg_span id;
+    size_t node = 0;
+    if (!dg_markup_attribute(tag, "id", &id) || id.len == 0 || id.len > 9)
+        return SIZE_MAX;
+    for (size_t i = 0; i < id.len; i++) {
+        if (id.ptr[i] < '0' || id.ptr[i] > '9')
+            return SIZE_MAX;
+        node = node * 10 + (size_t)(id.ptr[i] - '0');
+    }
+    if (node >= block->n_nodes || used[node])
+        return SIZE_MAX;
+    used[node] = 1;
+    return node;
+}
+
+/* Behind the </code> of a frozen mark. */
+static void skip_frozen(struct dg_markup *markup)
+{
+    struct dg_markup_token token;
+    while (dg_markup_next(markup, &token))
+        if (token.type == DG_MARKUP_END && dg_span_eq(token.name, DG_SPAN("code")))
+            return;
+}
+
+enum dg_err dg_block_render(const struct dg_block_source *source, const struct dg_block *block,
+                            struct dg_span html,
+                            enum dg_err (*escape)(struct dg_span text, struct dg_buf *out),
+                            struct dg_buf *out, struct dg_error *error)
+{
+    struct dg_markup markup = {.text = html, .kind = DG_MARKUP_HTML};
+    struct dg_markup_token token;
+    struct dg_buf text;
+    unsigned char *used = dg_try_calloc(block->n_nodes + 1, 1);
+    enum dg_err err = used ? DG_OK : DG_ERR_NOMEM;
+    dg_buf_init(&text, out->max);
+    while (!err && dg_markup_next(&markup, &token)) {
+        const struct dg_span bytes = dg_span_sub(html, token.at, token.len);
+        if (token.type == DG_MARKUP_TEXT) {
+            dg_buf_clear(&text);
+            err = dg_block_unescape(bytes, &text);
+            if (!err)
+                err = escape(dg_buf_span(&text), out);
+            continue;
+        }
+        const size_t node = node_of(block, bytes, used);
+        if (node == SIZE_MAX) {
+            err = misfit(error, "has a mark that the file does not have, or has it twice");
+            break;
+        }
+        const struct dg_block_node *own = &source->blocks->nodes[block->node + node];
+        err = copy(source, own->at, own->len, out);
+        if (dg_span_eq(token.name, DG_SPAN("code")))
+            skip_frozen(&markup);
+    }
+    for (size_t i = 0; i < block->n_nodes && !err; i++)
+        if (!used[i])
+            err = misfit(error, "lacks a mark of the file");
+    dg_buf_deinit(&text);
+    dg_free(used);
+    return err;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
 
 enum dg_err dg_block_unescape(struct dg_span html, struct dg_buf *text)
 {

@@ -7,7 +7,7 @@
  *
  *     dg_block_begin(blocks);
  *     dg_block_say(blocks, "Bread & ");              escaped
- *     dg_block_mark(blocks, "<b id=0>");             not escaped
+ *     dg_block_open(blocks, at, len);                <b id=0> for these bytes of the file
  *     dg_block_end(blocks, at, len, info);           of the file's bytes
  *
  * The first failure is kept in blocks->err, and later calls do nothing. A block without letters of
@@ -28,14 +28,25 @@
 struct dg_block {
     size_t at, len;           /* of the file */
     size_t html_at, html_len; /* of the text, with its <p> and line end */
-    uint64_t info;            /* the kind's own */
+    size_t node;              /* its first mark */
+    uint32_t n_nodes;
+    bool is_nested; /* it stands in a mark of the block before it that is not nested */
+    uint64_t info;  /* the kind's own */
+};
+
+/* Bytes of the file that a mark in a block stands for. */
+struct dg_block_node {
+    size_t at, len;
 };
 
 struct dg_blocks {
     struct dg_buf html;
     struct dg_block *items; /* owned; [n] */
     size_t n, cap;
+    struct dg_block_node *nodes; /* owned; [n_nodes] */
+    size_t n_nodes, nodes_cap;
     size_t begin;     /* of the block that is being made, in html */
+    size_t node;      /* its first mark */
     bool has_letters; /* it has said some */
     bool is_plain;    /* the text is no HTML: a block is a line with an empty one behind it */
     size_t rest;      /* where the bytes begin that are text as they are; SIZE_MAX: nowhere */
@@ -49,7 +60,16 @@ void dg_blocks_clear(struct dg_blocks *blocks);
 void dg_block_begin(struct dg_blocks *blocks);
 void dg_block_say(struct dg_blocks *blocks, struct dg_span text);
 void dg_block_mark(struct dg_blocks *blocks, const char *tag);
-void dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info);
+
+/* Marks: a pair of tags around text, a point without text, and bytes that come back as they are and
+ * of which the model sees `visible`. Each must come back once. */
+void dg_block_open(struct dg_blocks *blocks, size_t at, size_t len);
+void dg_block_close(struct dg_blocks *blocks, size_t at, size_t len);
+void dg_block_point(struct dg_blocks *blocks, size_t at, size_t len);
+void dg_block_frozen(struct dg_blocks *blocks, size_t at, size_t len, struct dg_span visible);
+
+/* False when the block had no letters and is forgotten. */
+bool dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info);
 
 /* A block of plain text whose line ends are <br>. */
 void dg_block_add(struct dg_blocks *blocks, struct dg_span text, size_t at, size_t len,
@@ -58,9 +78,25 @@ void dg_block_add(struct dg_blocks *blocks, struct dg_span text, size_t at, size
 /* A block without text, which is written whenever something changed. */
 void dg_block_silent(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info);
 
+/* What a block that is written is a part of. */
+struct dg_block_source {
+    const struct dg_blocks *blocks;
+    struct dg_span bytes;         /* of the file */
+    const struct dg_block *first; /* of the blocks nested in it; [n_nested] */
+    const struct dg_span *nested; /* [n_nested] what is written for them */
+    size_t n_nested;
+};
+
 /* Writes what a kind has for a changed block: `html` is what is between its <p> and </p>. */
-typedef enum dg_err (*dg_block_put_fn)(void *ctx, const struct dg_block *block, struct dg_span html,
+typedef enum dg_err (*dg_block_put_fn)(void *ctx, const struct dg_block_source *source,
+                                       const struct dg_block *block, struct dg_span html,
                                        struct dg_buf *out, struct dg_error *error);
+
+/* Writes the HTML of a block with marks: their bytes, and text as `escape` writes it. */
+enum dg_err dg_block_render(const struct dg_block_source *source, const struct dg_block *block,
+                            struct dg_span html,
+                            enum dg_err (*escape)(struct dg_span text, struct dg_buf *out),
+                            struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
 /* Appends the text: of all blocks, and of the rest. */
 enum dg_err dg_blocks_text(const struct dg_blocks *blocks, struct dg_span bytes,

@@ -373,10 +373,12 @@ static enum dg_err put_text(struct dg_span text, bool is_quoted, bool has_return
     return err;
 }
 
-enum dg_err dg_filter_put_csv(void *ctx, const struct dg_block *block, struct dg_span html,
-                              struct dg_buf *out, struct dg_error *error)
+enum dg_err dg_filter_put_csv(void *ctx, const struct dg_block_source *source,
+                              const struct dg_block *block, struct dg_span html, struct dg_buf *out,
+                              struct dg_error *error)
 {
     const struct dg_filter *filter = ctx;
+    (void)source;
     const struct dg_span cell = dg_span_sub(filter->bytes, block->at, block->len);
     const bool had_quotes = block->info & QUOTED;
     const struct dg_span inside = had_quotes ? dg_span_sub(cell, 1, cell.len - 2) : cell;

@@ -20,9 +20,13 @@ static const char *const csv_endings[] = {"csv", "tsv", "tab", NULL};
 static const char *const yaml_endings[] = {"yml", "yaml", NULL};
 static const char *const markdown_endings[] = {"md", "markdown", NULL};
 
+static const char *const latex_endings[] = {"tex", "ltx", "latex", NULL};
+
 static const struct dg_filter_row rows[] = {
     {"csv", csv_endings, "text/csv; charset=utf-8", NULL, dg_filter_open_csv, dg_filter_put_csv},
     {"yaml", yaml_endings, "application/yaml", NULL, dg_filter_open_yaml, dg_filter_put_yaml},
+    {"latex", latex_endings, "text/x-tex; charset=utf-8", NULL, dg_filter_open_latex,
+     dg_filter_put_latex},
     {"markdown", markdown_endings, "text/markdown; charset=utf-8", dg_filter_has_front_matter,
      dg_filter_open_markdown, dg_filter_put_yaml},
 };

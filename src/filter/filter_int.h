@@ -16,8 +16,9 @@ struct dg_filter_row {
     bool (*takes)(struct dg_span bytes); /* whether a file with that ending is one; NULL: always */
     enum dg_err (*open)(struct dg_filter *filter, const struct dg_filter_opts *opts,
                         struct dg_error *error);
-    enum dg_err (*put)(void *filter, const struct dg_block *block, struct dg_span html,
-                       struct dg_buf *out, struct dg_error *error);
+    enum dg_err (*put)(void *filter, const struct dg_block_source *source,
+                       const struct dg_block *block, struct dg_span html, struct dg_buf *out,
+                       struct dg_error *error);
 };
 
 struct dg_filter {
@@ -38,15 +39,23 @@ size_t dg_filter_line(const struct dg_filter *filter, size_t at);
 
 enum dg_err dg_filter_open_csv(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                struct dg_error *error) DG_MUST_CHECK;
-enum dg_err dg_filter_put_csv(void *filter, const struct dg_block *block, struct dg_span html,
-                              struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_put_csv(void *filter, const struct dg_block_source *source,
+                              const struct dg_block *block, struct dg_span html, struct dg_buf *out,
+                              struct dg_error *error) DG_MUST_CHECK;
 
 bool dg_filter_has_front_matter(struct dg_span bytes);
 enum dg_err dg_filter_open_markdown(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                     struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_filter_open_yaml(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                 struct dg_error *error) DG_MUST_CHECK;
-enum dg_err dg_filter_put_yaml(void *filter, const struct dg_block *block, struct dg_span html,
+enum dg_err dg_filter_put_yaml(void *filter, const struct dg_block_source *source,
+                               const struct dg_block *block, struct dg_span html,
                                struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
+
+enum dg_err dg_filter_open_latex(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                 struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_put_latex(void *filter, const struct dg_block_source *source,
+                                const struct dg_block *block, struct dg_span html,
+                                struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -563,10 +563,12 @@ static enum dg_err put_value(struct dg_span text, enum style style, struct dg_bu
     return err;
 }
 
-enum dg_err dg_filter_put_yaml(void *ctx, const struct dg_block *block, struct dg_span html,
+enum dg_err dg_filter_put_yaml(void *ctx, const struct dg_block_source *source,
+                               const struct dg_block *block, struct dg_span html,
                                struct dg_buf *out, struct dg_error *error)
 {
     const struct dg_filter *filter = ctx;
+    (void)source;
     struct dg_buf text;
     if (block->info == ROOT_KEY)
         return dg_buf_append_span(out, filter->is_for_language && filter->language.len

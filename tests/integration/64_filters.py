@@ -29,6 +29,18 @@ fr:
 MD = "---\ntitle: Le chat noir\ndate: 2024-01-02\n---\n# La maison\n\nLe **chat** dort.\n"
 
 
+TEX = r"""\documentclass{article}
+\title{Le chat}
+\begin{document}
+\maketitle
+\section{La maison}\label{a}
+Le \emph{chat noir} dort~\cite{b}.\footnote{Une page.} % encore
+\begin{equation} x = y \end{equation}
+Merci.
+\end{document}
+"""
+
+
 class Filters(IntegrationTest):
     def path(self, name, text=None):
         path = os.path.join(self.directory, name)
@@ -97,6 +109,16 @@ class Filters(IntegrationTest):
         self.dry("a.md", MD)
         self.dry("a.txt", MD, "--kind=markdown")
         self.dry("b.txt", "# La maison\n", "--kind=markdown")
+
+    def test_latex(self):
+        text, said = self.translated("a.tex", TEX)
+        self.assertIn("kind=latex", said)
+        house, page, thanks = self.lines("La maison", "Une page.", "Merci.")
+        for part in (f"\\section{{{house}}}\\label{{a}}\n", f"\\footnote{{{page}}}", "\\cite{b}", "\\emph{", " % encore\n",
+                     f"\\begin{{equation}} x = y \\end{{equation}}\n{thanks}\n\\end{{document}}\n"):
+            self.assertEqual(text.count(part), 1, text)
+        self.assertNotIn("dort", text)
+        self.dry("a.tex", TEX)
 
     # ---- Daemons ------------------------------------------------------------------------------------------------
 

@@ -105,6 +105,11 @@ static void read_yaml_file(struct dg_span text)
     read_filtered(text, "a.yml");
 }
 
+static void read_latex_file(struct dg_span text)
+{
+    read_filtered(text, "a.tex");
+}
+
 /* Between a beginning and an end. */
 static void read_within(const char *begin, struct dg_span text, const char *end,
                         enum dg_doc_format format)
@@ -372,6 +377,10 @@ static const struct reader readers[] = {
      read_yaml_file,
      {"a: b\n", "- ", "[", "]", "{a: b, ", "'", "\"", "|\n  x\n", ">\n", "  y\n", "&a ", "# c\n",
       "? ", ": ", "x "}},
+    {"latex file",
+     read_latex_file,
+     {"\\textbf{", "}", "{", "$", "\\begin{a}", "\\begin{verbatim}", "\\footnote{x ", "%", "\n\n",
+      "\\foo[", "]{", "\\item[", "\\section{", "\\[", "word "}},
     {"lists of tags",
      read_tags,
      {"a,", "ab ", "z,", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", ","}},

@@ -20,9 +20,9 @@
 enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30 };
 
 /* "auto", then the words of dg_doc_format_words, then those of filters. */
-static const char *const kind_words[] = {"auto",   "text",   "html", "xml", "markdown",
-                                         "subrip", "webvtt", "json", "po",  "xliff",
-                                         "office", "csv",    "yaml", NULL};
+static const char *const kind_words[] = {"auto",   "text",   "html", "xml",   "markdown",
+                                         "subrip", "webvtt", "json", "po",    "xliff",
+                                         "office", "csv",    "yaml", "latex", NULL};
 
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct file_flags, help),
