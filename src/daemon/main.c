@@ -366,6 +366,7 @@ static enum dg_err open_bulk(struct daemon *d, struct dg_error *error)
         .retention_s = (uint64_t)options->jobs_retention_ms / 1000,
         .line_max = options->max_body,
         .buffers = &d->buffers,
+        .redis = options->jobs_shared ? dg_shared_redis(d->shared) : NULL,
     };
     if (!*options->jobs_dir)
         return DG_OK;

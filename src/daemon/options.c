@@ -198,6 +198,8 @@ static const struct dg_opt_row rows[] = {
 
     {DG_OPT_PATH(T, jobs_dir), "jobs-dir", .heading = "Bulk jobs", .def = "",
      .help = "where bulk jobs are kept, which go on there after a restart; empty for no bulk jobs"},
+    {DG_OPT_BOOL(T, jobs_shared), "jobs-shared", .def = "no",
+     .help = "jobs-dir is mounted by all servers of that redis, and all of them work on its jobs"},
     {DG_OPT_SIZE(T, jobs_upload), "jobs-upload", .min = KIB, .max = 1024 * MIB, .def = "32MiB",
      .help = "the lines of one bulk job; held in memory while they arrive"},
     {DG_OPT_SIZE(T, jobs_space), "jobs-space", .min = MIB, .max = 1024 * 1024ull * MIB, .def = "4GiB",
@@ -350,6 +352,9 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
         err = dg_options_server(options, networks, error, &server);
     if (!err && *options->redis)
         err = check_redis(options->redis, error);
+    if (!err && options->jobs_shared && (!*options->redis || !*options->jobs_dir))
+        err = dg_error_set(error, DG_ERR_INVALID,
+                           "jobs-shared: read yes without redis and jobs-dir, expected both");
     if (!err && options->require_key && !*options->keys_file)
         err = dg_error_set(error, DG_ERR_INVALID,
                            "require-key: read yes without a keys-file, expected a file of keys");

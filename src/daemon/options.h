@@ -64,6 +64,7 @@ struct dg_options {
 
     /* Bulk jobs. */
     const char *jobs_dir;
+    bool jobs_shared;
     uint64_t jobs_upload, jobs_space;
     int64_t jobs_max, jobs_retention_ms;
 

@@ -8,6 +8,7 @@
 #include "api/jobs/bulk.h"
 #include "api/http/client_share.h"
 #include "api/jobs/bulk_int.h"
+#include "api/jobs/shared_jobs.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
 #include "base/memory/error_errno.h"
@@ -23,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RUNNING = 4, TASKS_MAX = 4096, FILE_MODE = 0600 };
+enum { RUNNING = 4, TASKS_MAX = 4096, FILE_MODE = 0600, LITTER_S = 3600, DAY_S = 86400 };
 
 static uint64_t now_s(const struct dg_bulk *bulk)
 {
@@ -32,7 +33,7 @@ static uint64_t now_s(const struct dg_bulk *bulk)
 
 /* ---- A job's memory -------------------------------------------------------------------------- */
 
-static struct dg_bulk_job *new_job(struct dg_bulk *bulk, const char *id)
+struct dg_bulk_job *dg_bulk_job_new(struct dg_bulk *bulk, const char *id)
 {
     struct dg_bulk_job *job = dg_try_calloc(1, sizeof *job);
     if (!job)
@@ -40,6 +41,7 @@ static struct dg_bulk_job *new_job(struct dg_bulk *bulk, const char *id)
     job->bulk = bulk;
     memcpy(job->id, id, DG_BULK_ID_LEN);
     job->in_fd = job->out_fd = -1;
+    job->in_end = UINT64_MAX;
     dg_list_init(&job->link);
     dg_list_init(&job->lines);
     dg_arena_init(&job->arena, 1 << 20);
@@ -73,7 +75,7 @@ void dg_bulk_release(struct dg_bulk_job *job)
         free_job(job);
 }
 
-static void link_job(struct dg_bulk_job *job)
+void dg_bulk_link(struct dg_bulk_job *job)
 {
     dg_list_link_last(&job->bulk->jobs, &job->link);
     job->bulk->n_jobs++;
@@ -87,7 +89,9 @@ struct chore {
     struct dg_bulk_job *job; /* held */
     struct dg_buf meta;
     struct dg_buf body;
-    size_t held; /* of the buffers, by the body */
+    struct dg_buf parts; /* of a shared job */
+    struct dg_buf once;  /* the client's idempotency key */
+    size_t held;         /* of the buffers, by the body */
     enum dg_err err;
     struct dg_error error;
     dg_bulk_added_fn on_added;
@@ -102,6 +106,8 @@ static struct chore *new_chore(struct dg_bulk_job *job)
     chore->job = job;
     dg_buf_init(&chore->meta, DG_BULK_META_MAX);
     dg_buf_init(&chore->body, SIZE_MAX / 2);
+    dg_buf_init(&chore->parts, 4 << 20);
+    dg_buf_init(&chore->once, 64 * 1024);
     dg_bulk_hold(job);
     return chore;
 }
@@ -111,6 +117,8 @@ static void free_chore(struct chore *chore)
     struct dg_bulk_job *job = chore->job;
     dg_buf_deinit(&chore->meta);
     dg_buf_deinit(&chore->body);
+    dg_buf_deinit(&chore->parts);
+    dg_buf_deinit(&chore->once);
     if (job->bulk)
         dg_allowance_hold(job->bulk->opts.buffers, &chore->held, 0);
     dg_free(chore);
@@ -137,7 +145,7 @@ static void on_saved(struct dg_offload_task *task)
 }
 
 /* Without memory or disk the next start finds the job unfinished, goes on, and ends it again. */
-static void save(struct dg_bulk_job *job)
+void dg_bulk_save(struct dg_bulk_job *job)
 {
     struct chore *chore = new_chore(job);
     if (!chore)
@@ -156,11 +164,15 @@ void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
     job->age_s = 0;
     job->seen_ns = dg_clock_now(&job->bulk->clock);
     dg_bulk_halt(job);
+    if (job->is_part) {
+        dg_shared_jobs_part_over(job);
+        return;
+    }
     dg_log_event(job->bulk->log, DG_LOG_NOTICE, "bulk",
                  DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_done),
                                dg_log_uint("failed", job->n_failed)),
                  "job %s", dg_bulk_state_words[state]);
-    save(job);
+    dg_bulk_save(job);
 }
 
 void dg_bulk_wait(struct dg_bulk_job *job, enum dg_bulk_wait waits_for,
@@ -214,6 +226,10 @@ void dg_bulk_remove(struct dg_bulk_job *job)
     struct dg_bulk *bulk = job->bulk;
     if (job->is_removed)
         return;
+    if (bulk->shared) {
+        dg_shared_jobs_end(bulk, job->id, DG_BULK_CANCELLED, true, dg_redis_table_ignore, NULL);
+        return;
+    }
     dg_bulk_hold(job);
     if (!dg_bulk_is_over(job))
         job->state = DG_BULK_CANCELLED;
@@ -233,13 +249,54 @@ void dg_bulk_remove(struct dg_bulk_job *job)
 
 /* ---- Coming ---------------------------------------------------------------------------------- */
 
+/* Hexadecimal, of several texts. */
+static void hash_texts(char hex[DG_BULK_ONCE / 2 + 1], const struct dg_span *texts, size_t n)
+{
+    unsigned char digest[DG_BULK_ONCE / 4];
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, NULL, 0, sizeof digest);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t len = texts[i].len;
+        crypto_generichash_update(&state, (const unsigned char *)&len, sizeof len);
+        crypto_generichash_update(&state, (const unsigned char *)(len ? texts[i].ptr : ""), len);
+    }
+    crypto_generichash_final(&state, digest, sizeof digest);
+    sodium_bin2hex(hex, DG_BULK_ONCE / 2 + 1, digest, sizeof digest);
+}
+
+/* Under which key it is taken once. Where jobs are shared a balancer may send a request again, so
+ * that without a client's key the minute and what was sent are one. */
+static void name_once(const struct chore *chore)
+{
+    struct dg_bulk_job *job = chore->job;
+    const struct dg_span sent[] = {job->options_json, dg_buf_span(&chore->body)};
+    char content[DG_BULK_ONCE / 2 + 1], minute[24];
+    if (chore->once.len == 0 && !job->bulk->opts.redis)
+        return;
+    hash_texts(content, sent, 2);
+    snprintf(minute, sizeof minute, "%" PRIu64, job->created_s / 60);
+    const struct dg_span key[] = {
+        dg_span_cstr(job->owner), *job->owner ? DG_SPAN("") : dg_span_cstr(job->address),
+        dg_buf_span(&chore->once), chore->once.len ? DG_SPAN("") : dg_span_cstr(content),
+        chore->once.len ? DG_SPAN("") : dg_span_cstr(minute)};
+    hash_texts(job->once, key, sizeof key / sizeof *key);
+    memcpy(job->once + DG_BULK_ONCE / 2, content, sizeof content);
+}
+
 static void run_create(struct dg_offload_task *task)
 {
     struct chore *chore = (struct chore *)task;
     struct dg_bulk_job *job = chore->job;
     struct dg_span body = dg_buf_span(&chore->body);
+    size_t n_parts = 0;
     job->n_lines = dg_bulk_count_lines(body);
-    chore->err = dg_bulk_put_meta(job, &chore->meta);
+    name_once(chore);
+    chore->err = job->bulk->opts.redis
+                     ? dg_shared_jobs_cut(body, job->n_lines, &chore->parts, &n_parts)
+                     : DG_OK;
+    job->n_parts = (unsigned)n_parts;
+    if (!chore->err)
+        chore->err = dg_bulk_put_meta(job, &chore->meta);
     if (!chore->err)
         chore->err = dg_bulk_file_create(job->in_path, body, &chore->error);
     if (!chore->err) {
@@ -251,24 +308,80 @@ static void run_create(struct dg_offload_task *task)
     }
 }
 
+/* A job that was taken under the same key within a day; NULL: none. */
+static struct dg_bulk_job *find_once(const struct dg_bulk *bulk, const char *once)
+{
+    for (struct dg_list *at = bulk->jobs.next; *once && at != &bulk->jobs; at = at->next) {
+        struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        if (strncmp(job->once, once, DG_BULK_ONCE / 2) == 0 && job->created_s + DAY_S > now_s(bulk))
+            return job;
+    }
+    return NULL;
+}
+
+/* Tells what has become of it. */
+static void end_adding(struct chore *chore, struct dg_bulk_job *job)
+{
+    struct dg_bulk *bulk = chore->job->bulk;
+    if (!chore->err && job && strcmp(job->once, chore->job->once) != 0) {
+        chore->err = DG_ERR_EXISTS;
+        job = NULL;
+    }
+    if (chore->err)
+        dg_log_event(bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_err(chore->err)),
+                     "a job could not be taken: %s", dg_error_text(&chore->error, chore->err));
+    else if (strcmp(job->id, chore->job->id) == 0)
+        dg_log_event(bulk->log, DG_LOG_NOTICE, "bulk",
+                     DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_lines)),
+                     "job taken");
+    chore->on_added(chore->owner, job, chore->err, &chore->error);
+}
+
+static void drop_files(struct dg_bulk_job *job)
+{
+    unlink(job->meta_path);
+    unlink(job->in_path);
+}
+
+/* All servers know it, or why not. */
+static void on_submitted(void *ctx, enum dg_err err, int64_t more)
+{
+    struct chore *chore = ctx;
+    struct dg_bulk *bulk = chore->job->bulk;
+    struct dg_bulk_job *job = dg_bulk_find(bulk, dg_span_cstr(chore->job->id));
+    if (err == DG_ERR_EXISTS && !job)
+        job = find_once(bulk, chore->job->once);
+    chore->err = job ? DG_OK : err ? err : DG_ERR_BUSY;
+    /* Where Redis has not answered it may be there nevertheless; then its files must be, too, and
+     * become litter otherwise. */
+    if (err == DG_ERR_EXISTS && !(job && strcmp(job->id, chore->job->id) == 0))
+        drop_files(chore->job);
+    end_adding(chore, job);
+    dg_list_unlink(&chore->job->link);
+    bulk->n_jobs--;
+    free_chore(chore);
+    if (!bulk->is_closing)
+        dg_bulk_turn(bulk);
+}
+
 static void on_created(struct dg_offload_task *task)
 {
     struct chore *chore = (struct chore *)task;
     struct dg_bulk_job *job = chore->job;
     struct dg_bulk *bulk = job->bulk;
-    job->is_removed = chore->err != DG_OK; /* then the chore's end is its end */
+    struct dg_bulk_job *earlier = chore->err ? NULL : find_once(bulk, job->once);
+    if (!chore->err && !earlier && bulk->shared) {
+        dg_shared_jobs_submit(bulk, job, dg_buf_span(&chore->parts), on_submitted, chore);
+        return;
+    }
+    job->is_removed = chore->err || earlier; /* then the chore's end is its end */
     dg_list_unlink(&job->link);
     bulk->n_jobs--; /* counted since it was asked for; now as any other job */
-    if (chore->err)
-        dg_log_event(bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_err(chore->err)),
-                     "a job could not be taken: %s", dg_error_text(&chore->error, chore->err));
-    if (!chore->err) {
-        link_job(job);
-        dg_log_event(bulk->log, DG_LOG_NOTICE, "bulk",
-                     DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_lines)),
-                     "job taken");
-    }
-    chore->on_added(chore->owner, chore->err ? NULL : job, chore->err, &chore->error);
+    if (earlier)
+        drop_files(job);
+    else if (!chore->err)
+        dg_bulk_link(job);
+    end_adding(chore, chore->err ? NULL : earlier ? earlier : job);
     free_chore(chore);
     if (!bulk->is_closing)
         dg_bulk_turn(bulk);
@@ -317,6 +430,10 @@ static struct taken count_taken(const struct dg_bulk *bulk, uint64_t client,
 bool dg_bulk_may_grow(const struct dg_bulk_job *job, size_t bytes)
 {
     const uint64_t space_max = job->bulk->opts.space_max;
+    if (job->is_part)
+        job = dg_bulk_find(job->bulk, dg_span_cstr(job->id)); /* the whole */
+    if (!job)
+        return true;
     const struct taken taken = count_taken(job->bulk, job->client, job);
     const uint64_t share = dg_client_share_of(space_max, taken.all, taken.own);
     return bytes == 0 ||
@@ -369,7 +486,7 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
         return err;
     randombytes_buf(random, sizeof random);
     sodium_bin2hex(id, sizeof id, random, sizeof random);
-    struct dg_bulk_job *job = new_job(bulk, id);
+    struct dg_bulk_job *job = dg_bulk_job_new(bulk, id);
     if (!job)
         return DG_ERR_NOMEM;
     job->is_removed = true; /* until its files are there: whoever lets go of it last frees it */
@@ -393,6 +510,11 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     }
     chore->on_added = on_added;
     chore->owner = owner;
+    err = dg_buf_append_span(&chore->once, order->once);
+    if (err) {
+        free_chore(chore);
+        return err;
+    }
     struct dg_buf none = chore->body;
     chore->body = *order->body;
     *order->body = none;
@@ -405,6 +527,19 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     dg_list_link_last(&bulk->coming, &job->link);
     bulk->n_jobs++;
     return DG_OK;
+}
+
+/* ---- Shared ones ----------------------------------------------------------------------------- */
+
+bool dg_bulk_is_shared(const struct dg_bulk *bulk)
+{
+    return bulk->shared != NULL;
+}
+
+void dg_bulk_end_shared(struct dg_bulk *bulk, struct dg_bulk_job *job, bool removes,
+                        void (*fn)(void *ctx, enum dg_err err, int64_t more), void *ctx)
+{
+    dg_shared_jobs_end(bulk, job->id, DG_BULK_CANCELLED, removes, fn, ctx);
 }
 
 /* ---- Looking --------------------------------------------------------------------------------- */
@@ -464,7 +599,7 @@ void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
 
 /* Whether a job that waits may try to go on: its model is served again, or there is room for what
  * it was to write. */
-static bool can_try(const struct dg_bulk_job *job)
+bool dg_bulk_can_try(const struct dg_bulk_job *job)
 {
     if (job->waits_for == DG_BULK_WAITS_FOR_MODEL)
         return dg_engine_can(job->bulk->engine, &job->options.request, NULL) == DG_OK;
@@ -475,13 +610,17 @@ static bool can_try(const struct dg_bulk_job *job)
 static void move_on(struct dg_bulk *bulk, bool tries_again)
 {
     size_t n_running = 0;
+    if (bulk->shared) {
+        dg_shared_jobs_turn(bulk, tries_again);
+        return;
+    }
     for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs && n_running < RUNNING;
          at = next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         next = at->next;
         if (dg_bulk_is_over(job))
             continue;
-        if (job->waits_for && !(tries_again && can_try(job))) {
+        if (job->waits_for && !(tries_again && dg_bulk_can_try(job))) {
             /* On a full disk it keeps its lines. */
             n_running += job->waits_for == DG_BULK_WAITS_FOR_SPACE && job->lacks == 0;
             continue;
@@ -544,15 +683,12 @@ static enum dg_err resume(struct dg_bulk_job *job, struct dg_error *error)
 static void take_in(struct dg_bulk *bulk, const char *id)
 {
     struct dg_error error = DG_ERROR_NONE;
-    struct dg_bulk_job *job = new_job(bulk, id);
+    struct dg_bulk_job *job = dg_bulk_job_new(bulk, id);
     enum dg_err err = job ? dg_bulk_read_meta(job, &error) : DG_ERR_NOMEM;
-    if (!err)
+    if (!err && !bulk->opts.redis)
         err = resume(job, &error);
     if (!err) {
-        const uint64_t now = now_s(bulk);
-        job->age_s = now > job->finished_s ? now - job->finished_s : 0;
-        job->seen_ns = dg_clock_now(&bulk->clock);
-        link_job(job);
+        dg_bulk_link(job);
         return;
     }
     dg_log_event(bulk->log, DG_LOG_ERROR, "bulk",
@@ -575,7 +711,12 @@ static void sweep(struct dg_bulk *bulk, const char *name)
 {
     char path[DG_BULK_PATH_MAX];
     char id[DG_BULK_ID_LEN + 1];
+    struct stat info;
     snprintf(id, sizeof id, "%.*s", DG_BULK_ID_LEN, name);
+    /* Another server may be about to write it down. */
+    if (bulk->opts.redis && dg_bulk_path(path, bulk->opts.dir, id, kind_of(name)) == DG_OK &&
+        stat(path, &info) == 0 && (uint64_t)info.st_mtime + LITTER_S > now_s(bulk))
+        return;
     if (dg_bulk_path(path, bulk->opts.dir, id, "json") == DG_OK && access(path, F_OK) == 0)
         return;
     if (dg_bulk_path(path, bulk->opts.dir, id, kind_of(name)) == DG_OK)
@@ -640,7 +781,8 @@ static enum dg_err lock(struct dg_bulk *bulk, struct dg_error *error)
     bulk->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     if (bulk->lock_fd < 0)
         return dg_error_errno(error, "jobs-dir: cannot open %s", path);
-    if (flock(bulk->lock_fd, LOCK_EX | LOCK_NB) != 0)
+    const int how = bulk->opts.redis ? LOCK_SH : LOCK_EX; /* with others, or alone */
+    if (flock(bulk->lock_fd, how | LOCK_NB) != 0)
         return dg_error_set(error, DG_ERR_EXISTS, "jobs-dir: another server uses %s", dir);
     return DG_OK;
 }
@@ -668,6 +810,8 @@ enum dg_err dg_bulk_open(struct dg_bulk **out, const struct dg_bulk_opts *opts, 
         dg_bulk_close(bulk);
         return err;
     }
+    if (opts->redis)
+        dg_shared_jobs_open(bulk, loop, opts->redis);
     dg_bulk_tick(bulk);
     *out = bulk;
     return DG_OK;
@@ -680,7 +824,9 @@ void dg_bulk_close(struct dg_bulk *bulk)
     bulk->is_closing = true;
     for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next)
         dg_bulk_halt(DG_LIST_ITEM(at, struct dg_bulk_job, link));
+    dg_shared_jobs_close(bulk);
     dg_offload_close(bulk->files);
+    dg_shared_jobs_free(bulk->shared);
     while (!dg_list_is_empty(&bulk->jobs)) {
         struct dg_bulk_job *job = DG_LIST_ITEM(bulk->jobs.next, struct dg_bulk_job, link);
         dg_bulk_hold(job);

@@ -40,6 +40,9 @@ struct dg_bulk_opts {
     size_t line_max;      /* bytes of one line */
     /* borrowed; what jobs hold in memory counts there. NULL: nowhere */
     struct dg_allowance *buffers;
+    /* NULL: this server alone works on the jobs of the folder. Otherwise all servers that have the
+     * folder and this Redis do (shared_jobs.h). Borrowed */
+    struct dg_redis *redis;
 };
 
 /* Sorts of lines, in and out: plain text, or JSON objects. */
@@ -63,6 +66,7 @@ struct dg_bulk_order {
     const char *const *only;     /* [n_only] models that may be used; 0: all */
     size_t n_only;
     struct dg_buf *body;
+    struct dg_span once; /* the client's idempotency key; "" for none */
 };
 enum { DG_BULK_OWNER = 64 };
 
@@ -73,7 +77,8 @@ enum dg_err dg_bulk_open(struct dg_bulk **bulk, const struct dg_bulk_opts *opts,
 void dg_bulk_close(struct dg_bulk *bulk); /* NULL is fine */
 
 /* Called once, later, unless dg_bulk_add failed; `job` is NULL when it could not be written, and
- * `error` says so. */
+ * `error` says so. It is an earlier one when the client sent the same under the same key before;
+ * DG_ERR_EXISTS: it sent something else under that key. */
 typedef void (*dg_bulk_added_fn)(void *owner, struct dg_bulk_job *job, enum dg_err err,
                                  const struct dg_error *error);
 
@@ -106,6 +111,12 @@ void dg_bulk_cancel(struct dg_bulk_job *job);
 
 /* Forgets it and its files. */
 void dg_bulk_remove(struct dg_bulk_job *job);
+
+/* The same for jobs that servers share, where it takes a moment. DG_ERR_BUSY: Redis does not
+ * answer. */
+bool dg_bulk_is_shared(const struct dg_bulk *bulk);
+void dg_bulk_end_shared(struct dg_bulk *bulk, struct dg_bulk_job *job, bool removes,
+                        void (*fn)(void *ctx, enum dg_err err, int64_t more), void *ctx);
 
 /* ---- Reading the result ---------------------------------------------------------------------- */
 

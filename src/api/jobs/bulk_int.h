@@ -12,6 +12,9 @@
 
 enum { DG_BULK_CHUNK = 256 * 1024, DG_BULK_META_MAX = 128 * 1024 };
 
+/* Hexadecimal: what the idempotency key is, and the hash of what it was sent with. */
+enum { DG_BULK_ONCE = 64 };
+
 struct dg_bulk {
     struct dg_bulk_opts opts;
     struct dg_engine *engine;
@@ -21,6 +24,7 @@ struct dg_bulk {
     struct dg_clock clock;
     const struct dg_glossaries *glossaries; /* that lines may name */
     int lock_fd;
+    struct dg_shared_jobs *shared; /* NULL: the jobs are this server's alone (shared_jobs.h) */
     bool is_closing;
     struct dg_list jobs;   /* of struct dg_bulk_job, oldest first */
     struct dg_list coming; /* of those that are being written; counted, and not seen yet */
@@ -91,6 +95,14 @@ struct dg_bulk_job {
                        lower that */
     size_t n_held;  /* tasks and readers that still need it */
     bool is_removed;
+    char once[DG_BULK_ONCE + 1]; /* "": it was sent without an idempotency key */
+
+    /* Of shared jobs. */
+    uint64_t version; /* of its row; 0: not there yet */
+    unsigned n_parts;
+    bool is_part;              /* it is a part of another one, */
+    struct dg_bulk_part *part; /* which this is, until that is given up */
+    uint64_t in_end;           /* the input ends here for it; UINT64_MAX: at its end */
 
     /* While it runs. */
     int in_fd, out_fd;
@@ -131,6 +143,21 @@ enum dg_err dg_bulk_read_options(struct dg_bulk_job *job, struct dg_span options
                                  struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names,
                                size_t n) DG_MUST_CHECK;
+
+/* Makes one whose id and paths are known; links it behind the others. */
+struct dg_bulk_job *dg_bulk_job_new(struct dg_bulk *bulk, const char *id);
+void dg_bulk_link(struct dg_bulk_job *job);
+
+/* Writes ID.json, some time. */
+void dg_bulk_save(struct dg_bulk_job *job);
+
+/* Reads what ID.json would say; only what changes with time unless the job is new. */
+enum dg_err dg_bulk_read_row(struct dg_bulk_job *job, struct dg_span text, bool is_new,
+                             struct dg_error *error) DG_MUST_CHECK;
+
+/* Whether a job that waits may try to go on: its model is served again, or there is room for what
+ * it was to write. */
+bool dg_bulk_can_try(const struct dg_bulk_job *job);
 
 /* One more, or one less, that needs the job; the last one frees a removed job. */
 void dg_bulk_hold(struct dg_bulk_job *job);

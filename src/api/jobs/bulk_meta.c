@@ -111,6 +111,10 @@ enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
     dg_json_out_put_int(&out, "version", 1);
     dg_json_out_put_cstr(&out, "owner", job->owner);
     dg_json_out_put_cstr(&out, "address", job->address);
+    if (*job->once)
+        dg_json_out_put_cstr(&out, "once", job->once);
+    if (job->n_parts)
+        dg_json_out_put_uint(&out, "parts", job->n_parts);
     dg_json_out_put_open(&out, "models", '[');
     for (size_t i = 0; i < job->options.request.n_only; i++)
         dg_json_out_cstr(&out, job->options.request.only[i]);
@@ -143,8 +147,8 @@ static enum dg_err read_size(const struct dg_json *json, const char *name, size_
 static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *json,
                                 struct dg_error *error)
 {
-    struct dg_span owner = {NULL, 0}, address = {NULL, 0}, text = {NULL, 0};
-    int64_t version;
+    struct dg_span owner = {NULL, 0}, address = {NULL, 0}, text = {NULL, 0}, once = {NULL, 0};
+    int64_t version, n_parts = 0;
     int state = 0, format = 0;
     enum dg_err err = dg_json_get_int(json, "version", DG_JSON_REQUIRED, 1, 1, error, &version);
     if (!err)
@@ -158,6 +162,10 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
         err = dg_json_get_string(json, "address", DG_JSON_OPTIONAL, error, &address);
     if (!err)
         err = dg_json_get_string(json, "error", DG_JSON_OPTIONAL, error, &text);
+    if (!err)
+        err = dg_json_get_string(json, "once", DG_JSON_OPTIONAL, error, &once);
+    if (!err)
+        err = dg_json_get_int(json, "parts", DG_JSON_OPTIONAL, 0, 1000000, error, &n_parts);
     if (!err)
         err = read_number(json, "created", &job->created_s, error);
     if (!err)
@@ -176,6 +184,10 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
         err = dg_error_set(error, DG_ERR_RANGE, "field 'owner' or 'address' is too long");
     if (err)
         return err;
+    if (once.len != 0 && once.len != DG_BULK_ONCE)
+        return dg_error_set(error, DG_ERR_RANGE, "field 'once' is no hash");
+    memcpy(job->once, once.len ? once.ptr : "", once.len);
+    job->n_parts = (unsigned)n_parts;
     memcpy(job->owner, owner.ptr, owner.len);
     memcpy(job->address, address.len ? address.ptr : "", address.len);
     if (owner.len + address.len > 0)
@@ -185,6 +197,9 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
     job->format = (enum dg_bulk_format)format;
     if (job->state == DG_BULK_FAILED)
         job->err = dg_error_set(&job->error, DG_ERR_IO, "%.*s", DG_SPAN_FMT(text));
+    const uint64_t now_s = dg_clock_wall(&job->bulk->clock) / DG_CLOCK_S;
+    job->age_s = now_s > job->finished_s ? now_s - job->finished_s : 0;
+    job->seen_ns = dg_clock_now(&job->bulk->clock);
     return DG_OK;
 }
 
@@ -239,29 +254,36 @@ static enum dg_err find_options(struct dg_span text, struct dg_span *options_jso
     return DG_ERR_FORMAT;
 }
 
-enum dg_err dg_bulk_read_meta(struct dg_bulk_job *job, struct dg_error *error)
+enum dg_err dg_bulk_read_row(struct dg_bulk_job *job, struct dg_span text, bool is_new,
+                             struct dg_error *error)
 {
     const struct dg_json_limits limits = {
         .max_bytes = DG_BULK_META_MAX, .max_depth = 16, .max_values = OPTIONS_VALUES_MAX};
-    char *bytes = dg_try_malloc(DG_BULK_META_MAX);
     struct dg_json *json = NULL;
     struct dg_span options_json;
+    enum dg_err err = dg_json_parse(text, &limits, error, &json);
+    if (!err)
+        err = read_members(job, json, error);
+    if (!err && is_new && find_options(text, &options_json) != DG_OK)
+        err = dg_error_set(error, DG_ERR_FORMAT, "field 'options' is missing");
+    if (!err && is_new)
+        err = dg_bulk_read_options(job, options_json, error);
+    if (!err && is_new)
+        err = read_models(job, json, error);
+    dg_json_free(json);
+    return err;
+}
+
+enum dg_err dg_bulk_read_meta(struct dg_bulk_job *job, struct dg_error *error)
+{
+    char *bytes = dg_try_malloc(DG_BULK_META_MAX);
     size_t len = 0;
     int fd = -1;
     enum dg_err err =
         bytes ? dg_bulk_file_read(&fd, job->meta_path, 0, bytes, DG_BULK_META_MAX, &len, error)
               : DG_ERR_NOMEM;
     if (!err)
-        err = dg_json_parse(dg_span_make(bytes, len), &limits, error, &json);
-    if (!err)
-        err = read_members(job, json, error);
-    if (!err && find_options(dg_span_make(bytes, len), &options_json) != DG_OK)
-        err = dg_error_set(error, DG_ERR_FORMAT, "field 'options' is missing");
-    if (!err)
-        err = dg_bulk_read_options(job, options_json, error);
-    if (!err)
-        err = read_models(job, json, error);
-    dg_json_free(json);
+        err = dg_bulk_read_row(job, dg_span_make(bytes, len), true, error);
     if (fd >= 0)
         close(fd);
     dg_free(bytes);

@@ -3,6 +3,7 @@
 
 /* Results: read piece by piece, each asked for when the one before it has gone out. */
 #include "api/jobs/bulk_int.h"
+#include "api/jobs/shared_jobs.h"
 #include "base/memory/mem.h"
 
 #include <unistd.h>
@@ -16,6 +17,10 @@ struct dg_bulk_reader {
     void *owner;
     int fd;
     uint64_t at, end;
+    bool is_of_parts; /* of a shared job that is not done: of those parts that are, from the first
+                       */
+    unsigned number;  /* the part that is read */
+    uint64_t part_at;
     bool is_busy, is_telling, is_closed;
     /* What a read brought. */
     size_t n;
@@ -35,6 +40,9 @@ enum dg_err dg_bulk_reader_open(struct dg_bulk_reader **out, struct dg_bulk_job 
     reader->fd = -1;
     reader->at = 0;
     reader->end = job->out_bytes;
+    reader->is_of_parts = job->bulk->shared && job->state != DG_BULK_DONE;
+    reader->number = 0;
+    reader->part_at = 0;
     reader->is_busy = reader->is_telling = reader->is_closed = false;
     dg_bulk_hold(job);
     *out = reader;
@@ -58,10 +66,38 @@ void dg_bulk_reader_close(struct dg_bulk_reader *reader)
         free_reader(reader);
 }
 
+/* A piece of the part that is read, or of the next one; nothing where that is not there. */
+static enum dg_err read_parts(struct dg_bulk_reader *reader, struct dg_error *error)
+{
+    char path[DG_BULK_PATH_MAX];
+    enum dg_err err = DG_OK;
+    reader->n = 0;
+    while (!err && reader->n == 0) {
+        err = dg_shared_jobs_part_path(reader->job, reader->number, path);
+        if (!err && reader->fd < 0 && access(path, F_OK) != 0)
+            return DG_OK;
+        if (!err)
+            err = dg_bulk_file_read(&reader->fd, path, reader->part_at, reader->bytes, PIECE,
+                                    &reader->n, error);
+        reader->part_at += reader->n;
+        if (!err && reader->n == 0) {
+            close(reader->fd);
+            reader->fd = -1;
+            reader->number++;
+            reader->part_at = 0;
+        }
+    }
+    return err;
+}
+
 static void run_bulk_read(struct dg_offload_task *task)
 {
     struct dg_bulk_reader *reader = (struct dg_bulk_reader *)task;
     struct dg_error error = DG_ERROR_NONE;
+    if (reader->is_of_parts) {
+        reader->err = read_parts(reader, &error);
+        return;
+    }
     uint64_t left = reader->end - reader->at;
     reader->n = 0;
     reader->err =

@@ -364,8 +364,10 @@ static void run_read(struct dg_offload_task *task)
 {
     struct dg_bulk_read_task *reading = (struct dg_bulk_read_task *)task;
     struct dg_bulk_job *job = reading->job;
+    const uint64_t left = job->in_end > reading->at ? job->in_end - reading->at : 0;
     reading->err = dg_bulk_file_read(&job->in_fd, job->in_path, reading->at, reading->bytes,
-                                     DG_BULK_CHUNK, &reading->n, &reading->error);
+                                     left < DG_BULK_CHUNK ? (size_t)left : DG_BULK_CHUNK,
+                                     &reading->n, &reading->error);
 }
 
 static void on_read(struct dg_offload_task *task)
@@ -472,6 +474,7 @@ static void on_written(struct dg_offload_task *task)
     struct dg_bulk_write_task *writing = (struct dg_bulk_write_task *)task;
     struct dg_bulk_job *job = writing->job;
     struct dg_bulk *bulk = job->bulk;
+    const bool is_part = job->is_part;
     writing->is_busy = false;
     if (!writing->err) {
         job->n_done += writing->n_lines;
@@ -500,6 +503,8 @@ static void on_written(struct dg_offload_task *task)
             dg_bulk_run(job);
     }
     dg_bulk_release(job);
+    if (is_part && !bulk->is_closing)
+        dg_bulk_turn(bulk); /* it may have been the last of it */
 }
 
 /* Whether there is room for what is gathered. Otherwise the job waits for it without any lines, so

@@ -32,6 +32,12 @@ enum { UPLOADS_MAX = 8, OPTIONS_MAX = 64 * 1024, ANSWER_MAX = 1 << 20, STREAM_LO
 static const struct dg_failure no_memory = {
     .status = 503, .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
 
+static const struct dg_failure redis_away = {
+    .status = 503,
+    .code = "unavailable",
+    .retry_after_s = 1,
+    .message = "The Redis that servers share does not answer. Try again later."};
+
 /* True when there are bulk jobs; else answers. */
 static bool has_bulk(struct dg_call *call)
 {
@@ -44,6 +50,13 @@ static bool has_bulk(struct dg_call *call)
     return false;
 }
 
+static void fail_unknown(struct dg_call *call)
+{
+    dg_call_fail(call, (struct dg_failure){.status = 404,
+                                           .code = "no_such_job",
+                                           .message = "There is no job with this id."});
+}
+
 /* The call's job, if it may see it; else answers. */
 static struct dg_bulk_job *job_of(struct dg_call *call)
 {
@@ -53,9 +66,7 @@ static struct dg_bulk_job *job_of(struct dg_call *call)
     if (job && (dg_span_eq(dg_span_cstr(dg_bulk_owner(job)), dg_call_owner(call)) ||
                 dg_admin_allows(call)))
         return job;
-    dg_call_fail(call, (struct dg_failure){.status = 404,
-                                           .code = "no_such_job",
-                                           .message = "There is no job with this id."});
+    fail_unknown(call);
     return NULL;
 }
 
@@ -211,6 +222,18 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
 {
     struct adding *adding = owner;
     (void)error; /* it names a file; the log has it */
+    if (!job && err == DG_ERR_EXISTS) {
+        dg_work_fail(&adding->work,
+                     (struct dg_failure){.status = 400,
+                                         .code = "invalid_value",
+                                         .field = "Idempotency-Key",
+                                         .message = "Something else was sent under this key."});
+        return;
+    }
+    if (!job && err == DG_ERR_BUSY) {
+        dg_work_fail(&adding->work, redis_away);
+        return;
+    }
     if (!job) {
         dg_work_fail(&adding->work, dg_translate_options_file_failure(err));
         return;
@@ -245,7 +268,8 @@ static enum dg_err hand_over(struct adding *adding, struct dg_error *error)
                                         .client = dg_gate_client(call),
                                         .only = adding->options.request.only,
                                         .n_only = adding->options.request.n_only,
-                                        .body = &body};
+                                        .body = &body,
+                                        .once = dg_http_header(call->req, "idempotency-key")};
     enum dg_err err = dg_bulk_add(call->api->bulk, &order, on_added, adding, error);
     dg_buf_deinit(&body);
     return err;
@@ -334,11 +358,61 @@ void dg_api_v1_job(struct dg_call *call)
         answer_state(call, 200, job);
 }
 
+/* The end of a job that servers share. */
+struct ending {
+    struct dg_work work; /* whose client may leave: what was asked for is carried out */
+    char id[DG_BULK_ID_LEN + 1];
+    bool removes;
+};
+
+static void free_ending(struct dg_work *work)
+{
+    dg_free(DG_LIST_ITEM(work, struct ending, work));
+}
+
+static const struct dg_work_ops ending_ops = {.free = free_ending};
+
+static void on_ended(void *ctx, enum dg_err err, int64_t more)
+{
+    struct ending *ending = ctx;
+    struct dg_bulk *bulk = ending->work.api->bulk;
+    const bool removes = ending->removes;
+    struct dg_bulk_job *job = bulk ? dg_bulk_find(bulk, dg_span_cstr(ending->id)) : NULL;
+    struct dg_call *call = dg_work_end(&ending->work);
+    if (!call)
+        return;
+    if (err)
+        dg_call_fail(call, redis_away);
+    else if (removes)
+        dg_call_text(call, 204, (struct dg_span){NULL, 0});
+    else if (job)
+        answer_state(call, 200, job);
+    else
+        fail_unknown(call);
+}
+
+static void end_shared(struct dg_call *call, struct dg_bulk_job *job, bool removes)
+{
+    struct ending *ending = dg_try_calloc(1, sizeof *ending);
+    if (!ending) {
+        dg_call_fail(call, no_memory);
+        return;
+    }
+    ending->removes = removes;
+    snprintf(ending->id, sizeof ending->id, "%.*s", DG_SPAN_FMT(call->arg));
+    dg_work_attach(call, &ending->work, &ending_ops);
+    dg_bulk_end_shared(call->api->bulk, job, removes, on_ended, ending);
+}
+
 void dg_api_v1_job_cancel(struct dg_call *call)
 {
     struct dg_bulk_job *job = job_of(call);
     if (!job)
         return;
+    if (dg_bulk_is_shared(call->api->bulk)) {
+        end_shared(call, job, false);
+        return;
+    }
     dg_bulk_cancel(job);
     answer_state(call, 200, job);
 }
@@ -348,6 +422,10 @@ void dg_api_v1_job_remove(struct dg_call *call)
     struct dg_bulk_job *job = job_of(call);
     if (!job)
         return;
+    if (dg_bulk_is_shared(call->api->bulk)) {
+        end_shared(call, job, true);
+        return;
+    }
     dg_bulk_remove(job);
     dg_call_text(call, 204, (struct dg_span){NULL, 0});
 }

@@ -491,7 +491,7 @@ static void end(struct dg_glossaries_change *change)
 
 /* The table of all servers has decided. Where another server was first, the change is made again,
  * of what there is now. */
-static void on_put(void *ctx, enum dg_err err)
+static void on_put(void *ctx, enum dg_err err, int64_t more)
 {
     struct dg_glossaries_change *change = ctx;
     if (err == DG_ERR_EXISTS && ++change->n_tries < TRIES) {

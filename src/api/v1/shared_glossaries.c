@@ -167,7 +167,7 @@ static void complete(void *user)
             log_left_out(store, entry->id, err, &(struct dg_error)DG_ERROR_NONE);
         else
             dg_redis_table_put(store->table, dg_span_cstr(entry->id),
-                               dg_span_make(text.ptr, text.len), 0, NULL, NULL);
+                               dg_span_make(text.ptr, text.len), 0, dg_redis_table_ignore, NULL);
         dg_buf_deinit(&text);
     }
 }
@@ -199,7 +199,7 @@ static const struct dg_work_ops removal_ops = {.free = free_removal};
 
 static void begin_removal(struct removal *removal);
 
-static void on_removed(void *ctx, enum dg_err err)
+static void on_removed(void *ctx, enum dg_err err, int64_t more)
 {
     struct removal *removal = ctx;
     const struct dg_api *api = removal->work.api;

@@ -78,36 +78,24 @@ static const char sync_script[] =
     "return out\n";
 
 /* ARGV: the epoch, the id, the version that it has (0: it never was), the text (empty: removes it).
- * Returns two numbers: 1 and the new version; 0 and the version that it has instead; or -1 and 0,
- * when the epoch is another. */
+ */
 static const char put_script[] =
-    "if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {-1, 0} end\n"
-    "local has = tonumber(redis.call('ZSCORE', KEYS[3], ARGV[2]) or '0')\n"
-    "if has ~= tonumber(ARGV[3]) then return {0, has} end\n"
-    "local version = redis.call('HINCRBY', KEYS[1], 'version', 1)\n"
-    "redis.call('ZADD', KEYS[3], version, ARGV[2])\n"
-    "redis.call('HSET', KEYS[2], ARGV[2], ARGV[4])\n"
-    "if ARGV[4] == '' then\n"
-    "  redis.call('ZADD', KEYS[4], version, ARGV[2])\n"
-    "  for _, id in ipairs(redis.call('ZRANGE', KEYS[4], 0, -10001)) do\n"
-    "    redis.call('ZREM', KEYS[4], id)\n"
-    "    redis.call('ZREM', KEYS[3], id)\n"
-    "    redis.call('HDEL', KEYS[2], id)\n"
-    "  end\n"
-    "end\n"
-    "return {1, version}\n";
+    DG_REDIS_TABLE_LUA "local has = tonumber(redis.call('ZSCORE', KEYS[3], ARGV[2]) or '0')\n"
+                       "if has ~= tonumber(ARGV[3]) then return {0, has} end\n"
+                       "return {1, set(ARGV[2], ARGV[4])}\n";
 
 /* A change on its way: in `puts` until Redis has decided, then in `settling` until all
  * servers know what it is now. */
 struct put {
     struct dg_list link;
-    struct dg_redis_table *table; /* NULL: the table has answered it; the reply frees it */
-    char id[DG_REDIS_TABLE_ID + 1], version[24];
+    struct dg_redis_table *table;        /* NULL: the table has answered it; the reply frees it */
+    struct dg_redis_table_script script; /* its keys and arguments lie in `text` */
     struct dg_buf text;
     dg_redis_table_fn fn;
     void *ctx;
     bool is_sent;
     uint64_t until_ms, settled_ms;
+    int64_t more;
     uint64_t made;   /* the version that it became, or that was there before it */
     enum dg_err err; /* which it is */
 };
@@ -123,7 +111,9 @@ struct dg_redis_table {
     char keys[N_KEYS][64];
     char server[NAME_LEN + 1], epoch[NAME_LEN + 1]; /* epoch: "" until Redis said it */
     uint64_t version, next_version;                 /* next: while rows are applied */
-    bool is_asking, is_applying, is_complete, is_closed, said_nonsense;
+    struct dg_redis_ask *asking;                    /* NULL: no question for news is under way */
+    bool is_applying, is_complete, said_nonsense;
+    bool is_closed, is_gone, is_freed; /* gone: the loop has closed it */
     struct dg_list puts, settling;
 };
 
@@ -163,6 +153,7 @@ static void end_put(struct put *put, enum dg_err err)
 {
     dg_redis_table_fn fn = put->fn;
     void *ctx = put->ctx;
+    const int64_t more = put->more;
     put->fn = NULL;
     if (put->is_sent) {
         dg_list_unlink(&put->link);
@@ -171,15 +162,18 @@ static void end_put(struct put *put, enum dg_err err)
     } else {
         free_put(put);
     }
-    if (fn)
-        fn(ctx, err);
+    fn(ctx, err, more);
+}
+
+void dg_redis_table_ignore(void *ctx, enum dg_err err, int64_t more)
+{
 }
 
 static void on_put(void *ctx, const struct dg_redis_reply *reply)
 {
     struct put *put = ctx;
     struct dg_redis_table *table = put->table;
-    const bool is_good = reply->kind == DG_REDIS_NUMBERS && reply->n_numbers == 2;
+    const bool is_good = reply->kind == DG_REDIS_NUMBERS && reply->n_numbers >= 2;
     put->is_sent = false;
     if (!table) {
         free_put(put);
@@ -187,7 +181,8 @@ static void on_put(void *ctx, const struct dg_redis_reply *reply)
         put->err = reply->numbers[0] ? DG_OK : DG_ERR_EXISTS;
         put->made = (uint64_t)reply->numbers[1];
         put->until_ms = now_ms(table) + PATIENCE_MS;
-        put->settled_ms = now_ms(table) + (put->err ? 0 : SETTLE_MS);
+        put->settled_ms = now_ms(table) + (put->err || put->script.is_for_us ? 0 : SETTLE_MS);
+        put->more = reply->n_numbers > 2 ? reply->numbers[2] : 0;
         dg_list_unlink(&put->link);
         dg_list_link_last(&table->settling, &put->link);
     } else if (!is_good) {
@@ -199,26 +194,29 @@ static void on_put(void *ctx, const struct dg_redis_reply *reply)
 
 /* EVAL, the script, and the keys. */
 static size_t begin_command(const struct dg_redis_table *table, struct dg_span *args,
-                            struct dg_span script)
+                            struct dg_span script, const struct dg_span *keys, size_t n_keys)
 {
+    static const char *const numbers[] = {"6", "7", "8"};
     size_t n = 0;
     args[n++] = DG_SPAN("EVAL");
     args[n++] = script;
-    args[n++] = DG_SPAN("6");
+    args[n++] = dg_span_cstr(numbers[n_keys]);
     for (size_t i = 0; i < N_KEYS; i++)
         args[n++] = dg_span_cstr(table->keys[i]);
+    for (size_t i = 0; i < n_keys; i++)
+        args[n++] = keys[i];
     return n;
 }
 
 static void send_put(struct put *put)
 {
+    const struct dg_redis_table_script *script = &put->script;
     struct dg_redis_table *table = put->table;
-    struct dg_span args[3 + N_KEYS + 4];
-    size_t n = begin_command(table, args, dg_span_make(put_script, sizeof put_script - 1));
+    struct dg_span args[3 + N_KEYS + DG_REDIS_TABLE_KEYS + 1 + DG_REDIS_TABLE_ARGS];
+    size_t n = begin_command(table, args, script->text, script->keys, script->n_keys);
     args[n++] = dg_span_cstr(table->epoch);
-    args[n++] = dg_span_cstr(put->id);
-    args[n++] = dg_span_cstr(put->version);
-    args[n++] = dg_span_make(put->text.len ? put->text.ptr : "", put->text.len);
+    for (size_t i = 0; i < script->n_args; i++)
+        args[n++] = script->args[i];
     put->is_sent = dg_redis_ask(table->redis, args, n, ASK_MS, on_put, put) != NULL;
 }
 
@@ -284,8 +282,9 @@ static void ask(struct dg_redis_table *table)
 {
     struct dg_span args[3 + N_KEYS + 4];
     char version[24], epoch[NAME_LEN + 1];
-    size_t n = begin_command(table, args, dg_span_make(sync_script, sizeof sync_script - 1));
-    if (table->is_asking || table->is_applying || table->is_closed)
+    size_t n =
+        begin_command(table, args, dg_span_make(sync_script, sizeof sync_script - 1), NULL, 0);
+    if (table->asking || table->is_applying || table->is_closed)
         return;
     make_name(epoch);
     snprintf(version, sizeof version, "%" PRIu64, table->version);
@@ -293,7 +292,7 @@ static void ask(struct dg_redis_table *table)
     args[n++] = dg_span_cstr(version);
     args[n++] = dg_span_cstr(epoch);
     args[n++] = dg_span_cstr(table->server);
-    table->is_asking = dg_redis_ask(table->redis, args, n, ASK_MS, on_news, table) != NULL;
+    table->asking = dg_redis_ask(table->redis, args, n, ASK_MS, on_news, table);
 }
 
 /* The rows of an answer; NULL when they are not what they should be. */
@@ -352,7 +351,7 @@ static void set_pace(struct dg_redis_table *table);
 static void on_news(void *ctx, const struct dg_redis_reply *reply)
 {
     struct dg_redis_table *table = ctx;
-    table->is_asking = false;
+    table->asking = NULL;
     if (table->is_closed)
         return;
     if (reply->kind != DG_REDIS_NONE)
@@ -391,36 +390,66 @@ static void set_pace(struct dg_redis_table *table)
 
 /* ---- From outside ---------------------------------------------------------------------------- */
 
-void dg_redis_table_put(struct dg_redis_table *table, struct dg_span id, struct dg_span text,
-                        uint64_t version, dg_redis_table_fn fn, void *ctx)
+static bool copy_texts(struct put *put, struct dg_span *texts, size_t n)
 {
-    enum dg_err err = table->is_closed                 ? DG_ERR_CLOSED
-                      : text.len > DG_REDIS_TABLE_TEXT ? DG_ERR_LIMIT
-                                                       : DG_OK;
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = put->text.len;
+        if (dg_buf_append_span(&put->text, texts[i]) != DG_OK)
+            return false;
+        texts[i] = dg_span_make(put->text.ptr ? put->text.ptr + at : "", texts[i].len);
+    }
+    return true;
+}
+
+void dg_redis_table_run(struct dg_redis_table *table, const struct dg_redis_table_script *script,
+                        dg_redis_table_fn fn, void *ctx)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < script->n_keys; i++)
+        bytes += script->keys[i].len;
+    for (size_t i = 0; i < script->n_args; i++)
+        bytes += script->args[i].len;
+    enum dg_err err = table->is_closed                                  ? DG_ERR_CLOSED
+                      : bytes > DG_REDIS_TABLE_TEXT + DG_REDIS_TABLE_ID ? DG_ERR_LIMIT
+                                                                        : DG_OK;
     struct put *put = err ? NULL : dg_try_calloc(1, sizeof *put);
     if (put) {
         dg_list_init(&put->link);
-        dg_buf_init(&put->text, text.len + 1);
-        err = dg_buf_append_span(&put->text, text);
+        put->script = *script;
+        dg_buf_init(&put->text, bytes + 1);
+        /* At once as long as it will be, since the spans point into it. */
+        err = dg_buf_reserve(&put->text, bytes);
+        if (!err && !(copy_texts(put, put->script.keys, script->n_keys) &&
+                      copy_texts(put, put->script.args, script->n_args)))
+            err = DG_ERR_NOMEM;
     } else if (!err) {
         err = DG_ERR_NOMEM;
     }
     if (err) {
         if (put)
             free_put(put);
-        if (fn)
-            fn(ctx, err);
+        fn(ctx, err, 0);
         return;
     }
     put->table = table;
     put->fn = fn;
     put->ctx = ctx;
-    snprintf(put->id, sizeof put->id, "%.*s", (int)id.len, id.ptr);
-    snprintf(put->version, sizeof put->version, "%" PRIu64, version);
     put->until_ms = now_ms(table) + PATIENCE_MS;
     dg_list_link_last(&table->puts, &put->link);
     send_puts(table);
     set_pace(table);
+}
+
+void dg_redis_table_put(struct dg_redis_table *table, struct dg_span id, struct dg_span text,
+                        uint64_t version, dg_redis_table_fn fn, void *ctx)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%" PRIu64, version);
+    const struct dg_redis_table_script script = {
+        .text = dg_span_make(put_script, sizeof put_script - 1),
+        .args = {id, dg_span_cstr(number), text},
+        .n_args = 3};
+    dg_redis_table_run(table, &script, fn, ctx);
 }
 
 void dg_redis_table_remove(struct dg_redis_table *table, struct dg_span id, uint64_t version,
@@ -450,6 +479,14 @@ struct dg_redis_table *dg_redis_table_new(uv_loop_t *loop, struct dg_redis *redi
     return table;
 }
 
+static void on_closed(uv_handle_t *handle)
+{
+    struct dg_redis_table *table = handle->data;
+    table->is_gone = true;
+    if (table->is_freed)
+        dg_free(table);
+}
+
 void dg_redis_table_close(struct dg_redis_table *table)
 {
     if (!table || table->is_closed)
@@ -460,10 +497,16 @@ void dg_redis_table_close(struct dg_redis_table *table)
     while (!dg_list_is_empty(&table->settling))
         end_put(DG_LIST_ITEM(table->settling.next, struct put, link),
                 DG_LIST_ITEM(table->settling.next, struct put, link)->err);
-    uv_close((uv_handle_t *)&table->timer, NULL);
+    if (table->asking)
+        dg_redis_forget(table->asking);
+    uv_close((uv_handle_t *)&table->timer, on_closed);
 }
 
 void dg_redis_table_free(struct dg_redis_table *table)
 {
-    dg_free(table);
+    if (!table)
+        return;
+    table->is_freed = true;
+    if (table->is_gone)
+        dg_free(table);
 }

@@ -7,7 +7,7 @@
  *     dg_redis_table_put(table, id, text, version, on_put, ctx);       0: a new row
  *     dg_redis_table_remove(table, id, version, on_put, ctx);
  *     dg_redis_table_close(table);            what waits is answered with DG_ERR_CLOSED
- *     dg_redis_table_free(table);             after the loop has finished
+ *     dg_redis_table_free(table);             after that
  *
  * Every change gets the next number of the table, and each server asks ten times a second for what
  * has changed since the last number that it knows. It says which that is, so that a change is
@@ -46,25 +46,61 @@ struct dg_redis_table_ops {
 
 struct dg_redis_table;
 
-/* All is borrowed; `name` is a literal. */
+/* All is borrowed. */
 struct dg_redis_table *dg_redis_table_new(uv_loop_t *loop, struct dg_redis *redis, const char *name,
                                           const struct dg_redis_table_ops *ops, void *user,
                                           struct dg_log *log);
 
 void dg_redis_table_applied(struct dg_redis_table *table);
 
-/* Called once, maybe before put returns. DG_ERR_EXISTS: the row has another version; DG_ERR_LIMIT:
- * the text is too long; DG_ERR_BUSY: Redis does not answer, and the change may have been made or
- * not; DG_ERR_CLOSED, DG_ERR_NOMEM. */
-typedef void (*dg_redis_table_fn)(void *ctx, enum dg_err err);
+/* Called once, maybe before put returns; `more` is what a script says besides. DG_ERR_EXISTS: the
+ * row has another version; DG_ERR_LIMIT: the text is too long; DG_ERR_BUSY: Redis does not answer,
+ * and the change may have been made or not; DG_ERR_CLOSED, DG_ERR_NOMEM. */
+typedef void (*dg_redis_table_fn)(void *ctx, enum dg_err err, int64_t more);
+void dg_redis_table_ignore(void *ctx, enum dg_err err, int64_t more); /* does nothing */
 
-/* `text` is copied and not empty; `fn` may be NULL. */
+/* `text` is copied and not empty. */
 void dg_redis_table_put(struct dg_redis_table *table, struct dg_span id, struct dg_span text,
                         uint64_t version, dg_redis_table_fn fn, void *ctx);
 void dg_redis_table_remove(struct dg_redis_table *table, struct dg_span id, uint64_t version,
                            dg_redis_table_fn fn, void *ctx);
 
-/* NULL is fine for both. */
+/* A change of more than one row, and of other keys: a script in Lua that begins with
+ * DG_REDIS_TABLE_LUA, which defines set(id, text): it changes a row, or removes it when the text is
+ * empty, and returns its version. KEYS[7] and further ones are the script's own, ARGV[1] is the
+ * epoch, ARGV[2] and further ones are its own. It returns {1, version} or {1, version, more} when
+ * all is done, or {0, version} when something is there already, and then DG_ERR_EXISTS is told when
+ * we know it. All texts but the script's are copied. */
+enum { DG_REDIS_TABLE_KEYS = 2, DG_REDIS_TABLE_ARGS = 7 };
+struct dg_redis_table_script {
+    struct dg_span text; /* borrowed until it is over */
+    struct dg_span keys[DG_REDIS_TABLE_KEYS];
+    size_t n_keys;
+    struct dg_span args[DG_REDIS_TABLE_ARGS];
+    size_t n_args;
+    bool is_for_us; /* it is over when this server knows the version, whether or not others do */
+};
+void dg_redis_table_run(struct dg_redis_table *table, const struct dg_redis_table_script *script,
+                        dg_redis_table_fn fn, void *ctx);
+
+#define DG_REDIS_TABLE_LUA                                                                         \
+    "if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {-1, 0} end\n"                 \
+    "local function set(id, text)\n"                                                               \
+    "  local version = redis.call('HINCRBY', KEYS[1], 'version', 1)\n"                             \
+    "  redis.call('ZADD', KEYS[3], version, id)\n"                                                 \
+    "  redis.call('HSET', KEYS[2], id, text)\n"                                                    \
+    "  if text == '' then\n"                                                                       \
+    "    redis.call('ZADD', KEYS[4], version, id)\n"                                               \
+    "    for _, old in ipairs(redis.call('ZRANGE', KEYS[4], 0, -10001)) do\n"                      \
+    "      redis.call('ZREM', KEYS[4], old)\n"                                                     \
+    "      redis.call('ZREM', KEYS[3], old)\n"                                                     \
+    "      redis.call('HDEL', KEYS[2], old)\n"                                                     \
+    "    end\n"                                                                                    \
+    "  end\n"                                                                                      \
+    "  return version\n"                                                                           \
+    "end\n"
+
+/* NULL is fine for both; free frees it when the loop has closed it, or at once if it has. */
 void dg_redis_table_close(struct dg_redis_table *table);
 void dg_redis_table_free(struct dg_redis_table *table);
 

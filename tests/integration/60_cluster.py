@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: ISC
+# Copyright (c) 2026 The dragoman authors
+"""Servers that share a Redis and a folder of jobs work on each job together, and any of them answers for it."""
+import json
+import os
+import re
+import signal
+import sys
+import threading
+
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+from redis import Redis  # noqa: E402
+
+SLOW = bool(os.environ.get("DRAGOMAN_SLOW"))
+N_LINES = 20000 if SLOW else 300
+VERBS = "mange bois vois lis prends veux peux sais".split()
+THINGS = "pain livre train chat thé lait gâteau journal vélo billet".split()
+
+
+def lines(n):
+    """Each is another, so that each is work."""
+    return [f"Je {VERBS[k % 8]} le {THINGS[k // 8 % 10]} {k}." for k in range(n)]
+
+
+class Cluster(IntegrationTest):
+    def setUp(self):
+        super().setUp()
+        if "redis      yes" not in self.run_program("--version").stdout:
+            self.skipTest("built without hiredis")
+        self.redis = Redis(self).start()
+        self.folder = os.path.join(self.directory, "jobs")
+        self.servers = [self.start_one() for _ in range(3)]
+        for server in self.servers:
+            server.wait_for_log("Redis is there")
+
+    def start_one(self):
+        return self.start(f"--models-dir={MODELS_DIR}", f"--redis={self.redis.address}", "--access-log=no", "--threads=1",
+                          f"--jobs-dir={self.folder}", "--jobs-shared=yes")
+
+    def ask(self, n, method, path, body=None, **headers):
+        status, _, answer = self.servers[n].request(method, path, body, headers)
+        return status, answer
+
+    def add(self, n, texts, **headers):
+        status, answer = self.ask(n, "POST", "/v1/jobs?target=en", ("\n".join(texts) + "\n").encode(),
+                                  **{"Content-Type": "text/plain", **headers})
+        self.assertEqual(status, 201, answer)
+        return json.loads(answer)
+
+    def state(self, n, id):
+        status, answer = self.ask(n, "GET", f"/v1/jobs/{id}")
+        return json.loads(answer) if status == 200 else {"state": status}
+
+    def wait_done(self, n, id):
+        wait_for(lambda: self.state(n, id)["state"] == "done", "the end of the job")
+
+    def kill(self, n):
+        self.servers[n].expected_codes = (-signal.SIGKILL,)
+        self.servers[n].signal(signal.SIGKILL)
+        self.servers[n].wait()
+
+    def expected(self, texts):
+        """What one server answers without a job."""
+        said = []
+        for at in range(0, len(texts), 500):
+            status, answer = self.ask(0, "POST", "/v1/translate", json.dumps({"text": texts[at:at + 500], "target": "en"}))
+            self.assertEqual(status, 200)
+            said += [item["text"] for item in json.loads(answer)["translations"]]
+        return said
+
+    def check_result(self, n, id, expected):
+        self.wait_done(n, id)
+        end = self.state(n, id)
+        self.assertEqual((end["lines"], end["done"], end["failed"]), (len(expected), len(expected), 0))
+        status, result = self.ask(n, "GET", f"/v1/jobs/{id}/result")
+        self.assertEqual(status, 200)
+        self.assertEqual(result.decode().splitlines(), expected)
+
+    def test_every_line_once_whatever_dies(self):
+        texts = lines(N_LINES)
+        job = self.add(0, texts)
+        for n in range(3):  # a job is answered when all servers know it, or after a second
+            wait_for(lambda: self.state(n, job["id"])["state"] != 404, "the job")
+        for victim in (0, 1, 2):
+            parts = self.state(2 - victim, job["id"])["done"]
+            wait_for(lambda: self.state((victim + 1) % 3, job["id"])["done"] > parts or
+                     self.state((victim + 1) % 3, job["id"])["state"] == "done", "another part")
+            self.kill(victim)
+            self.servers[victim] = self.start_one()
+        self.wait_done(1, job["id"])
+        expected = self.expected(texts)
+        for n in range(3):
+            self.check_result(n, job["id"], expected)
+
+    def test_a_job_is_taken_once(self):
+        texts = lines(20)
+        key = {"Idempotency-Key": "mine"}
+        first = self.add(0, texts, **key)
+        self.assertEqual(self.add(1, texts, **key)["id"], first["id"])
+        self.assertEqual(self.add(2, lines(21))["id"], self.add(0, lines(21))["id"])  # within a minute, or at its border
+        status, answer = self.ask(2, "POST", "/v1/jobs?target=en", "Autre chose.\n", **{"Content-Type": "text/plain", **key})
+        self.assertEqual((status, json.loads(answer)["error"]["code"]), (400, "invalid_value"))
+        made = []
+        post = lambda n: made.append(self.add(n, lines(30), **{"Idempotency-Key": "at once"})["id"])
+        threads = [threading.Thread(target=post, args=(n,)) for n in (0, 1, 2, 0, 1, 2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual((len(made), len(set(made))), (6, 1))
+        self.check_result(1, made[0], self.expected(lines(30)))
+        self.wait_done(1, first["id"])
+        kinds = lambda: {name.partition(".")[2] for name in os.listdir(self.folder)}
+        wait_for(lambda: kinds() == {"", "in", "json", "out"}, "the parts' files to go")
+
+    def test_any_server_ends_any_job(self):
+        job = self.add(0, lines(N_LINES))
+        wait_for(lambda: self.state(1, job["id"])["state"] == "running", "the job to begin")
+        status, answer = self.ask(1, "POST", f"/v1/jobs/{job['id']}/cancel")
+        self.assertEqual((status, json.loads(answer)["state"]), (200, "cancelled"))
+        for n in range(3):
+            wait_for(lambda: self.state(n, job["id"])["state"] == "cancelled", "the end")
+        self.assertEqual(self.ask(2, "GET", f"/v1/jobs/{job['id']}/result")[0], 409)
+        status, part = self.ask(2, "GET", f"/v1/jobs/{job['id']}/result?partial=true")
+        done = part.decode().splitlines()
+        self.assertEqual((status, done), (200, self.expected(lines(len(done)))))
+        self.assertEqual(self.ask(2, "DELETE", f"/v1/jobs/{job['id']}")[0], 204)
+        for n in range(3):
+            wait_for(lambda: self.state(n, job["id"])["state"] == 404, "its end")
+        wait_for(lambda: os.listdir(self.folder) == ["lock"], "its files to go")
+
+    def test_redis_may_stop_and_lose_all(self):
+        texts = lines(N_LINES)
+        job = self.add(0, texts)
+        wait_for(lambda: self.state(1, job["id"])["done"] > 0, "the job to begin")
+        self.redis.pause()
+        self.servers[0].wait_for_log("Redis is away")
+        self.redis.resume()
+        before = self.state(1, job["id"])["done"]
+        wait_for(lambda: self.state(1, job["id"])["done"] > before or self.state(1, job["id"])["state"] == "done", "another part")
+        self.redis.kill()
+        for server in self.servers:
+            server.wait_for_log("Redis is away")
+        self.redis.start()
+        self.wait_done(1, job["id"])
+        self.check_result(1, job["id"], self.expected(texts))
+
+
+if __name__ == "__main__":
+    main()
