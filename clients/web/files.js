@@ -7,6 +7,7 @@
 const ASIDE_BYTES = 4096; // of a request, beside the text
 const FORMATS = {
     html: "html", htm: "html", xhtml: "html", xml: "xml", md: "markdown", markdown: "markdown", srt: "subrip", vtt: "webvtt",
+    ass: "ass", ssa: "ass", sbv: "sbv", ttml: "ttml", dfxp: "ttml",
     json: "json", arb: "json", po: "po", pot: "po", xlf: "xliff", xliff: "xliff",
 };
 

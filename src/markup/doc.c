@@ -8,6 +8,7 @@
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/doc_int.h"
+#include "markup/subtitle.h"
 #include "text/terms/protect.h"
 
 #include <string.h>
@@ -19,12 +20,18 @@ enum {
     PLAIN_MAX = 1 << 30,
 };
 
-const char *const dg_doc_format_words[] = {
-    [DG_DOC_TEXT] = "text",     [DG_DOC_HTML] = "html",
-    [DG_DOC_XML] = "xml",       [DG_DOC_MARKDOWN] = "markdown",
-    [DG_DOC_SUBRIP] = "subrip", [DG_DOC_WEBVTT] = "webvtt",
-    [DG_DOC_JSON] = "json",     [DG_DOC_PO] = "po",
-    [DG_DOC_XLIFF] = "xliff",   NULL};
+#define KIND(name, word, reader, in_halves, type, endings)                                         \
+    {dg_doc_read_##reader, type, endings, in_halves},
+static const struct kind {
+    void (*read)(struct dg_doc *doc, const struct dg_doc_opts *opts);
+    const char *type, *endings;
+    bool in_halves;
+} kinds[] = {DG_DOC_FORMAT_LIST(KIND)};
+#undef KIND
+
+#define WORD(name, word, reader, in_halves, type, endings) word,
+const char *const dg_doc_format_words[] = {DG_DOC_FORMAT_LIST(WORD) NULL};
+#undef WORD
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
@@ -228,8 +235,8 @@ uint32_t dg_doc_name_key(struct dg_span name)
 
 static void make_border(struct pairs *pairs, size_t i)
 {
-    pairs->doc->items[i].kind = DG_DOC_BORDER;
-    if (i + 1 > pairs->border)
+    pairs->doc->items[i].kind = pairs->how->are_points ? DG_DOC_POINT : DG_DOC_BORDER;
+    if (i + 1 > pairs->border && !pairs->how->are_points)
         pairs->border = i + 1;
 }
 
@@ -279,9 +286,12 @@ void dg_doc_pair(struct dg_doc *doc, const struct dg_doc_pairing *how)
 {
     struct pairs pairs = {.doc = doc, .how = how};
     for (size_t i = 0; i < doc->n && !dg_doc_is_over(doc); i++) {
+        const bool is_cue = doc->items[i].kind == DG_DOC_CUE;
         if (doc->items[i].kind == DG_DOC_BORDER)
             pairs.border = i + 1;
-        else if (doc->items[i].kind == DG_DOC_OPEN)
+        while (how->are_points && (is_cue || pairs.border == i + 1) && pairs.n > 0)
+            make_border(&pairs, pairs.open[--pairs.n]);
+        if (doc->items[i].kind == DG_DOC_OPEN)
             open_one(&pairs, i);
         else if (doc->items[i].kind == DG_DOC_CLOSE)
             close_one(&pairs, i);
@@ -358,39 +368,41 @@ void dg_doc_settle(struct dg_doc *doc)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
+/* The first ending of a list; *rest is what follows it. */
+static struct dg_span first_ending(struct dg_span list, struct dg_span *rest)
+{
+    const char *space = list.len ? memchr(list.ptr, ' ', list.len) : NULL;
+    size_t len = space ? (size_t)(space - list.ptr) : list.len;
+    *rest = dg_span_sub(list, space ? len + 1 : len, list.len);
+    return dg_span_sub(list, 0, len);
+}
+
+struct dg_span dg_doc_ending(enum dg_doc_format format)
+{
+    struct dg_span rest;
+    return first_ending(dg_span_cstr(kinds[format].endings), &rest);
+}
+
+const char *dg_doc_media_type(enum dg_doc_format format)
+{
+    return kinds[format].type;
+}
+
 bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format)
 {
-    static const struct {
-        const char *ending;
-        enum dg_doc_format format;
-    } rows[] = {
-        {"txt", DG_DOC_TEXT},
-        {"html", DG_DOC_HTML},
-        {"htm", DG_DOC_HTML},
-        {"xhtml", DG_DOC_HTML},
-        {"xml", DG_DOC_XML},
-        {"md", DG_DOC_MARKDOWN},
-        {"markdown", DG_DOC_MARKDOWN},
-        {"srt", DG_DOC_SUBRIP},
-        {"vtt", DG_DOC_WEBVTT},
-        {"json", DG_DOC_JSON},
-        {"arb", DG_DOC_JSON},
-        {"po", DG_DOC_PO},
-        {"pot", DG_DOC_PO},
-        {"xlf", DG_DOC_XLIFF},
-        {"xliff", DG_DOC_XLIFF},
-    };
     for (size_t i = name.len; i > 0; i--) {
         if (name.ptr[i - 1] == '.') {
             name = dg_span_sub(name, i, name.len);
             break;
         }
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (name.len == strlen(rows[i].ending) &&
-            strncasecmp(name.ptr, rows[i].ending, name.len) == 0) {
-            *format = rows[i].format;
-            return true;
+    for (int i = 0; i < DG_DOC_FORMATS; i++) {
+        for (struct dg_span rest = dg_span_cstr(kinds[i].endings), one; rest.len > 0;) {
+            one = first_ending(rest, &rest);
+            if (name.len == one.len && strncasecmp(name.ptr, one.ptr, one.len) == 0) {
+                *format = (enum dg_doc_format)i;
+                return true;
+            }
         }
     }
     return false;
@@ -405,6 +417,16 @@ static bool holds(struct dg_span text, const char *word)
     return false;
 }
 
+/* "0:00:01.000,0:00:02.000" */
+static bool is_sbv(struct dg_span text)
+{
+    uint32_t from, to;
+    size_t at = 0;
+    if (!dg_subtitle_time(text, &at, &from) || at >= text.len || text.ptr[at++] != ',')
+        return false;
+    return dg_subtitle_time(text, &at, &to) && at < text.len && strchr("\r\n", text.ptr[at]);
+}
+
 enum dg_doc_format dg_doc_format_guess(struct dg_span original)
 {
     size_t at = dg_span_starts(original, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
@@ -414,8 +436,11 @@ enum dg_doc_format dg_doc_format_guess(struct dg_span original)
     struct dg_span head = dg_span_sub(text, 0, text.len < 4096 ? text.len : 4096);
     if (dg_span_starts(text, DG_SPAN("WEBVTT")))
         return DG_DOC_WEBVTT;
+    if (dg_span_starts(text, DG_SPAN("[Script Info]")))
+        return DG_DOC_ASS;
     if (dg_span_starts(text, DG_SPAN("<")))
-        return holds(head, "<xliff")                                   ? DG_DOC_XLIFF
+        return holds(head, "http://www.w3.org/ns/ttml")                ? DG_DOC_TTML
+               : holds(head, "<xliff")                                 ? DG_DOC_XLIFF
                : holds(head, "<html") || holds(head, "<!DOCTYPE html") ? DG_DOC_HTML
                : dg_span_starts(text, DG_SPAN("<?xml"))                ? DG_DOC_XML
                                                                        : DG_DOC_HTML;
@@ -423,9 +448,9 @@ enum dg_doc_format dg_doc_format_guess(struct dg_span original)
         return DG_DOC_JSON;
     if (holds(head, "msgid \"") && holds(head, "msgstr"))
         return DG_DOC_PO;
-    return head.len > 0 && head.ptr[0] >= '0' && head.ptr[0] <= '9' && holds(head, " --> ")
-               ? DG_DOC_SUBRIP
-               : DG_DOC_TEXT;
+    if (head.len == 0 || head.ptr[0] < '0' || head.ptr[0] > '9')
+        return DG_DOC_TEXT;
+    return holds(head, " --> ") ? DG_DOC_SUBRIP : is_sbv(head) ? DG_DOC_SBV : DG_DOC_TEXT;
 }
 
 enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format,
@@ -441,20 +466,7 @@ enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format,
     doc->stop = opts ? opts->stop : NULL;
     dg_buf_init(&doc->filled, PLAIN_MAX);
     dg_buf_init(&doc->plain, PLAIN_MAX);
-    if (format == DG_DOC_MARKDOWN)
-        dg_doc_read_markdown(doc);
-    else if (format == DG_DOC_SUBRIP)
-        dg_doc_read_subrip(doc);
-    else if (format == DG_DOC_WEBVTT)
-        dg_doc_read_webvtt(doc);
-    else if (format == DG_DOC_JSON)
-        dg_doc_read_json(doc);
-    else if (format == DG_DOC_PO)
-        dg_doc_read_po(doc, opts ? opts : &none);
-    else if (format == DG_DOC_XLIFF)
-        dg_doc_read_xliff(doc, opts ? opts : &none);
-    else
-        dg_doc_read_html(doc, opts ? opts : &none);
+    kinds[format].read(doc, opts ? opts : &none);
     dg_doc_settle(doc);
     doc->error = NULL;
     doc->stop = NULL;
@@ -478,6 +490,7 @@ void dg_doc_free(struct dg_doc *doc)
     dg_buf_deinit(&doc->plain);
     dg_buf_deinit(&doc->filled);
     dg_free(doc->places);
+    dg_free(doc->cues);
     dg_free(doc->items);
     dg_free(doc);
 }
@@ -489,7 +502,7 @@ enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, si
     struct dg_doc *doc = NULL;
     if (format == DG_DOC_TEXT)
         return dg_buf_append_span(out, start);
-    bool is_whole = format == DG_DOC_JSON || format == DG_DOC_PO; /* half of one cannot be read */
+    const bool is_whole = !kinds[format].in_halves;
     enum dg_err err = dg_doc_new(is_whole ? original : start, format, NULL, &doc, NULL);
     if (is_whole && err && err != DG_ERR_NOMEM)
         return DG_OK; /* the caller who reads the whole document gets the error */
@@ -538,7 +551,7 @@ enum dg_err dg_doc_escape(const struct dg_doc *doc, struct dg_span text, struct 
     if (doc->format == DG_DOC_PO)
         return dg_doc_escape_po(text, out);
     if (doc->format != DG_DOC_HTML && doc->format != DG_DOC_XML && doc->format != DG_DOC_XLIFF &&
-        doc->format != DG_DOC_WEBVTT)
+        doc->format != DG_DOC_WEBVTT && doc->format != DG_DOC_TTML)
         return dg_buf_append_span(out, text);
     enum dg_err err = DG_OK;
     size_t from = 0;
@@ -590,6 +603,7 @@ struct dg_doc_part dg_doc_next(const struct dg_doc *doc, struct dg_doc_cursor *c
             i = k + 1;
     }
     part.end = i;
+    part.has_markup = is_sentence && doc->is_subtitle; /* its lines are made anew */
     for (size_t k = part.inner; k < part.end && is_sentence && !part.has_markup; k++)
         part.has_markup = doc->items[k].kind >= DG_DOC_OPEN;
     bool is_cut = i > cursor->item && doc->items[i - 1].kind == DG_DOC_COPY &&

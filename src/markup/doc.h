@@ -42,16 +42,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Every format has a row: its name here and elsewhere, its reader (dg_doc_read_... of doc_int.h),
+ * whether half of a file can be read, its media type, and the endings of its files' names, the
+ * usual one first. DG_DOC_TEXT, plain text, is no format for dg_doc_new. */
+#define DG_DOC_FORMAT_LIST(X)                                                                      \
+    X(TEXT, "text", html, true, "text/plain; charset=utf-8", "txt")                                \
+    X(HTML, "html", html, true, "text/html; charset=utf-8", "html htm xhtml")                      \
+    X(XML, "xml", html, true, "application/xml", "xml")                                            \
+    X(MARKDOWN, "markdown", markdown, true, "text/markdown; charset=utf-8", "md markdown")         \
+    X(SUBRIP, "subrip", subrip, false, "application/x-subrip", "srt")                              \
+    X(WEBVTT, "webvtt", webvtt, false, "text/vtt; charset=utf-8", "vtt")                           \
+    X(JSON, "json", json, false, "application/json", "json arb")                                   \
+    X(PO, "po", po, false, "text/x-gettext-translation; charset=utf-8", "po pot")                  \
+    X(XLIFF, "xliff", xliff, true, "application/xliff+xml", "xliff xlf")                           \
+    X(ASS, "ass", ass, false, "text/x-ssa; charset=utf-8", "ass ssa")                              \
+    X(SBV, "sbv", sbv, false, "text/plain; charset=utf-8", "sbv")                                  \
+    X(TTML, "ttml", ttml, false, "application/ttml+xml", "ttml dfxp")
+
 enum dg_doc_format {
-    DG_DOC_TEXT, /* plain text: not a format for dg_doc_new */
-    DG_DOC_HTML,
-    DG_DOC_XML,
-    DG_DOC_MARKDOWN,
-    DG_DOC_SUBRIP,
-    DG_DOC_WEBVTT,
-    DG_DOC_JSON,  /* the strings of a file of interface texts; keys stay */
-    DG_DOC_PO,    /* gettext: the translation goes to msgstr */
-    DG_DOC_XLIFF, /* 1.2 and 2.0: the translation goes to <target> */
+#define DG_DOC_ENUM(name, word, reader, in_halves, type, endings) DG_DOC_##name,
+    DG_DOC_FORMAT_LIST(DG_DOC_ENUM)
+#undef DG_DOC_ENUM
+        DG_DOC_FORMATS,
 };
 
 struct dg_doc_opts {
@@ -71,17 +83,19 @@ struct dg_doc_opts {
     bool unmarked;         /* do not mark translations as made by a machine (fuzzy; needs-review) */
 };
 
-/* "text", "html", "xml", "markdown", "subrip", "webvtt", "json", "po", "xliff"; NULL at the end. */
+/* "text", "html", "xml", "markdown", "subrip", ...: one for each format; NULL at the end. */
 extern const char *const dg_doc_format_words[];
 
 enum dg_doc_kind {
     DG_DOC_COPY,   /* plain text as it is in the original */
     DG_DOC_CHAR,   /* one character of plain text for several bytes: a reference, white space */
+    DG_DOC_LINE,   /* " " for a line end in subtitles: the translation has its own lines */
     DG_DOC_BORDER, /* "\n" for a tag or several bytes of syntax */
     DG_DOC_OPEN,   /* an inline tag with a partner; these two and POINT have no plain text */
     DG_DOC_CLOSE,
     DG_DOC_POINT,  /* markup without contents: <img>, a comment, an empty element */
     DG_DOC_FROZEN, /* kept byte for byte; its plain text is what a reader sees */
+    DG_DOC_CUE,    /* " " for what stands between two cues of one sentence */
 };
 
 struct dg_doc_item {
@@ -93,18 +107,23 @@ struct dg_doc_item {
 
 struct dg_doc;
 
-/* Finds the format of a file by its name or extension, in any case: "txt", "html", "htm", "xhtml",
- * "xml", "md", "markdown", "srt", "vtt", "json", "arb", "po", "pot", "xlf", "xliff". False for any
- * other. */
+/* Finds the format of a file by the ending of its name, in any case; a name without a dot is taken
+ * as an ending. False for any other. */
 bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format);
+
+/* For HTTP: "text/vtt; charset=utf-8". */
+const char *dg_doc_media_type(enum dg_doc_format format);
+
+/* The usual ending of a format's files: "srt". */
+struct dg_span dg_doc_ending(enum dg_doc_format format);
 
 /* Guesses the format of a file from its first bytes, for a name that does not tell; DG_DOC_TEXT if
  * they do not tell either. */
 enum dg_doc_format dg_doc_format_guess(struct dg_span original);
 
 /* `original` must be valid UTF-8; it is borrowed as long as the document lives. `opts` may be NULL.
- * DG_ERR_NOMEM; DG_ERR_CANCELLED; for PO, XLIFF and JSON also DG_ERR_INVALID and
- * DG_ERR_UNSUPPORTED, with the line. */
+ * DG_ERR_NOMEM; DG_ERR_CANCELLED; for formats other than HTML, XML and Markdown also
+ * DG_ERR_INVALID and DG_ERR_UNSUPPORTED, with the line. */
 enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format,
                        const struct dg_doc_opts *opts, struct dg_doc **doc,
                        struct dg_error *error) DG_MUST_CHECK;

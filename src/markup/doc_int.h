@@ -3,12 +3,19 @@
 
 /* How the readers of formats (doc_html.c, doc_md.c, doc_po.c, ...) build a document: they add items
  * in the order of the original. The first failure is kept, and later calls do nothing. Private to
- * doc*.c. */
+ * src/markup. */
 #ifndef DG_MARKUP_DOC_INT_H
 #define DG_MARKUP_DOC_INT_H
 
 #include "markup/doc.h"
 #include "markup/entity.h"
+
+/* A cue of subtitles: its text, and how long it is shown. */
+struct dg_doc_cue {
+    size_t at, end; /* of the original */
+    uint32_t from_ms, to_ms;
+    uint32_t group; /* no sentence goes on in a cue of another group: a style, a speaker */
+};
 
 struct dg_doc {
     struct dg_span original; /* borrowed */
@@ -24,6 +31,12 @@ struct dg_doc {
     struct dg_doc_place *places; /* owned; [n_places] texts to translate, for readers that collect
                                     them first */
     size_t n_places, places_cap;
+
+    /* Subtitles. */
+    bool is_subtitle;
+    struct dg_doc_cue *cues; /* owned; [n_cues] in the order of the original */
+    size_t n_cues, cues_cap;
+    struct dg_span line; /* a line end that the translation may have; static or of the original */
 };
 
 /* True after a failure or a cancellation; readers ask in their loops. */
@@ -68,14 +81,11 @@ struct dg_doc_text {
 /* Adds text with character references and white space. */
 void dg_doc_add_text(struct dg_doc *doc, size_t at, size_t len, const struct dg_doc_text *how);
 
-/* Readers. */
-void dg_doc_read_html(struct dg_doc *doc, const struct dg_doc_opts *opts);
-void dg_doc_read_markdown(struct dg_doc *doc);
-void dg_doc_read_subrip(struct dg_doc *doc);
-void dg_doc_read_webvtt(struct dg_doc *doc);
-void dg_doc_read_json(struct dg_doc *doc);
-void dg_doc_read_po(struct dg_doc *doc, const struct dg_doc_opts *opts);
-void dg_doc_read_xliff(struct dg_doc *doc, const struct dg_doc_opts *opts);
+/* Readers: dg_doc_read_html, ... . */
+#define DG_DOC_READER(name, word, reader, in_halves, type, endings)                                \
+    void dg_doc_read_##reader(struct dg_doc *doc, const struct dg_doc_opts *opts);
+DG_DOC_FORMAT_LIST(DG_DOC_READER)
+#undef DG_DOC_READER
 
 /* Writers of text, for dg_doc_escape. */
 enum dg_err dg_doc_escape_json(struct dg_span text, bool is_ascii,
@@ -85,12 +95,14 @@ enum dg_err dg_doc_escape_po(struct dg_span text, struct dg_buf *out) DG_MUST_CH
 /* Pairs the inline tags of a document, its OPEN and CLOSE items. `same` tells whether a closing tag
  * belongs to an opening one; it is called only for two with the same `key`, so that many open tags
  * or long names cost little. `is_lonely` tells whether a tag may not be inside another of its key;
- * NULL: every tag may. A tag without a partner becomes a border. */
+ * NULL: every tag may. A tag without a partner becomes a border; with `are_points` a point, and
+ * partners are in the same cue. */
 struct dg_doc_pairing {
     uint32_t (*key)(const struct dg_doc *doc, const struct dg_doc_item *tag);
     bool (*same)(const struct dg_doc *doc, const struct dg_doc_item *open,
                  const struct dg_doc_item *close);
     bool (*is_lonely)(const struct dg_doc *doc, const struct dg_doc_item *open);
+    bool are_points;
 };
 void dg_doc_pair(struct dg_doc *doc, const struct dg_doc_pairing *pairing);
 

@@ -107,8 +107,9 @@ static bool is_message_with_choice(struct dg_span text)
     return false;
 }
 
-void dg_doc_read_json(struct dg_doc *doc)
+void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
 {
+    (void)opts;
     struct dg_span text = doc->original;
     char stack[DEPTH_MAX];
     size_t depth = 0, skipped = 0; /* skipped: the depth at which a subtree is left alone begins,

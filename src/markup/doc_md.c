@@ -467,8 +467,9 @@ static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
     return dg_doc_name_key(dg_span_make(text + from, end - from));
 }
 
-void dg_doc_read_markdown(struct dg_doc *doc)
+void dg_doc_read_markdown(struct dg_doc *doc, const struct dg_doc_opts *opts)
 {
+    (void)opts;
     static const struct dg_doc_pairing pairing = {.key = key, .same = same};
     struct reader reader = {.doc = doc, .text = doc->original};
     for (size_t at = take_front_matter(&reader); at < reader.text.len && !doc->err;)

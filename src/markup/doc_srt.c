@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads SubRip and WebVTT subtitles: cues of a number, a line of times, and text up to a blank
- * line.
+/* Lists the cues of SubRip, WebVTT and SBV: a number or a name, a line of times, and text up to a
+ * blank line.
  *
  *     12
  *     00:01:02,000 --> 00:01:04,500
@@ -10,28 +10,64 @@
  *     and another.
  *
  * Numbers, times and names of cues are borders, and so are WebVTT's header and its blocks of notes,
- * styles and regions. The lines of a cue are one text: the line end between them is a point, which
- * the translation has too, except before a dash, which begins the line of another speaker. */
-#include "markup/doc_int.h"
+ * styles and regions. A line that means to be one of times and is none is refused: its neighbours
+ * would be shown at the wrong time, and it would be translated. */
 #include "markup/markup.h"
+#include "markup/subtitle.h"
 
 #include <string.h>
 
 static const struct dg_span none = {NULL, 0};
 
-static bool is_times(struct dg_span line)
+static bool is_digit(char c)
 {
-    const char *arrow = NULL;
-    for (size_t i = 0; i + 3 <= line.len && !arrow; i++)
-        arrow = memcmp(line.ptr + i, "-->", 3) == 0 ? line.ptr + i : NULL;
-    return arrow && line.len > 0 && line.ptr[0] >= '0' && line.ptr[0] <= '9';
+    return c >= '0' && c <= '9';
+}
+
+static size_t skip_blanks(struct dg_span text, size_t at)
+{
+    while (at < text.len && strchr(" \t\r", text.ptr[at]) && text.ptr[at])
+        at++;
+    return at;
+}
+
+/* "00:01:02,000 --> 00:01:04,500", "00:01.000 --> 00:02.000 align:start", "0:00:01.000,0:00:02.000"
+ */
+static bool read_times(struct dg_span line, const char *arrow, struct dg_doc_cue *cue)
+{
+    size_t at = skip_blanks(line, 0), len = strlen(arrow);
+    if (!dg_subtitle_time(line, &at, &cue->from_ms))
+        return false;
+    at = skip_blanks(line, at);
+    if (!dg_span_starts(dg_span_sub(line, at, len), dg_span_cstr(arrow)))
+        return false;
+    at = skip_blanks(line, at + len);
+    return dg_subtitle_time(line, &at, &cue->to_ms) &&
+           (at == line.len || strchr(" \t\r", line.ptr[at]));
+}
+
+/* A line that begins with a digit and has an arrow between a colon and another digit. */
+static bool seems_times(struct dg_span line)
+{
+    bool has_colon = false;
+    size_t at = skip_blanks(line, 0);
+    if (at >= line.len || !is_digit(line.ptr[at]))
+        return false;
+    for (; at + 1 < line.len; at++) {
+        has_colon |= line.ptr[at] == ':';
+        if (!has_colon || line.ptr[at] != '-' || line.ptr[at + 1] != '>')
+            continue;
+        at = skip_blanks(line, at + 2);
+        return at < line.len && is_digit(line.ptr[at]);
+    }
+    return false;
 }
 
 static bool is_number(struct dg_span line)
 {
     size_t n = 0;
     for (size_t i = 0; i < line.len; i++) {
-        if (line.ptr[i] >= '0' && line.ptr[i] <= '9')
+        if (is_digit(line.ptr[i]))
             n++;
         else if (line.ptr[i] != '\r' && line.ptr[i] != ' ')
             return false;
@@ -39,37 +75,13 @@ static bool is_number(struct dg_span line)
     return n > 0;
 }
 
-static bool is_blank(struct dg_span line)
-{
-    for (size_t i = 0; i < line.len; i++)
-        if (line.ptr[i] != ' ' && line.ptr[i] != '\t' && line.ptr[i] != '\r')
-            return false;
-    return true;
-}
-
-/* The line at `at` without its end; *next is the following one's start. */
-static struct dg_span line_at(struct dg_span text, size_t at, size_t *next)
-{
-    const char *newline = at < text.len ? memchr(text.ptr + at, '\n', text.len - at) : NULL;
-    size_t end = newline ? (size_t)(newline - text.ptr) : text.len;
-    *next = newline ? end + 1 : end;
-    return dg_span_sub(text, at, end - at);
-}
-
-/* Text with tags, such as <i> and {\an8}, but no references. */
-static void add_line(struct dg_doc *doc, size_t at, size_t len)
+/* Text with tags such as <i>, but no references. */
+static void add_tagged(struct dg_doc *doc, size_t at, size_t end)
 {
     static const struct dg_doc_text how = {.keeps_space = false};
     struct dg_markup markup = {
-        .text = dg_span_sub(doc->original, 0, at + len), .kind = DG_MARKUP_XML, .at = at};
+        .text = dg_span_sub(doc->original, 0, end), .kind = DG_MARKUP_XML, .at = at};
     struct dg_markup_token token;
-    if (len > 2 && doc->original.ptr[at] == '{') {
-        const char *brace = memchr(doc->original.ptr + at, '}', len);
-        if (brace) {
-            markup.at = (size_t)(brace - doc->original.ptr) + 1;
-            dg_doc_add(doc, DG_DOC_POINT, at, markup.at - at, none);
-        }
-    }
     while (!dg_doc_is_over(doc) && dg_markup_next(&markup, &token)) {
         if (token.type == DG_MARKUP_TEXT)
             dg_doc_add_text(doc, token.at, token.len, &how);
@@ -80,6 +92,30 @@ static void add_line(struct dg_doc *doc, size_t at, size_t len)
                                                      : DG_DOC_POINT,
                        token.at, token.len, none);
     }
+}
+
+/* The same with codes such as {\an8}. */
+static void add_line(struct dg_doc *doc, size_t at, size_t len)
+{
+    static const struct dg_subtitle_how how = {.has_tags = true, .has_braces = true};
+    struct dg_span text = doc->original;
+    size_t end = at + len, from = at;
+    while (at < end) {
+        const char *brace = memchr(text.ptr + at, '{', end - at);
+        if (!brace)
+            break;
+        at = (size_t)(brace - text.ptr);
+        const size_t code = dg_subtitle_tag(&how, text, at, end);
+        if (code == 0) {
+            at++;
+            continue;
+        }
+        add_tagged(doc, from, at);
+        dg_doc_add(doc, DG_DOC_POINT, at, code, none);
+        at += code;
+        from = at;
+    }
+    add_tagged(doc, from, end);
 }
 
 /* The same in WebVTT: references, classes (<c.loud>), voices (<v Ann>), times (<00:01.000>). */
@@ -106,45 +142,19 @@ static void add_vtt_line(struct dg_doc *doc, size_t at, size_t len)
     }
 }
 
-static bool begins_with_dash(struct dg_span line)
+/* The line's end, with the blanks before it. */
+static size_t line_end(const struct dg_doc *doc, size_t at, size_t end, size_t *len)
 {
-    return line.len > 0 &&
-           (line.ptr[0] == '-' || (line.len > 2 && memcmp(line.ptr, "\xE2\x80", 2) == 0 &&
-                                   (line.ptr[2] == '\x93' || line.ptr[2] == '\x94')));
-}
-
-/* The lines of one cue from `at` on; returns where the blank line or the end is. */
-static size_t add_cue(struct dg_doc *doc, size_t at)
-{
-    struct dg_span text = doc->original;
-    size_t next;
-    struct dg_span line = line_at(text, at, &next);
-    while (at < text.len && !is_blank(line) && !dg_doc_is_over(doc)) {
-        size_t after, len = line.len;
-        struct dg_span follower = line_at(text, next, &after);
-        while (len > 0 && (line.ptr[len - 1] == '\r' || line.ptr[len - 1] == ' '))
-            len--;
-        if (doc->format == DG_DOC_WEBVTT)
-            add_vtt_line(doc, at, len);
-        else
-            add_line(doc, at, len);
-        bool is_last = next >= text.len || is_blank(follower);
-        bool is_other =
-            is_last || begins_with_dash(follower) || (len > 0 && strchr(".!?", line.ptr[len - 1]));
-        size_t end = at + len;
-        if (next > end && is_other) {
-            dg_doc_add(doc, DG_DOC_BORDER, end, next - end, none);
-        } else if (next > end) {
-            /* The line end is a point, and a space to the model. */
-            if (next - 1 > end)
-                dg_doc_add(doc, DG_DOC_POINT, end, next - end - 1, none);
-            dg_doc_add(doc, DG_DOC_POINT, next - 1, 1, DG_SPAN(" "));
-        }
-        at = next;
-        line = follower;
-        next = after;
-    }
-    return at;
+    const char *text = doc->original.ptr;
+    const char *newline = at < end ? memchr(text + at, '\n', end - at) : NULL;
+    size_t stop = newline ? (size_t)(newline - text) : end;
+    *len = 0;
+    if (!newline)
+        return end;
+    while (stop > at && (text[stop - 1] == '\r' || text[stop - 1] == ' '))
+        stop--;
+    *len = (size_t)(newline - text) + 1 - stop;
+    return stop;
 }
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
@@ -170,23 +180,23 @@ static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
     return dg_doc_name_key(dg_span_make(name + from, end - from));
 }
 
-void dg_doc_read_subrip(struct dg_doc *doc)
+/* ---- Kinds ----------------------------------------------------------------------------------- */
+
+struct kind {
+    const char *arrow;  /* between two times */
+    bool is_vtt;        /* names before times, blocks */
+    const char *wanted; /* what the file has to begin with */
+    const char *times;  /* how times have to be written */
+};
+
+/* Adds a cue's text, lines up to `end`, without what is blank at its end. */
+static void add_text(struct dg_doc *doc, struct dg_doc_cue *cue, size_t at, size_t end)
 {
-    static const struct dg_doc_pairing pairing = {.key = key, .same = same};
-    struct dg_span text = doc->original;
-    for (size_t at = 0; at < text.len && !dg_doc_is_over(doc);) {
-        size_t next, after;
-        struct dg_span line = line_at(text, at, &next);
-        struct dg_span follower = line_at(text, next, &after);
-        bool is_number_line = is_number(line) && is_times(follower);
-        if (is_blank(line) || is_number_line || is_times(line)) {
-            dg_doc_add(doc, DG_DOC_BORDER, at, next - at, none);
-            at = next;
-        } else {
-            at = add_cue(doc, at);
-        }
-    }
-    dg_doc_pair(doc, &pairing);
+    while (end > at && strchr(" \t\r\n", doc->original.ptr[end - 1]))
+        end--;
+    cue->at = at;
+    cue->end = end;
+    dg_subtitle_cue(doc, cue);
 }
 
 /* True for "WEBVTT", "NOTE", "STYLE" or "REGION", which begins a block that ends at a blank line.
@@ -203,29 +213,94 @@ static bool begins_block(struct dg_span line)
     return false;
 }
 
-void dg_doc_read_webvtt(struct dg_doc *doc)
+/* Lists the cues. A cue's text ends at a blank line, or where the next cue begins without one. Text
+ * behind a blank line goes on in the same cue, except in WebVTT. */
+static void list_cues(struct dg_doc *doc, const struct kind *kind)
 {
-    static const struct dg_doc_pairing pairing = {.key = key, .same = same};
     struct dg_span text = doc->original;
-    size_t bom = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
-    bool in_block = false, in_cue = false;
-    if (bom)
-        dg_doc_add(doc, DG_DOC_BORDER, 0, bom, none);
-    for (size_t at = bom; at < text.len && !dg_doc_is_over(doc);) {
-        size_t next, after;
-        struct dg_span line = line_at(text, at, &next);
-        /* of the cue that follows */
-        bool is_name = !in_cue && is_times(line_at(text, next, &after));
-        in_block =
-            !is_blank(line) && !is_times(line) && !in_cue && (in_block || begins_block(line));
-        if (is_blank(line) || is_times(line) || in_block || is_name || !in_cue) {
-            in_cue = is_times(line);
-            dg_doc_add(doc, DG_DOC_BORDER, at, next - at, none);
-            at = next;
-        } else {
-            at = add_cue(doc, at);
-            in_cue = false;
+    size_t bom = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0, from = SIZE_MAX, next,
+           after;
+    struct dg_doc_cue cue = {.at = 0}, following;
+    bool has_times = false, in_block = false;
+    struct dg_span line = dg_subtitle_line(text, bom, &next);
+    for (size_t at = bom; at < text.len && !dg_doc_is_over(doc); at = next, next = after) {
+        struct dg_span follower = dg_subtitle_line(text, next, &after);
+        const bool is_blank = dg_subtitle_is_blank(line);
+        const bool is_times = !is_blank && read_times(line, kind->arrow, &following);
+        const bool is_name = !is_blank && !is_times &&
+                             (kind->is_vtt ? !has_times : is_number(line)) &&
+                             read_times(follower, kind->arrow, &following);
+        if ((is_blank || is_times || is_name) && from != SIZE_MAX) {
+            add_text(doc, &cue, from, at);
+            from = SIZE_MAX;
         }
+        if (is_times) {
+            read_times(line, kind->arrow, &cue);
+            has_times = true;
+            in_block = false;
+        } else if (is_blank) {
+            in_block = false;
+            has_times = has_times && !kind->is_vtt;
+        } else if (kind->is_vtt && from == SIZE_MAX && !has_times &&
+                   (in_block || begins_block(line))) {
+            in_block = true;
+        } else if (seems_times(line)) {
+            dg_doc_refuse(doc, DG_ERR_INVALID, at, kind->times);
+        } else if (!is_name && has_times) {
+            from = from == SIZE_MAX ? at : from;
+        } else if (!is_name && !kind->is_vtt) {
+            dg_doc_refuse(doc, DG_ERR_INVALID, at, kind->wanted);
+        }
+        line = follower;
     }
+    if (from != SIZE_MAX)
+        add_text(doc, &cue, from, text.len);
+}
+
+static void read_kind(struct dg_doc *doc, const struct kind *kind,
+                      void (*add)(struct dg_doc *doc, size_t at, size_t len))
+{
+    static const struct dg_doc_pairing pairing = {.key = key, .same = same, .are_points = true};
+    struct dg_subtitle_how how = {
+        .line_end = line_end, .add_text = add, .has_tags = true, .has_braces = !kind->is_vtt};
+    const char *newline =
+        doc->original.len ? memchr(doc->original.ptr, '\n', doc->original.len) : NULL;
+    how.line = newline && newline > doc->original.ptr && newline[-1] == '\r' ? DG_SPAN("\r\n")
+                                                                             : DG_SPAN("\n");
+    list_cues(doc, kind);
+    dg_subtitle_read(doc, &how);
     dg_doc_pair(doc, &pairing);
+}
+
+void dg_doc_read_subrip(struct dg_doc *doc, const struct dg_doc_opts *opts)
+{
+    static const struct kind kind = {
+        "-->", false,
+        "SubRip: expected a cue's number and its times, 00:01:02,000 --> 00:01:04,500",
+        "SubRip: expected times such as 00:01:02,000 --> 00:01:04,500"};
+    (void)opts;
+    read_kind(doc, &kind, add_line);
+}
+
+void dg_doc_read_sbv(struct dg_doc *doc, const struct dg_doc_opts *opts)
+{
+    static const struct kind kind = {",", false,
+                                     "SBV: expected a cue's times, 0:01:02.000,0:01:04.500",
+                                     "SBV: expected times such as 0:01:02.000,0:01:04.500"};
+    (void)opts;
+    read_kind(doc, &kind, add_line);
+}
+
+void dg_doc_read_webvtt(struct dg_doc *doc, const struct dg_doc_opts *opts)
+{
+    static const struct kind kind = {"-->", true, NULL,
+                                     "WebVTT: expected times such as 01:02.000 --> 01:04.500"};
+    const size_t bom = dg_span_starts(doc->original, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
+    (void)opts;
+    if (doc->original.len > bom &&
+        !dg_span_starts(dg_span_sub(doc->original, bom, 6), DG_SPAN("WEBVTT"))) {
+        dg_doc_refuse(doc, DG_ERR_INVALID, 0, "WebVTT: the file does not begin with WEBVTT");
+        return;
+    }
+    read_kind(doc, &kind, add_vtt_line);
 }

@@ -10,10 +10,13 @@
  *     source   le [chat noir] dort        chat noir: cat .9  black .95  the .1  sleeps .0
  *     units    the black cat sleeps      -.4  +.45  +.4  -.5      ->  the [black cat] sleeps
  *
- * Tags whose partner is in another sentence divide the units in two. */
+ * Tags whose partner is in another sentence divide the units in two. So do the borders of cues in
+ * subtitles, whose places subtitle_layout.h chooses, with the ends of lines. */
 #include "markup/tag_placement.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
+#include "markup/subtitle.h"
+#include "markup/subtitle_layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +26,6 @@ enum {
     FROZEN_MAX = 32, /* frozen texts of one sentence that are looked for letter by letter */
     WORDS_MAX = 1000,
     WORD_MAX = 24, /* bytes; longer ones are cut, for writing without spaces */
-};
-
-struct unit {
-    size_t at, len;
-    bool is_word;
-    size_t level, owner; /* the element that has it, and how deep that is */
 };
 
 /* An element or a point among its siblings. */
@@ -44,7 +41,7 @@ struct placement {
     const struct dg_doc_part *part;
     struct dg_span original, plain, text;
     struct dg_buf *out;
-    struct unit *units; /* owned; [n_units] */
+    struct dg_text_unit *units; /* owned; [n_units] */
     size_t n_units;
     size_t *begins, *ends; /* owned; [n_source] of the tokens, without spaces */
     size_t n_source;
@@ -56,6 +53,10 @@ struct placement {
         size_t at, lo, hi, level, n_claims, found;
         bool is_set;
     } boundary; /* the last one that was looked for: many tags may stand at one place */
+    struct {
+        size_t from, to; /* of the text: white space, which becomes a line end */
+        bool is_set;
+    } line;
     enum dg_err err;
 };
 
@@ -133,7 +134,7 @@ static void cut_units(struct placement *placement)
             placement->units[placement->n_units - 1].len += len;
         else
             placement->units[placement->n_units++] =
-                (struct unit){.at = at, .len = len, .is_word = is_word};
+                (struct dg_text_unit){.at = at, .len = len, .is_word = is_word};
         in_word = is_word && !dg_cp_is_unspaced(cp);
     }
 }
@@ -154,7 +155,7 @@ static void share_attention(struct placement *placement, const struct dg_tag_pla
         while (u < placement->n_units && placement->units[u].at + placement->units[u].len <= from)
             u++;
         for (size_t k = u; k < placement->n_units && placement->units[k].at < to; k++) {
-            const struct unit *unit = &placement->units[k];
+            const struct dg_text_unit *unit = &placement->units[k];
             size_t start = unit->at > from ? unit->at : from;
             size_t stop = unit->at + unit->len < to ? unit->at + unit->len : to;
             for (size_t s = 0; s < placement->n_source && stop > start; s++)
@@ -187,7 +188,8 @@ static bool is_letter_or_digit(char c)
 }
 
 /* True when the unit is, letter by letter, the source word that begins at a token. */
-static bool is_same_word(const struct placement *placement, const struct unit *unit, size_t s)
+static bool is_same_word(const struct placement *placement, const struct dg_text_unit *unit,
+                         size_t s)
 {
     struct dg_span word = dg_span_sub(placement->text, unit->at, unit->len);
     struct dg_span there = dg_span_sub(placement->plain, placement->begins[s], unit->len);
@@ -202,7 +204,7 @@ static bool is_same_word(const struct placement *placement, const struct unit *u
 static void share_same_words(struct placement *placement)
 {
     for (size_t u = 0; u < placement->n_units; u++) {
-        const struct unit *unit = &placement->units[u];
+        const struct dg_text_unit *unit = &placement->units[u];
         for (size_t s = 0; s < placement->n_source && unit->is_word; s++)
             if (placement->ends[s] > placement->begins[s] && is_same_word(placement, unit, s))
                 row(placement, u)[s + 1] += (float)unit->len;
@@ -519,6 +521,12 @@ static void emit_markup(struct placement *placement, size_t from, size_t to)
 
 static void emit_text(struct placement *placement, size_t from, size_t to)
 {
+    if (placement->line.is_set && placement->line.from >= from && placement->line.to <= to) {
+        placement->line.is_set = false;
+        emit_text(placement, from, placement->line.from);
+        emit(placement, placement->doc->line);
+        from = placement->line.to;
+    }
     if (!placement->err && to > from)
         placement->err = dg_doc_escape(
             placement->doc, dg_span_sub(placement->text, from, to - from), placement->out);
@@ -582,14 +590,15 @@ static void weave_level(struct placement *placement, size_t first, size_t last, 
     emit_text(placement, from, to);
 }
 
-/* Where a tag without a partner in this sentence divides the units [lo, n): those that come from
+/* Where a tag without a partner in this sentence divides the units [lo, hi): those that come from
  * before it in the source go before it, the others behind it. */
-static size_t divide(const struct placement *placement, size_t from, size_t at, size_t lo)
+static size_t divide(const struct placement *placement, size_t from, size_t at, size_t lo,
+                     size_t hi)
 {
     size_t first, last, best_at = lo;
     float sum = 0, best = 0;
     tokens_in(placement, from, at, &first, &last);
-    for (size_t u = lo; u < placement->n_units; u++) {
+    for (size_t u = lo; u < hi; u++) {
         sum += gain(placement, u, first, last);
         if (sum > best) {
             best = sum;
@@ -599,17 +608,22 @@ static size_t divide(const struct placement *placement, size_t from, size_t at, 
     return best_at;
 }
 
-static void weave_all(struct placement *placement)
+/* A stretch of items and what becomes of it: units, and bytes of the text. */
+struct stretch {
+    size_t first, last, lo, hi, from, to;
+    size_t source; /* where it begins in the plain text */
+};
+
+static void weave_stretch(struct placement *placement, const struct stretch *stretch)
 {
-    size_t first = placement->part->inner, lo = 0, from = 0, source = placement->part->at;
-    for (size_t i = first; i < placement->part->end && !placement->err; i++) {
+    size_t first = stretch->first, lo = stretch->lo, from = stretch->from, source = stretch->source;
+    for (size_t i = first; i < stretch->last && !placement->err; i++) {
         const struct dg_doc_item *item = &placement->items[i];
         if ((item->kind != DG_DOC_OPEN && item->kind != DG_DOC_CLOSE) || is_whole(placement, i))
             continue;
-        size_t k = divide(placement, source, item->plain_at, lo);
+        size_t k = divide(placement, source, item->plain_at, lo, stretch->hi);
         size_t behind = k > lo ? placement->units[k - 1].at + placement->units[k - 1].len : from;
-        size_t at =
-            item->kind == DG_DOC_OPEN && k < placement->n_units ? placement->units[k].at : behind;
+        size_t at = item->kind == DG_DOC_OPEN && k < stretch->hi ? placement->units[k].at : behind;
         weave_level(placement, first, i, lo, k, from, at, 1);
         emit_items(placement, i, i + 1);
         first = i + 1;
@@ -617,8 +631,239 @@ static void weave_all(struct placement *placement)
         from = at;
         source = item->plain_at;
     }
-    weave_level(placement, first, placement->part->end, lo, placement->n_units, from,
-                placement->text.len, 1);
+    weave_level(placement, first, stretch->last, lo, stretch->hi, from, stretch->to, 1);
+}
+
+/* ---- Subtitles ------------------------------------------------------------------------------- */
+
+/* What of a cue is written already: characters of its last line, and how many lines were ended. The
+ * cue is found by the bytes before it, which hold its times. */
+static void look_back(const struct placement *placement, const struct dg_doc_cue *cue,
+                      size_t *column, size_t *n_lines)
+{
+    enum { HEAD = 48, BACK = 4096 };
+    const struct dg_span out = dg_buf_span(placement->out);
+    const size_t from = out.len > BACK ? out.len - BACK : 0;
+    const size_t head_len = cue->at < HEAD ? cue->at : HEAD;
+    const struct dg_span head = dg_span_sub(placement->original, cue->at - head_len, head_len);
+    size_t at = out.len;
+    *column = *n_lines = 0;
+    while (at > from && !dg_span_ends(dg_span_sub(out, 0, at), head))
+        at--;
+    if (at <= from)
+        return;
+    const struct dg_span line = placement->doc->line;
+    size_t begin = at;
+    for (; at < out.len; at++) {
+        if (!dg_span_starts(dg_span_sub(out, at, out.len), line))
+            continue;
+        ++*n_lines;
+        begin = at + line.len;
+        at += line.len - 1;
+    }
+    for (at = begin; at < out.len;) {
+        const char *close = out.ptr[at] == '<'   ? memchr(out.ptr + at, '>', out.len - at)
+                            : out.ptr[at] == '{' ? memchr(out.ptr + at, '}', out.len - at)
+                                                 : NULL;
+        const size_t behind = close ? (size_t)(close - out.ptr) + 1 : at + 1;
+        *column += !close && ((unsigned char)out.ptr[at] & 0xC0) != 0x80;
+        at = behind;
+    }
+}
+
+/* What follows the sentence in its last cue: characters of its line, and lines. */
+static void look_ahead(const struct placement *placement, const struct dg_doc_cue *cue,
+                       size_t *column, size_t *n_lines)
+{
+    enum { BEHIND_MAX = 200 };
+    size_t n, i = placement->part->end;
+    const struct dg_span line = placement->doc->line;
+    const size_t behind = placement->part->at + placement->part->len;
+    dg_doc_items(placement->doc, &n);
+    *column = *n_lines = 0;
+    if (i > placement->part->inner) /* it may be cut */
+        i--;
+    for (; i < n && placement->items[i].at < cue->end && *n_lines == 0 && *column < BEHIND_MAX;
+         i++) {
+        const struct dg_doc_item *item = &placement->items[i];
+        const size_t end = item->plain_at + item->plain_len;
+        if (end <= behind)
+            continue;
+        const struct dg_span bytes = dg_span_sub(placement->original, item->at, item->len);
+        bool is_line = item->kind == DG_DOC_LINE && item->plain_at == behind;
+        for (size_t k = 0; item->kind == DG_DOC_BORDER && k < bytes.len && !is_line; k++)
+            is_line = dg_span_starts(dg_span_sub(bytes, k, bytes.len), line);
+        *n_lines += is_line;
+        if (!is_line)
+            *column += dg_subtitle_width(
+                dg_span_sub(placement->plain, item->plain_at > behind ? item->plain_at : behind,
+                            end - (item->plain_at > behind ? item->plain_at : behind)));
+    }
+}
+
+/* What the cue that holds the item has room for. */
+static struct dg_subtitle_room room_of(const struct placement *placement, size_t i, bool is_first,
+                                       bool is_last)
+{
+    const struct dg_doc_cue *cue = i < placement->part->end
+                                       ? dg_subtitle_cue_at(placement->doc, placement->items[i].at)
+                                       : NULL;
+    struct dg_subtitle_room room = {.lines = 2};
+    size_t lines_before = 0, lines_behind = 0;
+    if (!cue)
+        return room;
+    room.ms = cue->to_ms > cue->from_ms ? cue->to_ms - cue->from_ms : 0;
+    if (is_first)
+        look_back(placement, cue, &room.before, &lines_before);
+    if (is_last)
+        look_ahead(placement, cue, &room.behind, &lines_behind);
+    room.lines = lines_before + lines_behind > 0 ? 1 : 2;
+    return room;
+}
+
+/* Writes one cue's part. What stands at its edges stays there, and an element around all of it
+ * stays around all of it. */
+static void weave_cue(struct placement *placement, struct stretch stretch)
+{
+    const struct dg_doc_item *items = placement->items;
+    size_t end = stretch.last, n_closing = 0;
+    for (size_t u = stretch.lo; u < stretch.hi; u++) /* it may have been in another cue, too */
+        placement->units[u].level = placement->units[u].owner = 0;
+    placement->boundary.is_set = false;
+    while (stretch.first < end &&
+           (items[stretch.first].kind == DG_DOC_POINT ||
+            (items[stretch.first].kind == DG_DOC_OPEN && items[stretch.first].partner == end - 1) ||
+            items[end - 1].kind == DG_DOC_POINT)) {
+        if (items[stretch.first].kind == DG_DOC_POINT) {
+            emit_items(placement, stretch.first, stretch.first + 1);
+            stretch.first++;
+        } else if (items[end - 1].kind == DG_DOC_POINT) {
+            end--;
+            n_closing++;
+        } else {
+            emit_items(placement, stretch.first, stretch.first + 1);
+            stretch.first++;
+            end--;
+            n_closing++;
+        }
+    }
+    stretch.last = end;
+    weave_stretch(placement, &stretch);
+    if (n_closing)
+        emit_items(placement, end, end + n_closing);
+}
+
+static size_t cue_end(const struct placement *placement, size_t i)
+{
+    while (i < placement->part->end && placement->items[i].kind != DG_DOC_CUE)
+        i++;
+    return i;
+}
+
+/* How much of each unit is from a cue's words, which are plain[from, to). */
+static void sum_affinity(const struct placement *placement, size_t from, size_t to, float *sums)
+{
+    size_t first, last;
+    tokens_in(placement, from, to, &first, &last);
+    sums[0] = 0;
+    for (size_t u = 0; u < placement->n_units; u++)
+        sums[u + 1] = sums[u] + affinity(placement, u, first, last);
+}
+
+static void weave_cues(struct placement *placement, size_t m)
+{
+    const struct dg_doc_item *items = placement->items;
+    const size_t n = placement->n_units;
+    const struct dg_subtitle_said said = {placement->text, placement->units, n};
+    struct dg_subtitle_room *rooms = dg_try_calloc(m, sizeof *rooms);
+    size_t *cuts = dg_try_calloc(m + 1, sizeof *cuts);
+    float *sums = dg_try_calloc(m * (n + 1), sizeof *sums);
+    float *costs = dg_try_calloc(dg_subtitle_costs(n, m), sizeof *costs);
+    if (!rooms || !cuts || !sums || !costs) {
+        placement->err = DG_ERR_NOMEM;
+        goto out;
+    }
+    size_t source = placement->part->at;
+    for (size_t c = 0, i = placement->part->inner; c < m; c++) {
+        const size_t end = cue_end(placement, i);
+        const size_t to =
+            c + 1 < m ? items[end].plain_at : placement->part->at + placement->part->len;
+        rooms[c] = room_of(placement, i, c == 0, c + 1 == m);
+        sum_affinity(placement, source, to, sums + c * (n + 1));
+        rooms[c].affinity = sums + c * (n + 1);
+        source = to;
+        i = end + 1;
+    }
+    dg_subtitle_cut(&said, rooms, m, costs, cuts);
+    source = placement->part->at;
+    for (size_t c = 0, i = placement->part->inner; c < m && !placement->err; c++) {
+        const size_t end = cue_end(placement, i);
+        size_t lo = cuts[c], hi = cuts[c + 1];
+        if (hi == lo) { /* a cue without words of its own shows its neighbour's */
+            while (lo > 0 && (c == 0 || cuts[c] == lo))
+                lo--;
+            for (hi = lo + 1;
+                 hi < n && placement->units[hi].at ==
+                               placement->units[hi - 1].at + placement->units[hi - 1].len;)
+                hi++;
+            while (lo > 0 && placement->units[lo].at ==
+                                 placement->units[lo - 1].at + placement->units[lo - 1].len)
+                lo--;
+        }
+        const size_t k = dg_subtitle_break(&said, lo, hi, &rooms[c]);
+        const struct stretch stretch = {.first = i,
+                                        .last = end,
+                                        .lo = lo,
+                                        .hi = hi,
+                                        .from = lo == 0 && c == 0 ? 0 : placement->units[lo].at,
+                                        .to = hi == n && c + 1 == m
+                                                  ? placement->text.len
+                                                  : placement->units[hi - 1].at +
+                                                        placement->units[hi - 1].len,
+                                        .source = source};
+        placement->line.is_set = k < hi;
+        if (k < hi) {
+            placement->line.from = placement->units[k - 1].at + placement->units[k - 1].len;
+            placement->line.to = placement->units[k].at;
+        }
+        weave_cue(placement, stretch);
+        placement->line.is_set = false;
+        if (c + 1 < m) {
+            emit_items(placement, end, end + 1);
+            source = items[end].plain_at + items[end].plain_len;
+        }
+        i = end + 1;
+    }
+out:
+    dg_free(rooms);
+    dg_free(cuts);
+    dg_free(sums);
+    dg_free(costs);
+}
+
+static void weave_all(struct placement *placement)
+{
+    const struct dg_doc_part *part = placement->part;
+    const struct stretch all = {.first = part->inner,
+                                .last = part->end,
+                                .hi = placement->n_units,
+                                .to = placement->text.len,
+                                .source = part->at};
+    size_t m = 1;
+    if (!placement->doc->is_subtitle) {
+        weave_stretch(placement, &all);
+        return;
+    }
+    for (size_t i = part->inner; i < part->end; i++)
+        m += placement->items[i].kind == DG_DOC_CUE;
+    if (placement->n_units > 0)
+        weave_cues(placement, m);
+    else /* nothing was said: no cue goes dark */
+        placement->err = dg_doc_copy(
+            placement->doc,
+            &(struct dg_doc_part){
+                .at = part->at, .len = part->len, .first = part->inner, .end = part->end},
+            false, placement->out);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */

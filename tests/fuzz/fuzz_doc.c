@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct dg_span text = dg_span_make((const char *)bytes, len);
     if (!dg_utf8_valid(text, NULL))
         return 0;
-    for (enum dg_doc_format format = DG_DOC_HTML; format <= DG_DOC_XLIFF; format++) {
+    for (enum dg_doc_format format = DG_DOC_HTML; format < DG_DOC_FORMATS; format++) {
         struct dg_doc *doc = NULL;
         if (dg_doc_new(text, format, &opts, &doc, NULL))
             continue;

@@ -82,11 +82,6 @@ static void read_subrip(struct dg_span text)
     read_doc(text, DG_DOC_SUBRIP, NULL);
 }
 
-static void read_webvtt(struct dg_span text)
-{
-    read_doc(text, DG_DOC_WEBVTT, NULL);
-}
-
 static void read_filtered(struct dg_span text, const char *name)
 {
     const struct dg_filter_opts opts = {.text_max = BIG};
@@ -120,6 +115,31 @@ static void read_within(const char *begin, struct dg_span text, const char *end,
             dg_buf_append_span(&whole, text) == DG_OK && dg_buf_append_cstr(&whole, end) == DG_OK);
     read_doc(dg_buf_span(&whole), format, NULL);
     dg_buf_deinit(&whole);
+}
+
+static void read_subrip_cue(struct dg_span text)
+{
+    read_within("1\n00:00:01,000 --> 00:00:02,000\n", text, "", DG_DOC_SUBRIP);
+}
+
+static void read_webvtt(struct dg_span text)
+{
+    read_within("WEBVTT\n\n", text, "", DG_DOC_WEBVTT);
+}
+
+static void read_sbv(struct dg_span text)
+{
+    read_within("0:00:01.000,0:00:02.000\n", text, "", DG_DOC_SBV);
+}
+
+static void read_ass(struct dg_span text)
+{
+    read_within("[Events]\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,", text, "", DG_DOC_ASS);
+}
+
+static void read_ttml(struct dg_span text)
+{
+    read_within("<tt><p begin='1s'>", text, "</p></tt>", DG_DOC_TTML);
 }
 
 static void read_json_doc(struct dg_span text)
@@ -356,6 +376,18 @@ static const struct reader readers[] = {
     {"subrip",
      read_subrip,
      {"1\n", "00:00:01,000 --> 00:00:02,000\n", "<i>", "</i>", "{\\", "}", "\n", "- x", " "}},
+    {"cue of subrip",
+     read_subrip_cue,
+     {"<i>", "</i>", "{\\", "}", "\n", "- x", " ", "[", "]", "(", "\xE2\x99\xAA", "a.\n\n"}},
+    {"sbv", read_sbv, {"0:00:01.000,0:00:02.000\n", "\n", "a ", "<i>", "{", "}"}},
+    {"ass",
+     read_ass,
+     {"\nDialogue: 0,0:00:01.00,0:00:02.00,D,,0,0,0,,", "{\\i1}", "{\\i0}", "{\\p1}", "\\N", "\\h",
+      "{", "}", "\\", ",", "- ", "[", "]", "a "}},
+    {"ttml",
+     read_ttml,
+     {"</p>\n<p begin='1s' end='2s'>", "<br/>", "<span>", "</span>", "&amp;", "<", ">", " ", "a:b",
+      "<br>", "[", "]", "- "}},
     {"webvtt",
      read_webvtt,
      {"WEBVTT\n", "\n", "00:01.000 --> 00:02.000\n", "<v a>", "<c.", "&", "NOTE", "x "}},

@@ -558,24 +558,5 @@ const char *dg_document_type(struct dg_span name, enum dg_doc_format format)
 {
     if (dg_filter_is_named(name))
         return dg_filter_type(name);
-    switch (format) {
-    case DG_DOC_HTML:
-        return "text/html; charset=utf-8";
-    case DG_DOC_XML:
-        return "application/xml";
-    case DG_DOC_MARKDOWN:
-        return "text/markdown; charset=utf-8";
-    case DG_DOC_SUBRIP:
-        return "application/x-subrip";
-    case DG_DOC_WEBVTT:
-        return "text/vtt; charset=utf-8";
-    case DG_DOC_JSON:
-        return "application/json";
-    case DG_DOC_PO:
-        return "text/x-gettext-translation; charset=utf-8";
-    case DG_DOC_XLIFF:
-        return "application/xliff+xml";
-    default:
-        return "text/plain; charset=utf-8";
-    }
+    return dg_doc_media_type(format);
 }

@@ -304,10 +304,8 @@ void dg_lt_settings(struct dg_call *call)
     struct dg_languages langs = {.n = 0};
     const struct dg_language *target = NULL;
     const struct dg_api_opts *opts = &call->api->opts;
-    static const char *const endings[] = {".txt",  ".html", ".xml",   ".md",   ".srt",  ".vtt",
-                                          ".json", ".po",   ".xliff", ".docx", ".pptx", ".xlsx",
-                                          ".odt",  ".odp",  ".ods",   ".epub", ".csv",  ".tsv",
-                                          ".yml",  ".yaml", ".tex"};
+    static const char *const endings[] = {".docx", ".pptx", ".xlsx", ".odt", ".odp",  ".ods",
+                                          ".epub", ".csv",  ".tsv",  ".yml", ".yaml", ".tex"};
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine,
@@ -330,6 +328,11 @@ void dg_lt_settings(struct dg_call *call)
     dg_json_out_close(&out, '}');
     dg_json_out_put_bool(&out, "suggestions", opts->suggestions && *opts->suggestions);
     dg_json_out_put_open(&out, "supportedFilesFormat", '[');
+    for (int i = 0; i < DG_DOC_FORMATS; i++) {
+        char ending[16];
+        snprintf(ending, sizeof ending, ".%.*s", DG_SPAN_FMT(dg_doc_ending((enum dg_doc_format)i)));
+        dg_json_out_cstr(&out, ending);
+    }
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         dg_json_out_cstr(&out, endings[i]);
     dg_json_out_close(&out, ']');

@@ -20,9 +20,10 @@
 enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30 };
 
 /* "auto", then the words of dg_doc_format_words, then those of filters. */
-static const char *const kind_words[] = {"auto",   "text",   "html", "xml",   "markdown",
-                                         "subrip", "webvtt", "json", "po",    "xliff",
-                                         "office", "csv",    "yaml", "latex", NULL};
+#define WORD(name, word, reader, in_halves, type, endings) word,
+static const char *const kind_words[] = {
+    "auto", DG_DOC_FORMAT_LIST(WORD) "office", "csv", "yaml", "latex", NULL};
+#undef WORD
 
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct file_flags, help),
@@ -55,7 +56,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman file",
     .summary = "Translates a document and keeps its form: docx, pptx, xlsx, odt, odp, ods, epub, "
                "csv, txt, "
-               "srt, vtt, html, xml, md, po, xliff, json. '-': stdin, stdout.",
+               "srt, vtt, ass, sbv, ttml, html, xml, md, po, xliff, json. '-': stdin, stdout.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),
     .size = sizeof(struct file_flags),

@@ -65,7 +65,7 @@ START_TEST(webvtt)
     expect_same("WEBVTT\n\n1\n00:01.000 --> 00:02.000 align:start\n<v Ann>A &amp; b\n\nNOTE "
                 "x\ny\n\n00:03.000 --> 00:04.000\n"
                 "- One.\n- Two <00:03.500>c\n",
-                DG_DOC_WEBVTT, "A & b|- One.|- Two c");
+                DG_DOC_WEBVTT, "A & b|One.|Two c");
     expect_same("WEBVTT\nKind: captions\n\nSTYLE\n::cue {}\n\nname\n00:03.000 --> 00:04.000\nNOTE "
                 "is text\n",
                 DG_DOC_WEBVTT, "NOTE is text");
@@ -265,6 +265,9 @@ START_TEST(kinds_are_seen_from_name_or_content)
         {"<!DOCTYPE html><p>", DG_DOC_HTML},
         {"<p>a", DG_DOC_HTML},
         {"1\n00:00:01,000 --> 00:00:02,000\na\n", DG_DOC_SUBRIP},
+        {"[Script Info]\n", DG_DOC_ASS},
+        {"<?xml version='1.0'?><tt xmlns='http://www.w3.org/ns/ttml'>", DG_DOC_TTML},
+        {"0:00:01.000,0:00:02.000\na\n", DG_DOC_SBV},
         {"Hello.", DG_DOC_TEXT},
         {"", DG_DOC_TEXT},
     };
@@ -273,6 +276,11 @@ START_TEST(kinds_are_seen_from_name_or_content)
     enum dg_doc_format format = DG_DOC_TEXT;
     ck_assert(dg_doc_format_of(DG_SPAN("a/b.XLIFF"), &format) && format == DG_DOC_XLIFF);
     ck_assert(dg_doc_format_of(DG_SPAN("de.po"), &format) && format == DG_DOC_PO);
+    ck_assert(dg_doc_format_of(DG_SPAN("a.ssa"), &format) && format == DG_DOC_ASS);
+    ck_assert(!dg_doc_format_of(DG_SPAN("a.ss"), &format));
+    ck_assert(!dg_doc_format_of(DG_SPAN("a."), &format));
+    ck_assert(dg_span_eq(dg_doc_ending(DG_DOC_HTML), DG_SPAN("html")));
+    ck_assert_str_eq(dg_doc_media_type(DG_DOC_WEBVTT), "text/vtt; charset=utf-8");
     ck_assert(dg_doc_format_of(DG_SPAN("a.vtt"), &format) && format == DG_DOC_WEBVTT);
 }
 END_TEST

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Cuts the translation of a sentence of subtitles into cues, and a cue's part of it into lines.
+ *
+ *     size_t cuts[M];                                       the unit that each cue begins with
+ *     err = dg_subtitle_cut(&said, rooms, m, cuts);
+ *     size_t k = dg_subtitle_break(&said, lo, hi, &room);   the unit of its second line; hi: none
+ *
+ * A cut is where the alignment says that the next cue's words begin, but rather behind a comma than
+ * within a phrase, and so that each cue's text can be read while it is shown. Lines have 42
+ * characters at most where that can be had with two lines, and are about as long as each other.
+ * Private to src/markup. */
+#ifndef DG_MARKUP_SUBTITLE_LAYOUT_H
+#define DG_MARKUP_SUBTITLE_LAYOUT_H
+
+#include "base/memory/err.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DG_SUBTITLE_LINE_MAX = 42 }; /* characters; ideographs and their like count twice */
+
+/* A word, an ideograph or a mark of a translation. */
+struct dg_text_unit {
+    size_t at, len;
+    bool is_word;
+    size_t level, owner; /* for tag_placement.c: the element that has it, and how deep that is */
+};
+
+struct dg_subtitle_said {
+    struct dg_span text;
+    const struct dg_text_unit *units; /* [n] */
+    size_t n;
+};
+
+/* What a cue has room for. */
+struct dg_subtitle_room {
+    uint32_t ms;           /* how long it is shown; 0: not known */
+    size_t before, behind; /* characters of other sentences in the first and the last line */
+    unsigned lines;        /* 1 or 2 that the sentence may take */
+    const float *affinity; /* [n + 1] sums from the left: how much of each unit is of this cue */
+};
+
+/* False when the text has too few words: cuts[i] and cuts[i + 1] are not different for each i then,
+ * and a cue without words of its own has to show its neighbour's. cuts is [m + 1]: from 0 to n. */
+bool dg_subtitle_cut(const struct dg_subtitle_said *said, const struct dg_subtitle_room *rooms,
+                     size_t m, float *costs, size_t *cuts);
+
+/* How many floats dg_subtitle_cut needs at `costs`. */
+size_t dg_subtitle_costs(size_t n, size_t m);
+
+size_t dg_subtitle_break(const struct dg_subtitle_said *said, size_t lo, size_t hi,
+                         const struct dg_subtitle_room *room);
+
+/* Characters as wide as Latin ones. */
+size_t dg_subtitle_width(struct dg_span text);
+
+#endif
