@@ -90,8 +90,7 @@ static void random_hex(char *text, size_t len)
     sodium_bin2hex(text, len + 1, bytes, len / 2);
 }
 
-/* The last part of a path, with nothing in it that a file system or a header could take amiss. */
-static void clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1])
+void dg_document_clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1])
 {
     for (size_t i = name.len; i > 0; i--) {
         if (name.ptr[i - 1] == '/' || name.ptr[i - 1] == '\\') {
@@ -158,7 +157,7 @@ enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, ui
         return DG_ERR_NOMEM;
     random_hex(document->id, DG_DOCUMENT_ID);
     random_hex(document->key, DG_DOCUMENT_KEY);
-    clean_name(name, document->name);
+    dg_document_clean_name(name, document->name);
     document->format = format;
     document->expires_ns = now_ns + (uint64_t)LIFE_S * 1000 * DG_CLOCK_MS;
     document->client = client;
@@ -278,6 +277,7 @@ struct errand {
     uint64_t at;
     size_t n;
     bool has_begun, is_reading;
+    struct dg_document_file *sent; /* owned; whose room it takes; NULL: a document's */
     char name[DG_DOCUMENT_NAME + 1];
     enum dg_doc_format format;
     bool removes;
@@ -302,6 +302,7 @@ static void free_errand(struct errand *errand)
         close(errand->fd);
     dg_free(errand->text);
     dg_office_file_free(errand->file);
+    dg_document_file_free(errand->sent);
     dg_free(errand);
 }
 
@@ -528,17 +529,12 @@ static void leave_sending(struct dg_work *work)
 
 static const struct dg_work_ops send_ops = {.leave = leave_sending, .free = free_sent};
 
-void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes)
+/* Takes the descriptor. */
+static void send_errand(struct dg_call *call, struct errand *errand, int fd, size_t len)
 {
-    struct errand *errand = new_errand(&call->api->documents, document);
-    if (!errand) {
-        dg_call_fail(call, no_room);
-        return;
-    }
-    errand->len = document->len;
+    errand->len = len;
     errand->text = dg_try_malloc(PIECE);
-    errand->fd = fcntl(document->fd, F_DUPFD_CLOEXEC, 0);
-    errand->removes = removes;
+    errand->fd = fd;
     dg_work_attach(call, &errand->work, &send_ops);
     if (!errand->text || errand->fd < 0) {
         dg_work_fail(&errand->work, no_room);
@@ -547,6 +543,34 @@ void dg_documents_send(struct dg_call *call, struct dg_document *document, bool 
     call->req->on_room = on_room;
     call->req->stream_low = STREAM_LOW;
     send_piece(errand);
+}
+
+void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes)
+{
+    struct errand *errand = new_errand(&call->api->documents, document);
+    if (!errand) {
+        dg_call_fail(call, no_room);
+        return;
+    }
+    errand->removes = removes;
+    send_errand(call, errand, fcntl(document->fd, F_DUPFD_CLOEXEC, 0), document->len);
+}
+
+void dg_documents_send_file(struct dg_call *call, struct dg_document_file *file, const char *name,
+                            enum dg_doc_format format)
+{
+    struct dg_document document = {.format = format};
+    snprintf(document.name, sizeof document.name, "%s", name);
+    struct errand *errand = new_errand(&call->api->documents, &document);
+    if (!errand) {
+        dg_document_file_free(file);
+        dg_call_fail(call, no_room);
+        return;
+    }
+    const int fd = file->fd;
+    file->fd = -1;
+    errand->sent = file;
+    send_errand(call, errand, fd, file->len);
 }
 
 bool dg_document_opens(const struct dg_document *document, struct dg_span key)

@@ -123,6 +123,15 @@ enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_o
  * document is removed when all of it is on its way. */
 void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes);
 
+/* The same with a file of any other kind, which is taken: what was appended to it, under this name.
+ */
+void dg_documents_send_file(struct dg_call *call, struct dg_document_file *file, const char *name,
+                            enum dg_doc_format format);
+
+/* A file's name without its folders, and with nothing in it that a file system or a header could
+ * take amiss. */
+void dg_document_clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1]);
+
 /* DG_ERR_NOMEM. */
 enum dg_err dg_document_file_new(struct dg_documents *documents, uint64_t client,
                                  struct dg_document_file **file) DG_MUST_CHECK;

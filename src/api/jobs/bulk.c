@@ -48,7 +48,8 @@ struct dg_bulk_job *dg_bulk_job_new(struct dg_bulk *bulk, const char *id)
     dg_buf_init(&job->input, bulk->opts.line_max + 2 * DG_BULK_CHUNK);
     if (dg_bulk_path(job->in_path, bulk->opts.dir, job->id, "in") ||
         dg_bulk_path(job->out_path, bulk->opts.dir, job->id, "out") ||
-        dg_bulk_path(job->meta_path, bulk->opts.dir, job->id, "json")) {
+        dg_bulk_path(job->meta_path, bulk->opts.dir, job->id, "json") ||
+        dg_bulk_path(job->document_path, bulk->opts.dir, job->id, "file")) {
         dg_arena_deinit(&job->arena);
         dg_free(job);
         return NULL; /* the folder's path was short enough when it was opened */
@@ -89,9 +90,10 @@ struct chore {
     struct dg_bulk_job *job; /* held */
     struct dg_buf meta;
     struct dg_buf body;
-    struct dg_buf parts; /* of a shared job */
-    struct dg_buf once;  /* the client's idempotency key */
-    size_t held;         /* of the buffers, by the body */
+    struct dg_buf parts;               /* of a shared job */
+    struct dg_buf once;                /* the client's idempotency key */
+    size_t held;                       /* of the buffers, by the body */
+    struct dg_document_file *document; /* owned; NULL: none */
     enum dg_err err;
     struct dg_error error;
     dg_bulk_added_fn on_added;
@@ -119,6 +121,7 @@ static void free_chore(struct chore *chore)
     dg_buf_deinit(&chore->body);
     dg_buf_deinit(&chore->parts);
     dg_buf_deinit(&chore->once);
+    dg_document_file_free(chore->document);
     if (job->bulk)
         dg_allowance_hold(job->bulk->opts.buffers, &chore->held, 0);
     dg_free(chore);
@@ -214,6 +217,8 @@ static void run_unlink(struct dg_offload_task *task)
                              */
     unlink(job->in_path);
     unlink(job->out_path);
+    if (*job->document_name)
+        unlink(job->document_path);
 }
 
 static void on_chore_done(struct dg_offload_task *task)
@@ -299,13 +304,16 @@ static void run_create(struct dg_offload_task *task)
         chore->err = dg_bulk_put_meta(job, &chore->meta);
     if (!chore->err)
         chore->err = dg_bulk_file_create(job->in_path, body, &chore->error);
-    if (!chore->err) {
+    if (chore->err)
+        return;
+    if (chore->document)
+        chore->err = dg_bulk_file_create(job->document_path,
+                                         dg_span_make(chore->document->bytes, chore->document->len),
+                                         &chore->error);
+    if (!chore->err)
         run_save(task);
-        if (chore->err) {
-            unlink(job->meta_path); /* it may be in place, though not for good */
-            unlink(job->in_path);
-        }
-    }
+    if (chore->err)
+        run_unlink(task); /* some may be in place, though not for good */
 }
 
 /* A job that was taken under the same key within a day; NULL: none. */
@@ -341,6 +349,8 @@ static void drop_files(struct dg_bulk_job *job)
 {
     unlink(job->meta_path);
     unlink(job->in_path);
+    if (*job->document_name)
+        unlink(job->document_path);
 }
 
 /* All servers know it, or why not. */
@@ -419,7 +429,7 @@ static struct taken count_taken(const struct dg_bulk *bulk, uint64_t client,
             is_elder = is_elder && job != younger;
             const uint64_t expected =
                 !younger || (is_elder && job->lacks == 0) ? still_to_come(job) : 0;
-            const uint64_t bytes = job->in_bytes + job->out_bytes + expected;
+            const uint64_t bytes = dg_bulk_bytes(job) + expected;
             taken.all += bytes;
             taken.own += job->client == client ? bytes : 0;
             taken.n_own += job->client == client;
@@ -444,7 +454,7 @@ bool dg_bulk_may_grow(const struct dg_bulk_job *job, size_t bytes)
 bool dg_bulk_may_ever_grow(const struct dg_bulk_job *job, size_t bytes)
 {
     const uint64_t space_max = job->bulk->opts.space_max;
-    return bytes == 0 || job->in_bytes + job->out_bytes + bytes <=
+    return bytes == 0 || dg_bulk_bytes(job) + bytes <=
                              (job->client ? dg_client_share_of(space_max, 0, 0) : space_max);
 }
 
@@ -457,7 +467,8 @@ static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_o
         return dg_error_set(error, DG_ERR_LIMIT,
                             "%zu jobs are kept, which is the most; remove some", bulk->n_jobs);
     const struct taken taken = count_taken(bulk, order->client, NULL);
-    const uint64_t more = 2 * (uint64_t)order->body->len; /* a result as long as the input */
+    const uint64_t more = 2 * (uint64_t)order->body->len + /* a result as long as the input */
+                          (order->document ? order->document->len : 0);
     if (!dg_client_share_has_room(order->client, bulk->opts.jobs_max, bulk->n_jobs, taken.n_own, 1))
         return dg_error_set(
             error, DG_ERR_LIMIT,
@@ -476,8 +487,9 @@ static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_o
     return DG_OK;
 }
 
-enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
-                        dg_bulk_added_fn on_added, void *owner, struct dg_error *error)
+static enum dg_err add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
+                       dg_bulk_added_fn on_added, void *owner, struct dg_error *error,
+                       struct dg_document_file **document)
 {
     unsigned char random[DG_BULK_ID_LEN / 2];
     char id[DG_BULK_ID_LEN + 1];
@@ -496,6 +508,9 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     memcpy(job->address, order->address.ptr ? order->address.ptr : "",
            order->address.len < DG_BULK_OWNER ? order->address.len : DG_BULK_OWNER);
     job->in_bytes = order->body->len;
+    if (order->document)
+        snprintf(job->document_name, sizeof job->document_name, "%s", order->document_name);
+    job->document_bytes = order->document ? order->document->len : 0;
     const struct taken taken = count_taken(bulk, order->client, NULL);
     job->share = dg_client_share_of(bulk->opts.space_max, taken.all, taken.own);
     memcpy(job->owner, order->owner.ptr ? order->owner.ptr : "",
@@ -515,6 +530,8 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
         free_chore(chore);
         return err;
     }
+    chore->document = *document;
+    *document = NULL;
     struct dg_buf none = chore->body;
     chore->body = *order->body;
     *order->body = none;
@@ -527,6 +544,15 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     dg_list_link_last(&bulk->coming, &job->link);
     bulk->n_jobs++;
     return DG_OK;
+}
+
+enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
+                        dg_bulk_added_fn on_added, void *owner, struct dg_error *error)
+{
+    struct dg_document_file *document = order->document;
+    const enum dg_err err = add(bulk, order, on_added, owner, error, &document);
+    dg_document_file_free(document);
+    return err;
 }
 
 /* ---- Shared ones ----------------------------------------------------------------------------- */
@@ -591,7 +617,7 @@ void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
         stats->n_waiting += job->state == DG_BULK_WAITING || is_kept_waiting(job);
         stats->n_running += job->state == DG_BULK_RUNNING && !is_kept_waiting(job);
         stats->n_over += dg_bulk_is_over(job);
-        stats->bytes += job->in_bytes + job->out_bytes;
+        stats->bytes += dg_bulk_bytes(job);
     }
 }
 
@@ -628,6 +654,10 @@ static void move_on(struct dg_bulk *bulk, bool tries_again)
         if (job->lacks > 0)
             job->waits_for = DG_BULK_NO_WAIT;
         job->lacks = 0;
+        if (job->state != DG_BULK_RUNNING) {
+            job->run_at = job->written_at;
+            job->run_ns = dg_clock_now(&bulk->clock);
+        }
         job->state = DG_BULK_RUNNING;
         dg_bulk_run(job);
         n_running += job->state == DG_BULK_RUNNING;

@@ -30,6 +30,7 @@
 struct dg_bulk;
 struct dg_jobs;
 struct dg_bulk_job;
+struct dg_document_file;
 
 struct dg_bulk_opts {
     const char *dir;      /* borrowed; made when it is not there */
@@ -67,6 +68,10 @@ struct dg_bulk_order {
     size_t n_only;
     struct dg_buf *body;
     struct dg_span once; /* the client's idempotency key; "" for none */
+    /* The file of which the lines are the text, kept beside them, and its name; NULL: none. It is
+     * taken, also on failure. */
+    struct dg_document_file *document;
+    const char *document_name;
 };
 enum { DG_BULK_OWNER = 64 };
 

@@ -6,6 +6,7 @@
 #ifndef DG_API_JOBS_BULK_INT_H
 #define DG_API_JOBS_BULK_INT_H
 
+#include "api/compat/documents.h"
 #include "api/jobs/bulk.h"
 #include "api/v1/job.h"
 #include "base/memory/clock.h"
@@ -79,6 +80,9 @@ struct dg_bulk_job {
     char address[DG_BULK_OWNER + 1]; /* where it came from, if it has no owner */
     uint64_t client;                 /* who sent it; 0: not known */
     char in_path[DG_BULK_PATH_MAX], out_path[DG_BULK_PATH_MAX], meta_path[DG_BULK_PATH_MAX];
+    char document_path[DG_BULK_PATH_MAX];
+    char document_name[DG_DOCUMENT_NAME + 1]; /* "": its lines are not of a document */
+    uint64_t document_bytes;
     enum dg_bulk_format format;
     enum dg_bulk_state state;
     struct dg_arena arena; /* of what follows */
@@ -108,13 +112,14 @@ struct dg_bulk_job {
     int in_fd, out_fd;
     uint64_t in_at; /* the input is read up to here */
     bool in_ended;
-    struct dg_buf input;  /* read, not begun */
-    bool is_skipping;     /* the rest of a line that was too long */
-    size_t n_begun;       /* lines */
-    size_t n_gathered;    /* lines: written, or handed over to be */
-    uint64_t gathered_at; /* where the input goes on behind them, */
-    bool gathered_cut;    /* with the rest of a line that was too long */
-    uint64_t written_at;  /* both, of what is written */
+    struct dg_buf input;     /* read, not begun */
+    bool is_skipping;        /* the rest of a line that was too long */
+    size_t n_begun;          /* lines */
+    size_t n_gathered;       /* lines: written, or handed over to be */
+    uint64_t gathered_at;    /* where the input goes on behind them, */
+    bool gathered_cut;       /* with the rest of a line that was too long */
+    uint64_t written_at;     /* both, of what is written */
+    uint64_t run_at, run_ns; /* written_at and the time when it began to run in this process */
     bool written_cut;
     enum dg_bulk_wait waits_for;
     size_t lacks; /* bytes: it waits until its result may grow by so much, and has no lines */
@@ -125,6 +130,12 @@ struct dg_bulk_job {
     struct dg_bulk_read_task reading;
     struct dg_bulk_write_task writing;
 };
+
+/* What its files take now. */
+static inline uint64_t dg_bulk_bytes(const struct dg_bulk_job *job)
+{
+    return job->in_bytes + job->out_bytes + job->document_bytes;
+}
 
 static inline bool dg_bulk_is_over(const struct dg_bulk_job *job)
 {

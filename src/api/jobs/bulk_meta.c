@@ -85,6 +85,10 @@ static void put_members(const struct dg_bulk_job *job, enum dg_bulk_state state,
     dg_json_out_put_cstr(out, "id", job->id);
     dg_json_out_put_cstr(out, "state", dg_bulk_state_words[state]);
     dg_json_out_put_cstr(out, "format", format_words[job->format]);
+    if (*job->document_name) {
+        dg_json_out_put_cstr(out, "document", job->document_name);
+        dg_json_out_put_uint(out, "document_bytes", job->document_bytes);
+    }
     if (!dg_bulk_is_over(job) && job->waits_for)
         dg_json_out_put_cstr(out, "waits_for", wait_words[job->waits_for]);
     put_numbers(job, out);
@@ -147,7 +151,8 @@ static enum dg_err read_size(const struct dg_json *json, const char *name, size_
 static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *json,
                                 struct dg_error *error)
 {
-    struct dg_span owner = {NULL, 0}, address = {NULL, 0}, text = {NULL, 0}, once = {NULL, 0};
+    struct dg_span owner = {NULL, 0}, address = {NULL, 0}, text = {NULL, 0}, once = {NULL, 0},
+                   document = {NULL, 0};
     int64_t version, n_parts = 0;
     int state = 0, format = 0;
     enum dg_err err = dg_json_get_int(json, "version", DG_JSON_REQUIRED, 1, 1, error, &version);
@@ -180,6 +185,12 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
         err = read_number(json, "input_bytes", &job->in_bytes, error);
     if (!err)
         err = read_number(json, "output_bytes", &job->out_bytes, error);
+    if (!err)
+        err = dg_json_get_string(json, "document", DG_JSON_OPTIONAL, error, &document);
+    if (!err)
+        err = read_number(json, "document_bytes", &job->document_bytes, error);
+    if (!err && document.len > DG_DOCUMENT_NAME)
+        err = dg_error_set(error, DG_ERR_RANGE, "field 'document' is too long");
     if (!err && (owner.len > DG_BULK_OWNER || address.len > DG_BULK_OWNER))
         err = dg_error_set(error, DG_ERR_RANGE, "field 'owner' or 'address' is too long");
     if (err)
@@ -189,6 +200,7 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
     memcpy(job->once, once.len ? once.ptr : "", once.len);
     job->n_parts = (unsigned)n_parts;
     memcpy(job->owner, owner.ptr, owner.len);
+    memcpy(job->document_name, document.len ? document.ptr : "", document.len);
     memcpy(job->address, address.len ? address.ptr : "", address.len);
     if (owner.len + address.len > 0)
         job->client =

@@ -963,7 +963,8 @@ struct unlinking {
 
 static void run_unlink(struct dg_offload_task *task)
 {
-    static const char *const kinds[] = {"json", "in", "out"}; /* first what makes it a job */
+    static const char *const kinds[] = {"json", "in", "out", "file"}; /* first what makes it a job
+                                                                       */
     const struct unlinking *unlinking = (const struct unlinking *)task;
     char path[DG_BULK_PATH_MAX];
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

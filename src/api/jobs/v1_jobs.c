@@ -17,6 +17,7 @@
  * (dg_call_owner) and to administrators. */
 #include "api/http/api_int.h"
 #include "api/http/work.h"
+#include "api/jobs/v1_jobs_int.h"
 #include "api/http/client_share.h"
 #include "api/ops/admin.h"
 #include "api/v1/translate_options.h"
@@ -38,8 +39,7 @@ static const struct dg_failure redis_away = {
     .retry_after_s = 1,
     .message = "The Redis that servers share does not answer. Try again later."};
 
-/* True when there are bulk jobs; else answers. */
-static bool has_bulk(struct dg_call *call)
+bool dg_v1_jobs_are_kept(struct dg_call *call)
 {
     if (call->api->bulk)
         return true;
@@ -57,10 +57,9 @@ static void fail_unknown(struct dg_call *call)
                                            .message = "There is no job with this id."});
 }
 
-/* The call's job, if it may see it; else answers. */
-static struct dg_bulk_job *job_of(struct dg_call *call)
+struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call)
 {
-    if (!has_bulk(call))
+    if (!dg_v1_jobs_are_kept(call))
         return NULL;
     struct dg_bulk_job *job = dg_bulk_find(call->api->bulk, call->arg);
     if (job && (dg_span_eq(dg_span_cstr(dg_bulk_owner(job)), dg_call_owner(call)) ||
@@ -85,7 +84,7 @@ static void answer_state(struct dg_call *call, int status, const struct dg_bulk_
 /* A job's lines may be more than other bodies; but not many such at once. */
 void dg_api_v1_jobs_prepare(struct dg_call *call)
 {
-    if (!has_bulk(call))
+    if (!dg_v1_jobs_are_kept(call))
         return;
     const uint64_t client = dg_gate_client(call);
     size_t n = 0, n_own = 0;
@@ -112,9 +111,7 @@ static bool is_one_of(struct dg_span text, const char *const *words)
     return false;
 }
 
-/* A value of the query as JSON: numbers, switches and lists as they are, names and phrases as
- * strings. */
-static void put_value(struct dg_json_out *out, struct dg_span name, struct dg_span value)
+void dg_v1_jobs_put_option(struct dg_json_out *out, struct dg_span name, struct dg_span value)
 {
     static const char *const texts[] = {"model", "source", "target", "format",
                                         "lines", "prefix", "must",   NULL};
@@ -153,7 +150,7 @@ static enum dg_err gather_options(struct dg_call *call, struct dg_buf *options_j
             dg_json_out_close(&out, '}');
             return DG_ERR_INVALID;
         }
-        put_value(&out, name, value);
+        dg_v1_jobs_put_option(&out, name, value);
     }
     dg_json_out_close(&out, '}');
     if (err) {
@@ -163,9 +160,9 @@ static enum dg_err gather_options(struct dg_call *call, struct dg_buf *options_j
     return dg_json_out_end(&out);
 }
 
-/* Reads the options as each line will, so that what is wrong with them is said now. */
-static enum dg_err read_options(struct dg_call *call, struct dg_span options_json,
-                                struct dg_translate_options *options, struct dg_failure *failure)
+enum dg_err dg_v1_jobs_read_options(struct dg_call *call, struct dg_span options_json,
+                                    struct dg_translate_options *options,
+                                    struct dg_failure *failure)
 {
     const struct dg_api_opts *opts = &call->api->opts;
     const struct dg_translate_options_limits limits = {
@@ -243,8 +240,8 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
         answer_state(call, 201, job);
 }
 
-static struct dg_failure failure_of_adding(struct dg_call *call, enum dg_err err,
-                                           const struct dg_error *error)
+struct dg_failure dg_v1_jobs_failure(struct dg_call *call, enum dg_err err,
+                                     const struct dg_error *error)
 {
     struct dg_failure failure = dg_translate_options_failure(call->req->arena, err, error, NULL);
     if (err == DG_ERR_LIMIT || err == DG_ERR_RANGE) {
@@ -290,7 +287,7 @@ static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
     }
     err = hand_over(adding, &error);
     if (err)
-        *failure = failure_of_adding(call, err, &error);
+        *failure = dg_v1_jobs_failure(call, err, &error);
     return err;
 }
 
@@ -308,14 +305,15 @@ static enum dg_err read_request(struct adding *adding, struct dg_failure *failur
     if (!err)
         err = gather_options(call, &adding->options_json, failure);
     if (!err)
-        err = read_options(call, dg_buf_span(&adding->options_json), &adding->options, failure);
+        err = dg_v1_jobs_read_options(call, dg_buf_span(&adding->options_json), &adding->options,
+                                      failure);
     return err;
 }
 
 void dg_api_v1_jobs_add(struct dg_call *call)
 {
     struct dg_failure failure = no_memory;
-    if (!has_bulk(call))
+    if (!dg_v1_jobs_are_kept(call))
         return;
     struct adding *adding = dg_try_calloc(1, sizeof *adding);
     if (!adding) {
@@ -347,13 +345,13 @@ static void put_jobs(struct dg_call *call, struct dg_json_out *out)
 
 void dg_api_v1_jobs(struct dg_call *call)
 {
-    if (has_bulk(call))
+    if (dg_v1_jobs_are_kept(call))
         dg_call_json_list(call, "jobs", put_jobs);
 }
 
 void dg_api_v1_job(struct dg_call *call)
 {
-    struct dg_bulk_job *job = job_of(call);
+    struct dg_bulk_job *job = dg_v1_jobs_of(call);
     if (job)
         answer_state(call, 200, job);
 }
@@ -406,7 +404,7 @@ static void end_shared(struct dg_call *call, struct dg_bulk_job *job, bool remov
 
 void dg_api_v1_job_cancel(struct dg_call *call)
 {
-    struct dg_bulk_job *job = job_of(call);
+    struct dg_bulk_job *job = dg_v1_jobs_of(call);
     if (!job)
         return;
     if (dg_bulk_is_shared(call->api->bulk)) {
@@ -419,7 +417,7 @@ void dg_api_v1_job_cancel(struct dg_call *call)
 
 void dg_api_v1_job_remove(struct dg_call *call)
 {
-    struct dg_bulk_job *job = job_of(call);
+    struct dg_bulk_job *job = dg_v1_jobs_of(call);
     if (!job)
         return;
     if (dg_bulk_is_shared(call->api->bulk)) {
@@ -524,7 +522,7 @@ static bool wants_part(struct dg_call *call)
 
 void dg_api_v1_job_result(struct dg_call *call)
 {
-    struct dg_bulk_job *job = job_of(call);
+    struct dg_bulk_job *job = dg_v1_jobs_of(call);
     if (!job)
         return;
     if (dg_bulk_state(job) != DG_BULK_DONE && !wants_part(call)) {

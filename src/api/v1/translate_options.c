@@ -212,7 +212,9 @@ static enum dg_err read_choices(const struct dg_json *json, struct dg_error *err
                                 const char **field, struct dg_translate_options *options)
 {
     struct dg_engine_request *request = &options->request;
-    int format = 0, lines = request->keep_lines_whole ? 1 : request->join_lines ? 2 : 0;
+    int format = (int)request->format, lines = request->keep_lines_whole ? 1
+                                               : request->join_lines     ? 2
+                                                                         : 0;
     int formality = (int)request->formality;
     bool cache = !request->no_cache, retranslate = false, mark = true;
     const struct {

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: ISC
+"""Documents as jobs: a file in, the file out, with its progress told, whatever happens to the server on the way."""
+import json
+import os
+import signal
+import sys
+import urllib.parse
+
+from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+
+import office  # noqa: E402
+
+HEADERS = {"Content-Type": "multipart/form-data; boundary=XX"}
+LETTER = "".join(f"<w:p><w:r><w:t>Le chat numéro {i} dort dans la maison.</w:t></w:r></w:p>" for i in range(40))
+
+
+def form(name, content, **fields):
+    body = b"".join(f'--XX\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
+                    for key, value in fields.items())
+    return (body + f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode() + content +
+            b"\r\n--XX--\r\n")
+
+
+class Documents(IntegrationTest):
+    def begin(self, *options):
+        self.server = self.start(f"--models-dir={MODELS_DIR}", f"--jobs-dir={os.path.join(self.directory, 'jobs')}", "--threads=1",
+                                 "--max-body=64KiB", *options)
+
+    def ask(self, method, path, body=None, status=200):
+        got, _, answer = self.server.request(method, path, body, HEADERS if body else {})
+        self.assertEqual(got, status, answer)
+        return json.loads(answer) if answer else None
+
+    def add(self, name, content, status=201, **fields):
+        return self.ask("POST", "/v1/documents", form(name, content, **{"target": "en", **fields}), status)
+
+    def result(self, document):
+        path = f"/v1/documents/{document['id']}"
+        wait_for(lambda: self.ask("GET", path)["state"] not in ("waiting", "running"), "the document")
+        self.assertEqual(self.ask("GET", path)["state"], "done")
+        status, headers, answer = self.server.request("GET", path + "/result")
+        self.assertEqual(status, 200, answer)
+        return headers, answer
+
+    def at_once(self, name, content):
+        answer = self.ask("POST", "/translate_file", form(name, content, source="fr", target="en"))
+        return self.server.request("GET", urllib.parse.urlsplit(answer["translatedFileUrl"]).path)[2]
+
+    def test_files_of_all_kinds_come_back_as_they_do_at_once(self):
+        self.begin()
+        for name, content in (("a.docx", office.docx()), ("a.pptx", office.pptx()), ("a.xlsx", office.xlsx()), ("a.epub", office.epub()),
+                              ("a.odt", office.odf("text")), ("a.csv", "Nom,Texte\nA,Le chat dort.\nB,La maison\n".encode()),
+                              ("a.md", "# Le chat\n\n* La *maison*\n".encode()), ("a.html", b"<p>Le <b>chat</b> dort.</p>\n"),
+                              ("a.txt", "Le chat dort.\n\n\nLa maison\nest grande.\n".encode()),
+                              ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nLe chat dort.\n")):
+            document = self.add(name, content, source="fr")
+            self.assertEqual((document["name"], document["bytes"], document["source"]), (name, len(content), "fr"))
+            self.assertIn(document["state"], ("waiting", "running", "done"))
+            headers, answer = self.result(document)
+            self.assertEqual(headers.get_filename(), name.replace(".", ".en."))
+            self.assertEqual(answer, self.at_once(name, content), name)
+            told = self.ask("GET", f"/v1/documents/{document['id']}")
+            self.assertEqual((told["done"], told["failed"]), (told["paragraphs"], 0))
+        self.assertEqual(len(self.ask("GET", "/v1/documents")["documents"]), 10)
+        self.ask("DELETE", f"/v1/documents/{document['id']}", status=204)
+        for end in ("", "/result"):
+            self.ask("GET", f"/v1/documents/{document['id']}{end}", status=404)
+        wait_for(lambda: not [name for name in os.listdir(os.path.join(self.directory, "jobs")) if name.startswith(document["id"])],
+                 "its files to go")
+
+    def test_the_language_is_that_of_the_whole_text(self):
+        self.begin()
+        content = ("Oui.\n\n" + "La maison est grande et le chat dort dans le jardin.\n\n" * 3).encode()
+        document = self.add("a.txt", content)
+        self.assertEqual((document["source"], document["paragraphs"]), ("fr", 4))
+        self.assertEqual(self.result(document)[1], self.result(self.add("a.txt", content, source="fr"))[1])
+
+    def test_it_goes_on_after_a_kill(self):
+        self.begin("--cache-size=0")
+        content = office.docx(more=LETTER)
+        whole = self.result(self.add("a.docx", content, source="fr"))[1]
+        document = self.add("a.docx", content, source="fr")
+        path = f"/v1/documents/{document['id']}"
+        wait_for(lambda: self.ask("GET", path)["done"] > 0, "its first paragraph")
+        self.server.signal(signal.SIGKILL)
+        self.server.expected_codes = (-signal.SIGKILL,)
+        self.server.wait()
+        self.begin("--cache-size=0")
+        self.assertGreater(self.ask("GET", path)["done"], 0)
+        self.assertEqual(self.result(document)[1], whole)
+
+    def test_what_cannot_be_taken_is_refused(self):
+        self.begin("--max-document=100KiB")
+        code = lambda *arguments, **fields: self.add(*arguments, **fields)["error"]["code"]
+        self.assertEqual(code("a.docx", b"x" * 99, status=400), "invalid_value")
+        self.assertEqual(code("a.xyz", b"x", status=415), "unsupported")
+        self.assertEqual(code("a.txt", b"", status=400), "invalid_value")
+        self.assertEqual(code("a.txt", b"\xff", status=400), "invalid_utf8")
+        self.assertEqual(code("a.txt", b"Oui.", status=400, beam="x"), "invalid_value")
+        self.assertEqual(code("a.txt", b"Oui.", status=400, format="html"), "invalid_value")
+        self.assertEqual(code("a.txt", b"x" * 200000, status=413), "body_too_large")
+        status, _, answer = self.server.request("POST", "/v1/documents", b"{}", {"Content-Type": "application/json"})
+        self.assertEqual((status, json.loads(answer)["error"]["code"]), (415, "unsupported"))
+        job = self.ask("GET", "/v1/jobs")["jobs"]
+        self.assertEqual(job, [])
+        without = self.start(f"--models-dir={MODELS_DIR}")
+        self.assertEqual(without.request("POST", "/v1/documents", form("a.txt", b"Oui."), HEADERS)[0], 501)
+
+
+if __name__ == "__main__":
+    main()
