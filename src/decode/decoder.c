@@ -65,9 +65,10 @@ struct dg_decoder {
     struct dg_net_state *state;
     struct dg_search_scratch *scratch;
     struct dg_decoder_limits limits;
-    struct slot *slots;       /* [limits.sentences] */
-    struct account *accounts; /* [limits.sentences] */
-    struct dg_net_row *rows;  /* [limits.rows] */
+    struct slot *slots;          /* [limits.sentences] */
+    struct account *accounts;    /* [limits.sentences] */
+    struct dg_net_row *rows;     /* [limits.rows] */
+    struct dg_pick_parts *parts; /* [limits.rows] */
     struct dg_shortlist shortlist;
     float *row;      /* owned; [V] logits on their way from the union's columns to a sentence's */
     size_t capacity; /* cached positions when nothing is under way */
@@ -156,8 +157,10 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     made->slots = dg_try_calloc(limits->sentences, sizeof *made->slots);
     made->accounts = dg_try_calloc(limits->sentences, sizeof *made->accounts);
     made->rows = dg_try_calloc(limits->rows, sizeof *made->rows);
+    made->parts = dg_try_calloc(limits->rows, sizeof *made->parts);
     made->row = dg_try_calloc(made->bp->decoder.V, sizeof *made->row);
-    bool is_whole = made->scratch && made->slots && made->accounts && made->rows && made->row &&
+    bool is_whole = made->scratch && made->parts && made->slots && made->accounts && made->rows &&
+                    made->row &&
                     dg_shortlist_init(&made->shortlist, limits->lex, made->bp) == DG_OK;
     for (size_t i = 0; is_whole && i < limits->sentences; i++)
         is_whole = (made->slots[i].search = dg_search_new()) != NULL;
@@ -206,6 +209,7 @@ void dg_decoder_free(struct dg_decoder *decoder)
     dg_free(decoder->slots);
     dg_free(decoder->accounts);
     dg_free(decoder->rows);
+    dg_free(decoder->parts);
     dg_free(decoder->row);
     dg_shortlist_deinit(&decoder->shortlist);
     dg_search_scratch_free(decoder->scratch);
@@ -236,7 +240,8 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
         return err;
     /* Token paths: at most two live generations and the kept answers of every row. */
     size_t per_row = 3 * limits->target_max * (2 * sizeof(int32_t) + sizeof(int16_t));
-    *bytes = state_bytes + limits->rows * (per_row + sizeof(struct dg_net_row)) +
+    *bytes = state_bytes +
+             limits->rows * (per_row + sizeof(struct dg_net_row) + sizeof(struct dg_pick_parts)) +
              limits->sentences * (sizeof(struct slot) + sizeof(struct account)) +
              12 * dg_net_blueprint(net)->decoder.V +
              dg_shortlist_bytes(limits->lex, dg_net_blueprint(net));
@@ -737,7 +742,7 @@ static void finish(struct dg_decoder *decoder, struct slot *slot)
 
 /* Passes the rows beginning at `row` to one sentence's search. While `lead` is not read yet, the
  * sentence's only row reads its next token instead. */
-static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
+static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row, bool in_parts)
 {
     if (slot->position < slot->opts.n_lead) {
         slot->moves[0] = (struct dg_search_move){0, slot->opts.lead[slot->position++]};
@@ -750,14 +755,15 @@ static void advance(struct dg_decoder *decoder, struct slot *slot, size_t row)
         size_t at = row + (size_t)i;
         logits[i] = dg_net_logits(decoder->state, at);
         attention[i] = needs_attention(slot) ? dg_net_attention(decoder->state, at) : NULL;
-        if (slot->opts.n_shortlist)
+        if (slot->opts.n_shortlist && logits[i])
             keep_columns(decoder, logits[i], &slot->opts);
         if (slot->alignment)
             memcpy(slot->alignment +
                        ((slot->position - slot->opts.n_lead) * slot->width + (size_t)i) * n_src,
                    attention[i], n_src * sizeof(float));
     }
-    int n = dg_search_advance(slot->search, decoder->scratch, logits, attention, slot->moves);
+    int n = dg_search_advance(slot->search, decoder->scratch, logits,
+                              in_parts ? decoder->parts + row : NULL, attention, slot->moves);
     slot->n_rows = n;
     slot->position++;
     if (dg_search_state(slot->search) == DG_SEARCH_RESTART) {
@@ -779,6 +785,26 @@ static void sweep(struct dg_decoder *decoder)
     }
 }
 
+static bool takes_parts(const struct dg_decoder *decoder, const struct dg_net_step *step)
+{
+    bool all = step->n_rows >= DG_NET_TAKE_ROWS;
+    for (size_t row = 0; row < step->n_rows && all;) {
+        const struct slot *slot = &decoder->slots[decoder->rows[row].slot];
+        all = dg_search_takes_parts(slot->search);
+        row += (size_t)slot->n_rows;
+    }
+    return all;
+}
+
+/* A part of a row's logits, on its way from the network to the row's search. */
+static void take(void *ctx, size_t row, float *logits, size_t first, size_t n)
+{
+    struct dg_decoder *decoder = ctx;
+    const struct dg_net_row *of = &decoder->rows[row];
+    dg_search_take(decoder->slots[of->slot].search, decoder->scratch,
+                   decoder->parts + row - of->lane, (int)of->lane, logits, first, n);
+}
+
 size_t dg_decoder_step(struct dg_decoder *decoder)
 {
     if (decoder->reader)
@@ -796,6 +822,10 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
     step.shortlist =
         step.shortlist && step.n_rows && dg_shortlist_ready(&decoder->shortlist, decoder->state);
     decoder->is_union = step.shortlist;
+    if (takes_parts(decoder, &step)) {
+        step.take = take;
+        step.take_ctx = decoder;
+    }
     enum dg_err err = step.n_rows ? dg_net_step(decoder->state, &step) : DG_OK;
     for (size_t row = 0; row < step.n_rows;) {
         struct slot *slot = &decoder->slots[decoder->rows[row].slot];
@@ -803,7 +833,7 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
         if (err)
             dg_search_stop(slot->search, DG_FINISH_FAILED);
         else
-            advance(decoder, slot, row);
+            advance(decoder, slot, row, step.take != NULL);
         row += n_rows;
     }
     sweep(decoder);

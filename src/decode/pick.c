@@ -44,16 +44,38 @@ void dg_pick_free(struct dg_pick *pick)
     dg_free(pick);
 }
 
+static size_t choices(const struct dg_top *top, size_t n_top, float lse, struct dg_choice *out)
+{
+    if (!isfinite(lse))
+        return 0;
+    for (size_t i = 0; i < n_top; i++)
+        out[i] = (struct dg_choice){(int32_t)top[i].index, top[i].value - lse};
+    return n_top;
+}
+
 size_t dg_pick_top(struct dg_pick *pick, const float *logits, size_t n, size_t k,
                    struct dg_choice *out, float *lse)
 {
     size_t n_top = 0;
     *lse = pick->kernels->log_sum_exp_top(logits, n, k, pick->top, &n_top);
-    if (!isfinite(*lse))
-        return 0;
-    for (size_t i = 0; i < n_top; i++)
-        out[i] = (struct dg_choice){(int32_t)pick->top[i].index, pick->top[i].value - *lse};
-    return n_top;
+    return choices(pick->top, n_top, *lse, out);
+}
+
+void dg_pick_begin(struct dg_pick_parts *parts)
+{
+    parts->so_far = dg_log_sum_exp_none;
+}
+
+void dg_pick_take(const struct dg_pick *pick, struct dg_pick_parts *parts, size_t k,
+                  const float *logits, size_t first, size_t n)
+{
+    pick->kernels->log_sum_exp_block(&parts->so_far, logits, first, n, k, parts->top);
+}
+
+size_t dg_pick_end(const struct dg_pick_parts *parts, struct dg_choice *out, float *lse)
+{
+    *lse = dg_log_sum_exp_result(&parts->so_far);
+    return choices(parts->top, parts->so_far.n_top, *lse, out);
 }
 
 /* ---- Drawing --------------------------------------------------------------------------------- */

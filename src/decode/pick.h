@@ -35,6 +35,19 @@ void dg_pick_free(struct dg_pick *pick);
 size_t dg_pick_top(struct dg_pick *pick, const float *logits, size_t n, size_t k,
                    struct dg_choice *out, float *lse);
 
+/* The same for a row whose columns come in parts, from left to right: begin, take each part, end.
+ * The results are those of dg_pick_top to the bit. `k` is at most DG_PICK_PARTS_MAX and the same in
+ * all three. */
+enum { DG_PICK_PARTS_MAX = 32 };
+struct dg_pick_parts {
+    struct dg_log_sum_exp so_far;
+    struct dg_top top[DG_PICK_PARTS_MAX];
+};
+void dg_pick_begin(struct dg_pick_parts *parts);
+void dg_pick_take(const struct dg_pick *pick, struct dg_pick_parts *parts, size_t k,
+                  const float *logits, size_t first, size_t n);
+size_t dg_pick_end(const struct dg_pick_parts *parts, struct dg_choice *out, float *lse);
+
 /* Draws one column under temperature, top-k and top-p. `out->logprob` is the model's own
  * log-probability, at temperature 1. Returns 0 when the row is unusable, else 1. */
 size_t dg_pick_draw(struct dg_pick *pick, const float *logits, size_t n, float temperature,

@@ -25,11 +25,20 @@ long dg_columns_find(const struct dg_columns *columns, int32_t id)
     return low < columns->n && columns->ids[low] == id ? (long)low : -1;
 }
 
+/* The logit of a word; NULL if it is not there. */
+static float *logit_of(const struct dg_rules *rules, float *logits, int32_t id)
+{
+    const long column = dg_columns_find(&rules->columns, id);
+    if (column < 0 || (size_t)column < rules->first || (rules->end && (size_t)column >= rules->end))
+        return NULL;
+    return logits + ((size_t)column - rules->first);
+}
+
 static void forbid(const struct dg_rules *rules, float *logits, int32_t id)
 {
-    long column = dg_columns_find(&rules->columns, id);
-    if (column >= 0)
-        logits[column] = -INFINITY;
+    float *logit = logit_of(rules, logits, id);
+    if (logit)
+        *logit = -INFINITY;
 }
 
 /* Divides positive and multiplies negative scores of every earlier word, once each (Keskar et al.,
@@ -41,10 +50,10 @@ static void penalise(const struct dg_rules *rules, const int32_t *said, size_t n
         bool was_seen = false;
         for (size_t k = 0; k < i && !was_seen; k++)
             was_seen = said[k] == said[i];
-        long column = was_seen ? -1 : dg_columns_find(&rules->columns, said[i]);
-        if (column >= 0)
-            logits[column] = logits[column] > 0 ? logits[column] / rules->opts->repetition_penalty
-                                                : logits[column] * rules->opts->repetition_penalty;
+        float *logit = was_seen ? NULL : logit_of(rules, logits, said[i]);
+        if (logit)
+            *logit = *logit > 0 ? *logit / rules->opts->repetition_penalty
+                                : *logit * rules->opts->repetition_penalty;
     }
 }
 

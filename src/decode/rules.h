@@ -34,6 +34,7 @@ struct dg_rules {
     size_t n_never;
     int no_repeat_ngram; /* replaces the options' value; a repair sets it */
     bool forbid_end;     /* some constraints are not met yet */
+    size_t first, end;   /* the columns that the logits hold; 0, 0: all */
 };
 
 /* Applies the rules to one row; `said` holds the target ids so far. */

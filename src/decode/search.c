@@ -431,12 +431,12 @@ static void settle(struct dg_search *search)
 }
 
 int dg_search_advance(struct dg_search *search, struct dg_search_scratch *scratch,
-                      float *const *logits, const float *const *attention,
-                      struct dg_search_move *moves)
+                      float *const *logits, const struct dg_pick_parts *parts,
+                      const float *const *attention, struct dg_search_move *moves)
 {
     search->tmp = scratch;
     search->n_next = 0;
-    dg_search_choose(search, logits, attention);
+    dg_search_choose(search, logits, parts, attention);
     struct hyp *swapped = search->live;
     search->live = search->next;
     search->next = swapped;

@@ -93,12 +93,20 @@ enum dg_search_state dg_search_state(const struct dg_search *search);
 int dg_search_n_live(const struct dg_search *search);
 int dg_search_width(const struct dg_search_opts *opts);
 
+/* True if the next step can do without whole rows of logits: their columns may come in parts then,
+ * each row's from left to right (dg_search_take, by live hypothesis; `parts` [live rows] is memory
+ * of the caller), before dg_search_advance gets `parts` in place of `logits`. The answers are the
+ * same to the bit. */
+bool dg_search_takes_parts(const struct dg_search *search);
+void dg_search_take(const struct dg_search *search, const struct dg_search_scratch *scratch,
+                    struct dg_pick_parts *parts, int i, float *logits, size_t first, size_t n);
+
 /* Takes one step. `logits[i]` is the row of live hypothesis i and is overwritten; `attention[i]` is
  * its attention over the source [n_src], or NULL where no option needs it. Writes the moves (up to
  * the width) and returns how many rows live on; 0 unless the search is still RUNNING. */
 int dg_search_advance(struct dg_search *search, struct dg_search_scratch *scratch,
-                      float *const *logits, const float *const *attention,
-                      struct dg_search_move *moves);
+                      float *const *logits, const struct dg_pick_parts *parts,
+                      const float *const *attention, struct dg_search_move *moves);
 
 /* Tells the search that the driver has carried out a RESTART. */
 void dg_search_restarted(struct dg_search *search);

@@ -196,6 +196,19 @@ static bool goes_on_as_before(struct dg_search *search, int from, const float *l
     return true;
 }
 
+static struct dg_rules rules_of(const struct dg_search *search)
+{
+    return (struct dg_rules){
+        .opts = search->opts,
+        .columns = search->columns,
+        .eos_id = search->words.eos_id,
+        .unk_id = search->words.unk_id,
+        .never = search->words.never,
+        .n_never = search->words.n_never,
+        .no_repeat_ngram = search->no_repeat_ngram,
+    };
+}
+
 /* Prepares the row of live hypothesis `from`. False when its next word is forced or constrained and
  * was offered already. */
 static bool prepare_row(struct dg_search *search, int from, float *logits)
@@ -204,16 +217,8 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
     struct hyp *hyp = &search->live[from];
     bool is_open = search->opts->n_constraints && !dg_constrain_is_met(&hyp->at, search->opts);
     bool wants_to_end = is_open && is_best(search, logits, search->words.eos_id);
-    struct dg_rules rules = {
-        .opts = search->opts,
-        .columns = search->columns,
-        .eos_id = search->words.eos_id,
-        .unk_id = search->words.unk_id,
-        .never = search->words.never,
-        .n_never = search->words.n_never,
-        .no_repeat_ngram = search->no_repeat_ngram,
-        .forbid_end = is_open,
-    };
+    struct dg_rules rules = rules_of(search);
+    rules.forbid_end = is_open;
     if (hyp->n < search->n_prefix) {
         int32_t forced = search->prefix[hyp->n];
         /* The other rules do not count here, but log-probabilities never include what is never
@@ -265,6 +270,39 @@ static void propose(struct dg_search *search, float *const *logits)
                           choices[c].logprob);
         if (search->opts->n_constraints && search->width > 1 && isfinite(lse))
             propose_constraints(search, i, -1, logits[i], lse);
+    }
+}
+
+/* Everything but the likeliest words and the rules looks at single logits. The penalty for
+ * repetition is a rule, but the time it takes for each part grows with the square of the length. */
+bool dg_search_takes_parts(const struct dg_search *search)
+{
+    return !search->opts->sample && search->opts->n_constraints == 0 && !search->opts->joining &&
+           !search->columns.ids && !(search->opts->repetition_penalty > 1.0f) &&
+           search->n_step >= search->n_prefix;
+}
+
+void dg_search_take(const struct dg_search *search, const struct dg_search_scratch *scratch,
+                    struct dg_pick_parts *parts, int i, float *logits, size_t first, size_t n)
+{
+    const struct hyp *hyp = &search->live[i];
+    struct dg_rules rules = rules_of(search);
+    rules.first = first;
+    rules.end = first + n;
+    dg_rules_apply(&rules, hyp->ids, hyp->n, logits);
+    if (first == 0)
+        dg_pick_begin(&parts[i]);
+    dg_pick_take(scratch->pick, &parts[i], (size_t)(2 * search->width), logits, first, n);
+}
+
+static void propose_parts(struct dg_search *search, const struct dg_pick_parts *parts)
+{
+    struct dg_choice *choices = search->tmp->choices;
+    for (int i = 0; i < search->n_live; i++) {
+        float lse;
+        const size_t n = dg_pick_end(&parts[i], choices, &lse);
+        for (size_t c = 0; c < n; c++)
+            add_candidate(search, i, choices[c].column, choices[c].logprob);
     }
 }
 
@@ -383,14 +421,18 @@ static void draw(struct dg_search *search, float *const *logits, const float *co
         search->is_split = true;
 }
 
-void dg_search_choose(struct dg_search *search, float *const *logits, const float *const *attention)
+void dg_search_choose(struct dg_search *search, float *const *logits,
+                      const struct dg_pick_parts *parts, const float *const *attention)
 {
     search->tmp->n_candidates = 0;
     search->attention = search->has_ties ? attention : NULL;
     if (search->opts->sample) {
         draw(search, logits, attention);
     } else {
-        propose(search, logits);
+        if (parts)
+            propose_parts(search, parts);
+        else
+            propose(search, logits);
         choose(search, attention);
     }
 }

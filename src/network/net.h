@@ -237,9 +237,21 @@ struct dg_net_row {
     bool want_logits;
 };
 
+enum {
+    DG_NET_TAKE_ROWS = 16
+}; /* fewer rows of logits stay in the cache as they are, and whole
+      ones cost less */
+
+/* Receives the n logits of row `row` from column `first` on, and may change them. The parts of a
+ * row come from left to right; all but the last have DG_VOCABULARY_BLOCK columns. */
+typedef void dg_net_take_fn(void *ctx, size_t row, float *logits, size_t first, size_t n);
+
 struct dg_net_step {
     const struct dg_net_row *rows; /* rows of a slot are next to each other */
     size_t n_rows;
+    dg_net_take_fn *take; /* not NULL: takes all logits, part by part, while they are in the
+                             cache; dg_net_logits has none of them then */
+    void *take_ctx;
     bool shortlist;         /* logits only for the words of the shortlist */
     bool attention;         /* keep attention over the source (dg_net_attention) */
     size_t attention_layer; /* decoder layer */

@@ -17,6 +17,8 @@
 enum {
     PART_LEAST = 1 << 18, /* multiplications that are worth waking another thread for */
     PART_MOST = 1 << 23,  /* multiplications after which a thread must be free for other work */
+    WINDOW = DG_VOCABULARY_BLOCK + 64, /* floats between the rows of parts of logits */
+    WINDOW_AHEAD = 256 << 10, /* bytes of weights; measured: docs/speed-log.md, 2026-11-26 */
     PARTS_EACH = 4, /* parts of a product for each thread, so that a late thread takes fewer */
 };
 
@@ -117,6 +119,55 @@ void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const 
     }
     state->net->kernels->linear(out, ld_out, x, ld_x, M, w, act, residual, state->net->bp.D,
                                 state->scratch);
+}
+
+static size_t part_at(size_t first, size_t N)
+{
+    return N - first < DG_VOCABULARY_BLOCK ? N - first : DG_VOCABULARY_BLOCK;
+}
+
+/* The parts of all rows lie in a window of `out` that moves on with the columns: row m's column n
+ * is at m * WINDOW + n. A product ends at the end of a panel, a little behind the part. While the
+ * rows of a part are taken, the weights of the next come into the second cache. */
+static void in_window(struct dg_net_state *state, float *out, const float *x, size_t ld_x, size_t M,
+                      const struct dg_packed *w, dg_net_take_fn *take, void *ctx,
+                      const uint32_t *rows)
+{
+    const struct dg_kernels *kernels = state->net->kernels;
+    const size_t ahead = (WINDOW_AHEAD / M + 63) & ~(size_t)63;
+    kernels->linear_begin(x, ld_x, M, w, state->scratch);
+    for (size_t first = 0, done = 0; first < w->N; first += DG_VOCABULARY_BLOCK) {
+        const size_t n = part_at(first, w->N);
+        if (done < first + n) {
+            const size_t stop = (first + n + w->panel - 1) / w->panel * w->panel;
+            const size_t end = stop < w->N ? stop : w->N;
+            kernels->linear_columns(out, WINDOW, x, ld_x, M, w, DG_OP_NONE, NULL, 0, state->scratch,
+                                    done, end);
+            done = end;
+        }
+        const char *weights = w->data;
+        const size_t next = dg_packed_offset(w, done), last = dg_packed_offset(w, w->N - 1);
+        for (size_t m = 0; m < M; m++) {
+            for (size_t i = next + m * ahead; i < next + (m + 1) * ahead && i < last; i += 64)
+                __builtin_prefetch(weights + i, 0, 2);
+            take(ctx, rows[m], out + m * WINDOW + first, first, n);
+        }
+    }
+}
+
+void dg_net_linear_parts(struct dg_net_state *state, float *out, size_t ld_out, const float *x,
+                         size_t ld_x, size_t M, const struct dg_packed *w, dg_net_take_fn *take,
+                         void *ctx, const uint32_t *rows)
+{
+    if (M >= DG_NET_TAKE_ROWS && w->N >= 2 * WINDOW && w->panel <= WINDOW - DG_VOCABULARY_BLOCK &&
+        state->net->kernels->linear_columns && n_parts(state, w, M) == 1) {
+        in_window(state, out, x, ld_x, M, w, take, ctx, rows);
+        return;
+    }
+    dg_net_linear(state, out, ld_out, x, ld_x, M, w, DG_OP_NONE, NULL);
+    for (size_t m = 0; m < M; m++)
+        for (size_t first = 0; first < w->N; first += DG_VOCABULARY_BLOCK)
+            take(ctx, rows[m], out + m * ld_out + first, first, part_at(first, w->N));
 }
 
 const float *dg_net_position(const struct dg_net_state *state,

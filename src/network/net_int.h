@@ -265,6 +265,7 @@ struct dg_net_state {
     size_t ld_logits;
     float *attention;        /* [rows][source_len] */
     uint32_t *row_logits;    /* [rows] index into logits, or NONE */
+    uint32_t *logits_row;    /* [rows] the other way round */
     const uint32_t **row_at; /* [rows] the row's history */
     void *scratch;           /* for products */
 
@@ -327,6 +328,12 @@ void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, 
 void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const float *x,
                    size_t ld_x, size_t M, const struct dg_packed *w, enum dg_op_act act,
                    const float *residual);
+
+/* The same without activation and residual for M rows that are wanted part by part: calls
+ * take(ctx, rows[m], ...) for each. `out` is memory for M * ld_out floats, ld_out >= N. */
+void dg_net_linear_parts(struct dg_net_state *state, float *out, size_t ld_out, const float *x,
+                         size_t ld_x, size_t M, const struct dg_packed *w, dg_net_take_fn *take,
+                         void *ctx, const uint32_t *rows);
 
 /* Stores the record [2 kv_width] of a cached position. The mirror returns it; it works only where
  * records are F32. */

@@ -206,15 +206,19 @@ static void project(struct dg_net_state *state, const struct dg_net_step *step)
     const size_t D = state->net->bp.D;
     size_t n = 0;
     for (size_t m = 0; m < step->n_rows; m++) {
-        state->row_logits[m] = step->rows[m].want_logits ? (uint32_t)n : NET_NONE;
+        state->row_logits[m] = step->rows[m].want_logits && !step->take ? (uint32_t)n : NET_NONE;
         if (!step->rows[m].want_logits)
             continue;
+        state->logits_row[n] = (uint32_t)m;
         if (n != m)
             memcpy(state->x + n * D, state->x + m * D, D * sizeof(float));
         n++;
     }
     const struct dg_packed *w = step->shortlist ? &state->shortlist : &state->net->output;
-    if (n > 0)
+    if (n > 0 && step->take)
+        dg_net_linear_parts(state, state->logits, state->ld_logits, state->x, D, n, w, step->take,
+                            step->take_ctx, state->logits_row);
+    else if (n > 0)
         dg_net_linear(state, state->logits, state->ld_logits, state->x, D, n, w, DG_OP_NONE, NULL);
 }
 

@@ -45,6 +45,15 @@ struct dg_top {
     uint32_t index;
 };
 
+/* Logits that are looked at block by block: see log_sum_exp_block. */
+struct dg_log_sum_exp {
+    float most;   /* the largest so far */
+    float sum;    /* of e^(x - most) */
+    size_t n_top; /* the length of the list of the best */
+};
+
+enum { DG_VOCABULARY_BLOCK = 1024 }; /* values: they stay in the first cache while they are used */
+
 enum { DG_RELATIVE_REACH_MAX = 256 };
 
 /* Vectors for the distance between a key and its query, as Shaw et al. (2018) add them: row `reach`
@@ -133,6 +142,13 @@ struct dg_kernels {
      * -infinity. */
     float (*log_sum_exp_top)(const float *x, size_t n, size_t k, struct dg_top *top, size_t *n_top);
 
+    /* The same in parts, for logits that are never all in memory. A part holds the n columns from
+     * `first` on; parts come from left to right, and all but the last have DG_VOCABULARY_BLOCK
+     * columns. `so_far` begins as dg_log_sum_exp_none, and dg_log_sum_exp_result gives what
+     * log_sum_exp_top returns, to the bit. `top` [k] has so_far->n_top values. */
+    void (*log_sum_exp_block)(struct dg_log_sum_exp *so_far, const float *x, size_t first, size_t n,
+                              size_t k, struct dg_top *top);
+
     /* I8 only: quantises M rows (see packed.h) into bytes and scales; ld_q is K up to a multiple
      * of 64. */
     void (*quantize)(uint8_t *q, size_t ld_q, float *scale, const float *x, size_t ld_x, size_t M,
@@ -148,6 +164,9 @@ struct dg_kernels {
 };
 
 enum { DG_OPS_CHAINS = 10 }; /* enough to hide the latency, few enough for 16 registers */
+
+extern const struct dg_log_sum_exp dg_log_sum_exp_none;
+float dg_log_sum_exp_result(const struct dg_log_sum_exp *all);
 
 /* Columns in one panel of weights of this type. */
 static inline size_t dg_kernels_panel(const struct dg_kernels *kernels, enum dg_packed_type type)

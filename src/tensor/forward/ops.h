@@ -51,6 +51,8 @@ void dg_ops_ssru_ref(float *y, float *c_out, const float *c_in, const float *can
                      const float *forget, size_t D);
 void dg_ops_gate_ref(float *out, const float *a, const float *x, const float *b, const float *y,
                      size_t n);
+void dg_ops_log_sum_exp_block_ref(struct dg_log_sum_exp *so_far, const float *x, size_t first,
+                                  size_t n, size_t k, struct dg_top *top);
 float dg_ops_log_sum_exp_top_ref(const float *x, size_t n, size_t k, struct dg_top *top,
                                  size_t *n_top);
 

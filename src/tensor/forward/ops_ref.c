@@ -300,25 +300,44 @@ void dg_ops_gate_ref(float *out, const float *a, const float *x, const float *b,
         out[i] = sigmoid(a[i]) * x[i] + sigmoid(b[i]) * y[i];
 }
 
+const struct dg_log_sum_exp dg_log_sum_exp_none = {.most = -INFINITY};
+
+float dg_log_sum_exp_result(const struct dg_log_sum_exp *all)
+{
+    return all->most == -INFINITY && all->sum == 0.0f ? all->most : all->most + logf(all->sum);
+}
+
+void dg_ops_log_sum_exp_block_ref(struct dg_log_sum_exp *so_far, const float *x, size_t first,
+                                  size_t n, size_t k, struct dg_top *top)
+{
+    float most = so_far->most;
+    for (size_t i = 0; i < n; i++) {
+        most = fmaxf(most, x[i]);
+        dg_ops_top_insert(top, &so_far->n_top, k, x[i], (uint32_t)(first + i));
+        if (isnan(x[i]) || x[i] == INFINITY)
+            so_far->sum = NAN;
+    }
+    if (most == -INFINITY || isnan(so_far->sum))
+        return;
+    so_far->sum *= expf(so_far->most - most);
+    so_far->most = most;
+    for (size_t i = 0; i < n; i++)
+        so_far->sum += expf(x[i] - most);
+}
+
 float dg_ops_log_sum_exp_top_ref(const float *x, size_t n, size_t k, struct dg_top *top,
                                  size_t *n_top)
 {
-    size_t held = 0;
-    float most = -INFINITY;
-    bool has_nan = false;
-    for (size_t i = 0; i < n; i++) {
-        has_nan = has_nan || isnan(x[i]) || x[i] == INFINITY;
-        most = fmaxf(most, x[i]);
-        dg_ops_top_insert(top, &held, k, x[i], (uint32_t)i);
+    struct dg_log_sum_exp all = dg_log_sum_exp_none;
+    for (size_t first = 0; first < n; first += DG_VOCABULARY_BLOCK) {
+        const size_t left = n - first;
+        dg_ops_log_sum_exp_block_ref(&all, x + first, first,
+                                     left < DG_VOCABULARY_BLOCK ? left : DG_VOCABULARY_BLOCK, k,
+                                     top);
     }
     if (n_top)
-        *n_top = held;
-    if (has_nan || isinf(most))
-        return has_nan ? NAN : most;
-    float sum = 0.0f;
-    for (size_t i = 0; i < n; i++)
-        sum += expf(x[i] - most);
-    return most + logf(sum);
+        *n_top = all.n_top;
+    return dg_log_sum_exp_result(&all);
 }
 
 static float spin_f32_ref(size_t rounds)
@@ -376,6 +395,7 @@ const struct dg_kernels dg_kernels_ref = {
     .gate = dg_ops_gate_ref,
     .softmax = dg_ops_softmax_ref,
     .log_sum_exp_top = dg_ops_log_sum_exp_top_ref,
+    .log_sum_exp_block = dg_ops_log_sum_exp_block_ref,
     .quantize = dg_ops_quantize_ref,
     .lanes = 1,
     .spin_f32 = spin_f32_ref,

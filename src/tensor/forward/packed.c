@@ -190,6 +190,11 @@ void dg_packed_copy_channel(struct dg_packed *to, size_t to_n, const struct dg_p
         to->bias[to_n] = from->bias[from_n];
 }
 
+size_t dg_packed_offset(const struct dg_packed *packed, size_t n)
+{
+    return at(packed, n, 0) * forms[packed->type].element;
+}
+
 void dg_packed_clear_tail(struct dg_packed *packed)
 {
     const size_t element = forms[packed->type].element;

@@ -72,6 +72,9 @@ void dg_packed_row(const struct dg_packed *packed, size_t n, float *out);
 void dg_packed_copy_channel(struct dg_packed *to, size_t to_n, const struct dg_packed *from,
                             size_t from_n);
 
+/* Where column `n` begins in `data`, in bytes. */
+size_t dg_packed_offset(const struct dg_packed *packed, size_t n);
+
 /* Writes zeros to the columns of the last panel that no channel uses. */
 void dg_packed_clear_tail(struct dg_packed *packed);
 

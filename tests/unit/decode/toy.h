@@ -111,8 +111,14 @@ static inline struct toy_run toy_search(toy_fn fn, uint64_t seed, const struct d
                 rows[i][c] = all[dg_columns_id(&columns, c)];
             logits[i] = rows[i];
         }
+        /* Every other step gets its logits in parts, where the search can do with that. */
+        struct dg_pick_parts parts[DG_BEAM_MAX];
+        const bool in_parts = dg_search_takes_parts(run.search) && (seed + run.n_steps) % 2;
+        for (int i = 0; i < n_live && in_parts; i++)
+            dg_search_take(run.search, run.scratch, parts, i, logits[i], 0, TOY_V);
         struct dg_search_move moves[DG_BEAM_MAX];
-        int n = dg_search_advance(run.search, run.scratch, logits, NULL, moves);
+        int n = dg_search_advance(run.search, run.scratch, in_parts ? NULL : logits,
+                                  in_parts ? parts : NULL, NULL, moves);
         for (int i = 0; i < n; i++) {
             memcpy(grown[i], said[moves[i].from], n_said * sizeof **said);
             grown[i][n_said] = moves[i].token;

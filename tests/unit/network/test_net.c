@@ -735,7 +735,8 @@ static void translate(struct dg_net_state *state, float *out)
 }
 
 /* A network large enough for parts. */
-static struct dg_net *make_large(const char *shape, enum dg_net_type type)
+static struct dg_net *make_large(const char *shape, const struct dg_kernels *kernels,
+                                 enum dg_net_type type)
 {
     struct dg_blueprint bp;
     struct dg_net *net = NULL;
@@ -743,7 +744,9 @@ static struct dg_net *make_large(const char *shape, enum dg_net_type type)
     bp.encoder.n_layers = bp.encoder.n_layers ? 1 : 0;
     bp.decoder.n_layers = 1;
     bp.encoder.V = bp.decoder.V = 5000;
-    ck_assert_int_eq(dg_net_random(&net, &bp, &(struct dg_net_opts){.type = type}, 1, NULL), DG_OK);
+    ck_assert_int_eq(
+        dg_net_random(&net, &bp, &(struct dg_net_opts){.kernels = kernels, .type = type}, 1, NULL),
+        DG_OK);
     ck_assert(dg_net_is_divisible(net) == (dg_net_kernels(net)->linear_columns != NULL));
     return net;
 }
@@ -753,7 +756,7 @@ START_TEST(helpers_change_no_bit)
     static const char *const shapes[] = {"student", "student-ssru", "gpt2-small"};
     pthread_t threads[HELPERS];
     for (size_t i = 0; i < 6; i += getenv("DRAGOMAN_SLOW") ? 3 : 1) {
-        struct dg_net *net = make_large(shapes[i / 2], i % 2 ? DG_NET_I8 : DG_NET_F32);
+        struct dg_net *net = make_large(shapes[i / 2], NULL, i % 2 ? DG_NET_I8 : DG_NET_F32);
         const struct dg_blueprint *bp = dg_net_blueprint(net);
         const size_t n = SHARED_TOKENS * bp->D + SHARED_STEPS * bp->decoder.V;
         float *alone = calloc(n, sizeof *alone), *shared = calloc(n, sizeof *shared);
@@ -779,6 +782,80 @@ START_TEST(helpers_change_no_bit)
         dg_net_state_free(state);
         dg_net_free(net);
     }
+}
+END_TEST
+
+/* ---- Logits in parts ------------------------------------------------------------------------- */
+
+enum { PARTS_ROWS = 20, PARTS_V = 5000, PARTS_SILENT = 3 };
+
+struct parts {
+    float logits[PARTS_ROWS][PARTS_V];
+    size_t n[PARTS_ROWS]; /* columns that have come */
+};
+
+static void take_part(void *ctx, size_t row, float *logits, size_t first, size_t n)
+{
+    struct parts *parts = ctx;
+    ck_assert_uint_eq(first, parts->n[row]);
+    ck_assert(n == DG_VOCABULARY_BLOCK || first + n == PARTS_V);
+    memcpy(&parts->logits[row][first], logits, n * sizeof *logits);
+    for (size_t i = 0; i < n; i++)
+        logits[i] = NAN; /* it may be changed */
+    parts->n[row] += n;
+}
+
+/* The logits of two steps of `n_rows` sentences; row PARTS_SILENT wants none. */
+static void step_in_parts(const struct dg_net *net, size_t n_rows, bool in_parts,
+                          struct parts *parts)
+{
+    struct dg_net_state *state = make_state(net, PARTS_ROWS, 1, PARTS_ROWS);
+    struct dg_net_row rows[PARTS_ROWS];
+    seed = 5;
+    for (size_t i = 0; i < n_rows; i++) {
+        int32_t ids[6];
+        random_ids(ids, 6, PARTS_V);
+        start(state, i, ids, 6, 1);
+        rows[i] = (struct dg_net_row){.slot = (uint32_t)i,
+                                      .token = dg_net_start_token(net),
+                                      .want_logits = i != PARTS_SILENT};
+    }
+    for (uint32_t t = 0; t < 2; t++) {
+        memset(parts, 0, sizeof *parts);
+        const struct dg_net_step step = {
+            .rows = rows, .n_rows = n_rows, .take = in_parts ? take_part : NULL, .take_ctx = parts};
+        ck_assert_int_eq(dg_net_step(state, &step), DG_OK);
+        for (size_t i = 0; i < n_rows; i++) {
+            const float *whole = dg_net_logits(state, i);
+            ck_assert((whole == NULL) == (in_parts || i == PARTS_SILENT));
+            if (whole)
+                memcpy(parts->logits[i], whole, sizeof parts->logits[i]);
+            ck_assert_uint_eq(parts->n[i], in_parts && i != PARTS_SILENT ? PARTS_V : 0);
+            rows[i].token = (int32_t)(i * 31 + 7);
+            rows[i].position = t + 1;
+        }
+    }
+    dg_net_state_free(state);
+}
+
+START_TEST(logits_in_parts_are_the_same_bits)
+{
+    static const enum dg_net_type types[] = {DG_NET_F32, DG_NET_BF16, DG_NET_I8};
+    const struct dg_kernels *tables[DG_KERNELS_MAX];
+    const size_t n_tables = dg_kernels_all(tables);
+    struct parts *whole = calloc(1, sizeof *whole), *parts = calloc(1, sizeof *parts);
+    ck_assert(whole && parts);
+    for (size_t i = 0; i < 3 * n_tables; i++) {
+        struct dg_net *net = make_large("student", tables[i / 3], types[i % 3]);
+        for (size_t n_rows = 2; n_rows <= PARTS_ROWS; n_rows += PARTS_ROWS - 2) {
+            step_in_parts(net, n_rows, false, whole);
+            step_in_parts(net, n_rows, true, parts);
+            ck_assert_mem_eq(whole->logits, parts->logits, sizeof whole->logits);
+        }
+        dg_net_free(net);
+    }
+    free(whole);
+    free(parts);
 }
 END_TEST
 
@@ -863,4 +940,5 @@ DG_UNIT_SLOW(agrees_with_the_slow_network_for_every_kind_of_blueprint,
              lanes_fork_swap_and_die_without_a_trace, shortlists_give_the_same_bits_for_fewer_words,
              refuses_rows_that_make_no_sense_and_changes_nothing,
              memory_is_one_number_and_nothing_is_allocated_afterwards, helpers_change_no_bit,
-             narrow_weights_stay_near_the_floats, stored_bf16_stay_so_and_change_no_bit)
+             logits_in_parts_are_the_same_bits, narrow_weights_stay_near_the_floats,
+             stored_bf16_stay_so_and_change_no_bit)

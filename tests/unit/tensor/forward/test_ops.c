@@ -538,6 +538,16 @@ static void check_top(const float *x, size_t n, size_t k)
     const float expected = dg_ops_log_sum_exp_top_ref(x, n, k, a, &n_a);
     for (size_t t = 0; t < n_tables; t++) {
         const float got = tables[t]->log_sum_exp_top(x, n, k, b, &n_b);
+        struct dg_log_sum_exp all = dg_log_sum_exp_none;
+        struct dg_top c[40];
+        for (size_t first = 0; first < n; first += DG_VOCABULARY_BLOCK)
+            tables[t]->log_sum_exp_block(
+                &all, x + first, first,
+                n - first < DG_VOCABULARY_BLOCK ? n - first : DG_VOCABULARY_BLOCK, k, c);
+        const float in_parts = dg_log_sum_exp_result(&all);
+        ck_assert(memcmp(&in_parts, &got, sizeof got) == 0 || (isnan(got) && isnan(in_parts)));
+        ck_assert_uint_eq(all.n_top, n_b);
+        ck_assert_mem_eq(c, b, n_b * sizeof *b);
         ck_assert_uint_eq(n_a, n_b);
         for (size_t i = 0; i < n_a; i++)
             ck_assert(a[i].index == b[i].index && a[i].value == b[i].value);
