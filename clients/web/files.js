@@ -11,7 +11,7 @@ const FORMATS = {
     json: "json", arb: "json", po: "po", pot: "po", xlf: "xliff", xliff: "xliff",
 };
 
-const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml|tex)$/i;
+const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml|tex|strings|stringsdict|properties|res[xw])$|strings\.xml$/i;
 
 /** What the server is told that a file is; by its name. */
 export function formatOf(name) {

@@ -22,11 +22,26 @@ static const char *const markdown_endings[] = {"md", "markdown", NULL};
 
 static const char *const latex_endings[] = {"tex", "ltx", "latex", NULL};
 
+static const char *const strings_endings[] = {"strings", NULL};
+static const char *const properties_endings[] = {"properties", NULL};
+static const char *const xml_endings[] = {"xml", NULL};
+static const char *const resx_endings[] = {"resx", "resw", NULL};
+static const char *const stringsdict_endings[] = {"stringsdict", NULL};
+
 static const struct dg_filter_row rows[] = {
     {"csv", csv_endings, "text/csv; charset=utf-8", NULL, dg_filter_open_csv, dg_filter_put_csv},
     {"yaml", yaml_endings, "application/yaml", NULL, dg_filter_open_yaml, dg_filter_put_yaml},
     {"latex", latex_endings, "text/x-tex; charset=utf-8", NULL, dg_filter_open_latex,
      dg_filter_put_latex},
+    {"strings", strings_endings, "text/plain; charset=utf-8", NULL, dg_filter_open_strings,
+     dg_filter_put_strings},
+    {"properties", properties_endings, "text/plain; charset=utf-8", NULL, dg_filter_open_properties,
+     dg_filter_put_strings},
+    {"android", xml_endings, "application/xml", dg_filter_is_android, dg_filter_open_android,
+     dg_filter_put_resources},
+    {"resx", resx_endings, "application/xml", NULL, dg_filter_open_resx, dg_filter_put_resources},
+    {"stringsdict", stringsdict_endings, "application/xml", NULL, dg_filter_open_stringsdict,
+     dg_filter_put_resources},
     {"markdown", markdown_endings, "text/markdown; charset=utf-8", dg_filter_has_front_matter,
      dg_filter_open_markdown, dg_filter_put_yaml},
 };
@@ -90,7 +105,8 @@ static enum dg_err open_text(struct dg_filter *filter, const struct dg_filter_op
                              struct dg_error *error)
 {
     size_t bad_at;
-    if (!dg_utf8_valid(filter->bytes, &bad_at))
+    const bool is_any = filter->row->open == dg_filter_open_properties; /* Latin-1, too */
+    if (!is_any && !dg_utf8_valid(filter->bytes, &bad_at))
         return dg_error_set(error, DG_ERR_UTF8, "the file is not UTF-8 at byte %zu", bad_at);
     const enum dg_err err = filter->row->open(filter, opts, error);
     return err ? err : filter->blocks.err;

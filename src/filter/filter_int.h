@@ -58,4 +58,24 @@ enum dg_err dg_filter_put_latex(void *filter, const struct dg_block_source *sour
                                 const struct dg_block *block, struct dg_span html,
                                 struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
+/* Interface texts: .strings and .properties; Android's resources, .resx and .stringsdict. */
+enum dg_err dg_filter_open_strings(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                   struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_open_properties(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                      struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_put_strings(void *filter, const struct dg_block_source *source,
+                                  const struct dg_block *block, struct dg_span html,
+                                  struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
+
+bool dg_filter_is_android(struct dg_span bytes);
+enum dg_err dg_filter_open_android(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                   struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_open_resx(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_open_stringsdict(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                       struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_put_resources(void *filter, const struct dg_block_source *source,
+                                    const struct dg_block *block, struct dg_span html,
+                                    struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
+
 #endif

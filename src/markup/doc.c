@@ -547,7 +547,7 @@ size_t dg_doc_origin(const struct dg_doc *doc, size_t plain_at)
 enum dg_err dg_doc_escape(const struct dg_doc *doc, struct dg_span text, struct dg_buf *out)
 {
     if (doc->format == DG_DOC_JSON)
-        return dg_doc_escape_json(text, doc->is_ascii, out);
+        return dg_doc_escape_json(doc, text, out);
     if (doc->format == DG_DOC_PO)
         return dg_doc_escape_po(text, out);
     if (doc->format != DG_DOC_HTML && doc->format != DG_DOC_XML && doc->format != DG_DOC_XLIFF &&

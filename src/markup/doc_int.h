@@ -32,6 +32,9 @@ struct dg_doc {
                                     them first */
     size_t n_places, places_cap;
 
+    bool has_messages;        /* JSON with choices in ICU's syntax */
+    bool doubles_apostrophes; /* its messages write "''" for an apostrophe */
+
     /* Subtitles. */
     bool is_subtitle;
     struct dg_doc_cue *cues; /* owned; [n_cues] in the order of the original */
@@ -88,7 +91,7 @@ DG_DOC_FORMAT_LIST(DG_DOC_READER)
 #undef DG_DOC_READER
 
 /* Writers of text, for dg_doc_escape. */
-enum dg_err dg_doc_escape_json(struct dg_span text, bool is_ascii,
+enum dg_err dg_doc_escape_json(const struct dg_doc *doc, struct dg_span text,
                                struct dg_buf *out) DG_MUST_CHECK;
 enum dg_err dg_doc_escape_po(struct dg_span text, struct dg_buf *out) DG_MUST_CHECK;
 

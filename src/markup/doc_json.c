@@ -6,12 +6,15 @@
  *
  *     {"menu": {"open": "Open \"{name}\"", "size": 3}}          Open "{name}"
  *
- * Not translated: messages with plurals or choices in ICU's syntax ({n, plural, ...}), and values
- * under a key that begins with '@', as in ARB files. If a file writes all non-ASCII characters as
- * \uXXXX, so do its translations. Strings, brackets and their nesting are checked; the text between
- * them is not. */
+ * Of messages with plurals or choices in ICU's syntax ({n, plural, one {...}}) the words of the
+ * branches are texts; before that, a plural gets branches for the categories that the target has
+ * and it lacks. Not translated are values under a key that begins with '@', as in ARB files. If a
+ * file writes all non-ASCII characters as \uXXXX, so do its translations. Strings, brackets and
+ * their nesting are checked; the text between them is not. */
 #include "base/memory/utf8.h"
 #include "markup/doc_int.h"
+#include "markup/icu_message.h"
+#include "markup/plural.h"
 
 #include <string.h>
 
@@ -58,11 +61,6 @@ static size_t decode(struct dg_span text, size_t at, size_t end, char out[4], si
     return taken;
 }
 
-static void read_text(struct dg_doc *doc, size_t at, size_t len)
-{
-    dg_doc_add_escaped(doc, at, len, decode);
-}
-
 /* The end of the string whose quote is at `at`: behind the closing quote; 0 when there is none. */
 static size_t string_end(struct dg_span text, size_t at)
 {
@@ -90,26 +88,89 @@ static size_t skip_space(struct dg_span text, size_t at)
     return at;
 }
 
-/* "{n, plural, one {...}}" */
-static bool is_message_with_choice(struct dg_span text)
+/* ---- Messages with choices ------------------------------------------------------------------- */
+
+struct message {
+    struct dg_doc *doc;
+    size_t at; /* of the original */
+};
+
+static void add_piece(void *ctx, const struct dg_icu_piece *piece)
 {
-    static const char *const kinds[] = {"plural", "select"}; /* selectordinal too */
-    const char *bracket = text.len ? memchr(text.ptr, '{', text.len) : NULL;
-    for (size_t i = bracket ? (size_t)(bracket - text.ptr) : text.len; i < text.len; i++) {
-        if (text.ptr[i] != ',')
-            continue;
-        size_t at = skip_space(text, i + 1);
-        for (size_t k = 0; k < 2; k++)
-            if (dg_span_starts(dg_span_sub(text, at, text.len - at), dg_span_cstr(kinds[k])))
-                return true;
-        i = at - 1;
+    static const struct dg_span none = {NULL, 0};
+    const struct message *message = ctx;
+    struct dg_doc *doc = message->doc;
+    const size_t at = message->at + piece->at;
+    const struct dg_span bytes = dg_span_sub(doc->original, at, piece->len);
+    switch (piece->kind) {
+    case DG_ICU_SYNTAX:
+        dg_doc_add(doc, DG_DOC_BORDER, at, piece->len, none);
+        break;
+    case DG_ICU_TEXT:
+        dg_doc_add_escaped(doc, at, piece->len, decode);
+        break;
+    case DG_ICU_QUOTE:
+        dg_doc_add(doc, DG_DOC_POINT, at, piece->len, none);
+        break;
+    case DG_ICU_APOSTROPHE:
+        dg_doc_add(doc, DG_DOC_CHAR, at, piece->len, DG_SPAN("'"));
+        doc->doubles_apostrophes = true;
+        break;
+    case DG_ICU_ARGUMENT:
+        dg_doc_add(doc, DG_DOC_FROZEN, at, piece->len, bytes);
+        break;
+    case DG_ICU_NUMBER: /* to the model a number that the branch is for */
+        dg_doc_add(doc, DG_DOC_FROZEN, at, piece->len, dg_span_cstr(piece->example));
+        break;
     }
-    return false;
+}
+
+static bool is_message(struct dg_span text)
+{
+    return dg_icu_has_choice(text) && dg_icu_parse(text, NULL, NULL);
+}
+
+static void read_text(struct dg_doc *doc, size_t at, size_t len)
+{
+    const struct dg_span text = dg_span_sub(doc->original, at, len);
+    struct message message = {doc, at};
+    if (!is_message(text)) {
+        dg_doc_add_escaped(doc, at, len, decode);
+        return;
+    }
+    doc->has_messages = true;
+    (void)dg_icu_parse(text, add_piece, &message);
+}
+
+/* Writes the original again with the plural categories of the target, and moves the places along.
+ */
+static void adapt(struct dg_doc *doc, struct dg_span language)
+{
+    size_t done = 0;
+    bool has_message = false;
+    for (size_t i = 0; i < doc->n_places && !has_message && *dg_plural_categories(language); i++)
+        has_message = is_message(dg_span_sub(doc->original, doc->places[i].at, doc->places[i].len));
+    if (!has_message)
+        return;
+    for (size_t i = 0; i < doc->n_places && !dg_doc_is_over(doc); i++) {
+        struct dg_doc_place *place = &doc->places[i];
+        const struct dg_span text = dg_span_sub(doc->original, place->at, place->len);
+        dg_doc_fill(doc, dg_span_sub(doc->original, done, place->at - done));
+        done = place->at + place->len;
+        place->at = doc->filled.len;
+        if (!doc->err && is_message(text))
+            doc->err = dg_icu_adapt(text, language, &doc->filled);
+        else
+            dg_doc_fill(doc, text);
+        place->len = doc->filled.len - place->at;
+    }
+    dg_doc_fill(doc, dg_span_sub(doc->original, done, doc->original.len));
+    if (!doc->err)
+        doc->original = dg_buf_span(&doc->filled);
 }
 
 void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
 {
-    (void)opts;
     struct dg_span text = doc->original;
     char stack[DEPTH_MAX];
     size_t depth = 0, skipped = 0; /* skipped: the depth at which a subtree is left alone begins,
@@ -154,7 +215,7 @@ void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
             }
             if (is_key)
                 is_under_at = inner.len > 0 && inner.ptr[0] == '@';
-            else if (!is_under_at && !skipped && !is_message_with_choice(inner))
+            else if (!is_under_at && !skipped)
                 dg_doc_add_place(doc, at + 1, inner.len);
             is_under_at = is_key && is_under_at;
             at = end;
@@ -167,11 +228,28 @@ void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
         dg_doc_refuse(doc, DG_ERR_INVALID, text.len,
                       "JSON: the file ends before its brackets are closed");
     doc->is_ascii = has_reference && !has_wide;
+    adapt(doc, opts->target);
     dg_doc_read_places(doc, read_text);
 }
 
-enum dg_err dg_doc_escape_json(struct dg_span text, bool is_ascii, struct dg_buf *out)
+/* In a message an apostrophe before a bracket would quote it. Where the file doubles apostrophes,
+ * so do its translations; elsewhere nobody knows whether its readers undouble them, and the
+ * typographic one says the same. */
+static struct dg_span apostrophe(const struct dg_doc *doc, struct dg_span text, size_t at)
 {
+    const char next = at + 1 < text.len ? text.ptr[at + 1] : '{';
+    if (!doc->has_messages)
+        return DG_SPAN("'");
+    if (doc->doubles_apostrophes)
+        return DG_SPAN("''");
+    if (next != '{' && next != '}' && next != '#')
+        return DG_SPAN("'");
+    return doc->is_ascii ? DG_SPAN("\\u2019") : DG_SPAN("\xE2\x80\x99");
+}
+
+enum dg_err dg_doc_escape_json(const struct dg_doc *doc, struct dg_span text, struct dg_buf *out)
+{
+    const bool is_ascii = doc->is_ascii;
     static const char letters[] = "\b\f\n\r\t\"\\", names[] = "bfnrt\"\\";
     enum dg_err err = DG_OK;
     for (size_t at = 0, len; at < text.len && !err; at += len) {
@@ -182,6 +260,8 @@ enum dg_err dg_doc_escape_json(struct dg_span text, bool is_ascii, struct dg_buf
         const char *letter = cp && cp < 0x80 ? strchr(letters, (int)cp) : NULL;
         if (letter)
             err = dg_buf_printf(out, "\\%c", names[letter - letters]);
+        else if (cp == '\'')
+            err = dg_buf_append_span(out, apostrophe(doc, text, at));
         else if (cp < 0x20 || (is_ascii && cp >= 0x80 && cp < 0x10000))
             err = dg_buf_printf(out, "\\u%04x", (unsigned)cp);
         else if (is_ascii && cp >= 0x10000)

@@ -185,6 +185,22 @@ bool dg_plural_is_one_alone(const struct dg_plural *plural, int form)
     return true;
 }
 
+/* " pl " of "pl-PL"; false when it is no language. */
+static bool language_word(struct dg_span language, char word[8])
+{
+    size_t n = 0;
+    while (n < language.len && isalpha((unsigned char)language.ptr[n]) && n < 4)
+        n++;
+    if (n < 2 || n > 3)
+        return false;
+    word[0] = ' ';
+    for (size_t i = 0; i < n; i++)
+        word[i + 1] = (char)tolower((unsigned char)language.ptr[i]);
+    word[n + 1] = ' ';
+    word[n + 2] = '\0';
+    return true;
+}
+
 const char *dg_plural_of(struct dg_span language)
 {
     static const char
@@ -215,18 +231,43 @@ const char *dg_plural_of(struct dg_span language)
         {" ar ", "nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3 : "
                  "n%100>=11 ? 4 : 5;"},
     };
-    char word[8] = " ";
-    size_t n = 0;
-    while (n < language.len && isalpha((unsigned char)language.ptr[n]) && n < 4)
-        n++;
-    if (n < 2 || n > 3)
+    char word[8];
+    if (!language_word(language, word))
         return NULL;
-    for (size_t i = 0; i < n; i++)
-        word[i + 1] = (char)tolower((unsigned char)language.ptr[i]);
-    word[n + 1] = ' ';
-    word[n + 2] = '\0';
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strstr(rows[i].languages, word))
             return rows[i].rule;
     return NULL;
+}
+
+const char *dg_plural_categories(struct dg_span language)
+{
+    static const struct {
+        const char *languages, *categories;
+    } rows[] = {
+        {" en de nl sv da no nb nn fi et es it pt fr el hu bg eu ca gl ur hi bn ta te ml mr sq ka "
+         "az af sw eo is tr fa hy kk ky mk mn ne pa si uz gu kn am zu ",
+         "one"},
+        {" ru uk be pl ", "one few many"},
+        {" cs sk lt ", "one few"},
+        {" sr hr bs sh ro mo ", "one few"},
+        {" lv ", "zero one"},
+        {" he iw ", "one two"},
+        {" sl ", "one two few"},
+        {" ga ", "one two few many"},
+        {" gd ", "one two few"},
+        {" mt ", "one few many"},
+        {" ar cy ", "zero one two few many"},
+    };
+    char word[8];
+    for (size_t i = 0; language_word(language, word) && i < sizeof rows / sizeof *rows; i++)
+        if (strstr(rows[i].languages, word))
+            return rows[i].categories;
+    return "";
+}
+
+bool dg_plural_has(const char *list, const char *category)
+{
+    const char *found = strstr(list, category);
+    return found != NULL && (found == list || found[-1] == ' ');
 }

@@ -35,4 +35,11 @@ bool dg_plural_is_one_alone(const struct dg_plural *plural, int form);
  */
 const char *dg_plural_of(struct dg_span language);
 
+/* The plural categories of Unicode (CLDR) that whole numbers have in a language, but for "other",
+ * which every language has: "one", "one few many". Empty where that is all, or not known. */
+const char *dg_plural_categories(struct dg_span language);
+
+/* Whether a category is in such a list. */
+bool dg_plural_has(const char *categories, const char *category);
+
 #endif

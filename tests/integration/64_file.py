@@ -351,11 +351,24 @@ class File(IntegrationTest):
         said = self.translated("a.json", JSON)
         was, now = json.loads(JSON), json.loads(said)
         self.assertEqual(list(was["menu"]), list(now["menu"]))
-        self.assertEqual((was["@menu"], was["p"], was["menu"]["n"]), (now["@menu"], now["p"], now["menu"]["n"]))
+        self.assertEqual((was["@menu"], was["menu"]["n"]), (now["@menu"], now["menu"]["n"]))
+        self.assertRegex(now["p"], r"^\{n, plural, one \{\w+\} other \{#\}\}$")
+        self.assertNotEqual(now["p"], was["p"])
         self.assertNotEqual(was["menu"]["all"][0], now["menu"]["all"][0])
         self.assertEqual(now["menu"]["all"][0].count("\n"), 1)
         self.assertIn("{name}", now["menu"]["open"])
         self.assertTrue(said.isascii())
+
+    def test_interface_texts(self):
+        texts = {"Localizable.strings": '/* note */\n"k" = "%s";\n', "a.properties": "# note\nk = %s\n",
+                 "strings.xml": '<resources>\n <string name="k">%s</string>\n</resources>\n',
+                 "a.resx": '<root><data name="k"><value>%s</value><comment>note</comment></data></root>\n',
+                 "a.stringsdict": "<plist><dict><key>one</key><string>%s</string></dict></plist>\n", "a.arb": '{"k": "%s", "@k": {}}\n'}
+        for name, form in texts.items():
+            self.assertEqual(self.translated(name, form % "Le chat dort."), form % "The cat is sleeping.", name)
+            self.assertEqual(self.dry(name, form % "Le chat dort."), form % "Le chat dort.", name)
+        said = self.tool("--dry-run", self.path("bad.strings", '"a" = "b";\n"c"'), self.path("out"), code=1).stderr
+        self.assertIn("line 2: expected an entry", said)
 
     # ---- By whom, and what goes wrong -----------------------------------------------------------------------------
 

@@ -100,6 +100,36 @@ static void read_yaml_file(struct dg_span text)
     read_filtered(text, "a.yml");
 }
 
+static void read_strings_file(struct dg_span text)
+{
+    read_filtered(text, "a.strings");
+}
+
+static void read_properties_file(struct dg_span text)
+{
+    read_filtered(text, "a.properties");
+}
+
+static void read_xml_file(const char *begin, struct dg_span text, const char *name)
+{
+    struct dg_buf whole;
+    dg_buf_init(&whole, BIG);
+    require(dg_buf_append_cstr(&whole, begin) == DG_OK &&
+            dg_buf_append_span(&whole, text) == DG_OK);
+    read_filtered(dg_buf_span(&whole), name);
+    dg_buf_deinit(&whole);
+}
+
+static void read_android_file(struct dg_span text)
+{
+    read_xml_file("<resources>", text, "a.xml");
+}
+
+static void read_stringsdict_file(struct dg_span text)
+{
+    read_xml_file("<plist><dict>", text, "a.stringsdict");
+}
+
 static void read_latex_file(struct dg_span text)
 {
     read_filtered(text, "a.tex");
@@ -393,7 +423,8 @@ static const struct reader readers[] = {
      {"WEBVTT\n", "\n", "00:01.000 --> 00:02.000\n", "<v a>", "<c.", "&", "NOTE", "x "}},
     {"json file",
      read_json_doc,
-     {",\"b\":\"x\"", ",\"b\":{\"c\":\"", "\"}", "\\u0041", "\\n", "[", "\"", "\\", " "}},
+     {",\"b\":\"{n,plural,other{", "}}\"", "'", "#", "{n}", ",\"b\":\"x\"", ",\"b\":{\"c\":\"",
+      "\"}", "\\u0041", "\\n", "[", "\"", "\\", " "}},
     {"po",
      read_po,
      {"msgid \"", "x\"\n", "msgstr \"\"\n", "\"a\\n\"\n", "#, fuzzy\n", "msgid_plural \"a\"\n",
@@ -409,6 +440,21 @@ static const struct reader readers[] = {
      read_yaml_file,
      {"a: b\n", "- ", "[", "]", "{a: b, ", "'", "\"", "|\n  x\n", ">\n", "  y\n", "&a ", "# c\n",
       "? ", ": ", "x "}},
+    {"strings file",
+     read_strings_file,
+     {"\"a\" = \"b\";\n", "\"", "\\", " = ", ";", "/*", "*/", "//", "{n, plural, other {", "}}",
+      "#", "'", "\\n", "x "}},
+    {"properties file",
+     read_properties_file,
+     {"a = b\n", "\\\n", "\\u00e9", "{n, plural, other {", "}}", "{0}", "''", "#", "\n", ":",
+      "\xE9", "x "}},
+    {"android file",
+     read_android_file,
+     {"<string>", "</string>", "<b>", "</b>", "<item quantity='other'>", "</item>", "<plurals>",
+      "</plurals>", "<xliff:g>", "</xliff:g>", "<![CDATA[", "]]>", "\\n", "&amp;", "x "}},
+    {"stringsdict file",
+     read_stringsdict_file,
+     {"<key>other</key>", "<string>", "</string>", "<dict>", "</dict>", "%#@", "@", "\n", "x "}},
     {"latex file",
      read_latex_file,
      {"\\textbf{", "}", "{", "$", "\\begin{a}", "\\begin{verbatim}", "\\footnote{x ", "%", "\n\n",

@@ -21,8 +21,12 @@ enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30 };
 
 /* "auto", then the words of dg_doc_format_words, then those of filters. */
 #define WORD(name, word, reader, in_halves, type, endings) word,
-static const char *const kind_words[] = {
-    "auto", DG_DOC_FORMAT_LIST(WORD) "office", "csv", "yaml", "latex", NULL};
+static const char *const kind_words[] = {"auto",       DG_DOC_FORMAT_LIST(WORD) "office",
+                                         "csv",        "yaml",
+                                         "latex",      "strings",
+                                         "properties", "android",
+                                         "resx",       "stringsdict",
+                                         NULL};
 #undef WORD
 
 static const struct dg_opt_row rows[] = {
@@ -55,7 +59,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman file",
     .summary = "Translates a document and keeps its form: docx, pptx, xlsx, odt, odp, ods, epub, "
-               "csv, txt, "
+               "csv, strings, stringsdict, properties, resx, Android's strings.xml, txt, "
                "srt, vtt, ass, sbv, ttml, html, xml, md, po, xliff, json. '-': stdin, stdout.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),

@@ -83,11 +83,49 @@ START_TEST(json)
     expect_same("{\"@a\": {\"x\": \"note\", \"y\": [\"z\"]}, \"a\": \"b\", \"@@l\": \"en\"}",
                 DG_DOC_JSON, "b");
     expect_same("{\"a\": \"{n, plural, one {x} other {y}}\", \"b\": \"{n}, please\"}", DG_DOC_JSON,
-                "{n}, please");
+                "x|y|{n}, please");
+    expect_same(
+        "{\"a\": \"You have {n, plural, =0 {nothing} one {# file of {u}} other {# \\\"files\\\"}}"
+        ", it''s so.\"}",
+        DG_DOC_JSON, "You have |nothing|1 file of {u}|5 \"files\"|, it's so.");
     expect_refusal("{\"a\": \"b\"", DG_DOC_JSON, "ends before");
     expect_refusal("{\n\"a\": \"b\n\"}", DG_DOC_JSON, "line 2");
     expect_refusal("[1}", DG_DOC_JSON, "closing bracket");
     expect_refusal("{\"a\": \"\\x\"}", DG_DOC_JSON, "not closed");
+}
+END_TEST
+
+START_TEST(messages_in_json_get_the_plurals_of_the_target)
+{
+    const struct dg_doc_opts polish = {.target = DG_SPAN("pl")}, none = {.unmarked = false};
+    const char *message = "{\"a\": \"b\", \"c\": \"{n, plural, one {x} other {# y}}\"}";
+    expect(message, DG_DOC_JSON, &polish,
+           "{\"a\": \"b\", \"c\": \"{n, plural, one {x} other {# y} few {# y} many {# y}}\"}",
+           "b|x|5 y|3 y|11 y");
+    expect(message, DG_DOC_JSON, &none, message, "b|x|5 y");
+    expect("[\"{n, plural, one {x}\"]", DG_DOC_JSON, &polish, "[\"{n, plural, one {x}\"]",
+           "{n, plural, one {x}");
+    static const struct {
+        const char *original, *text, *wanted;
+    } cases[] = {
+        {"[\"{n, plural, other {x}}\"]", "d'a '{", "d'a \xE2\x80\x99{"},
+        {"[\"{n, plural, other {x}}\"]", "l'", "l\xE2\x80\x99"},
+        {"[\"{n, plural, other {\\u00e9}}\"]", "l'", "l\\u2019"},
+        {"[\"{n, plural, other {x''y}}\"]", "l'a", "l''a"},
+        {"[\"{n}\"]", "l'", "l'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dg_doc *doc = NULL;
+        struct dg_buf out;
+        dg_buf_init(&out, 1000);
+        ck_assert_int_eq(dg_doc_new(dg_span_cstr(cases[i].original), DG_DOC_JSON, NULL, &doc, NULL),
+                         DG_OK);
+        const enum dg_err err = dg_doc_escape(doc, dg_span_cstr(cases[i].text), &out);
+        dg_doc_free(doc);
+        ck_assert_int_eq(err, DG_OK);
+        ck_assert_str_eq(out.ptr, cases[i].wanted);
+        dg_buf_deinit(&out);
+    }
 }
 END_TEST
 
@@ -285,5 +323,6 @@ START_TEST(kinds_are_seen_from_name_or_content)
 }
 END_TEST
 
-DG_UNIT(webvtt, json, json_is_written_as_it_was, po, po_headers_say_the_language, xliff,
-        hostile_files_take_linear_time, kinds_are_seen_from_name_or_content)
+DG_UNIT(webvtt, json, messages_in_json_get_the_plurals_of_the_target, json_is_written_as_it_was, po,
+        po_headers_say_the_language, xliff, hostile_files_take_linear_time,
+        kinds_are_seen_from_name_or_content)

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Messages as ICU writes them, with plurals and choices:
+ *
+ *     {n, plural, one {# file of {name}} other {# files of {name}}}
+ *
+ *     if (dg_icu_has_choice(text))
+ *         is_valid = dg_icu_parse(text, on_piece, ctx, &bad_at);
+ *     err = dg_icu_adapt(text, DG_SPAN("pl"), &out);     ... few {# files of {name}} many {...}
+ *
+ * Only the words of branches are text, and what stands around the choices. The bytes may be those
+ * of a string with backslashes: none of the marks that count here is written with one. Linear time;
+ * any thread. */
+#ifndef DG_MARKUP_ICU_MESSAGE_H
+#define DG_MARKUP_ICU_MESSAGE_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DG_ICU_DEPTH_MAX = 32 }; /* choices within each other */
+
+enum dg_icu_kind {
+    DG_ICU_SYNTAX,     /* "{n, plural, one {", "} other {", "}}" */
+    DG_ICU_TEXT,       /* words */
+    DG_ICU_QUOTE,      /* an apostrophe that quotes and is not shown */
+    DG_ICU_APOSTROPHE, /* "''", shown as one */
+    DG_ICU_ARGUMENT,   /* "{name}", "{n, number}" */
+    DG_ICU_NUMBER,     /* "#" in a plural */
+};
+
+struct dg_icu_piece {
+    enum dg_icu_kind kind;
+    size_t at, len;
+    const char *example; /* of a NUMBER: one that the branch is for, "1", "5" */
+};
+
+typedef void (*dg_icu_fn)(void *ctx, const struct dg_icu_piece *piece);
+
+/* Whether there is a plural or a choice in a text. */
+bool dg_icu_has_choice(struct dg_span text);
+
+/* The pieces, which follow each other without a gap. False when the text is no message; then some
+ * pieces may have been told. */
+bool dg_icu_parse(struct dg_span text, dg_icu_fn fn, void *ctx);
+
+/* Appends the message with a branch for every plural category of a language: those that it lacks
+ * are copies of "other". A text that is no message is copied. DG_ERR_NOMEM, DG_ERR_LIMIT. */
+enum dg_err dg_icu_adapt(struct dg_span text, struct dg_span language,
+                         struct dg_buf *out) DG_MUST_CHECK;
+
+#endif
