@@ -144,6 +144,11 @@ static enum dg_err read_pair(struct reader *in, const struct dg_opt_ini_item *it
 {
     size_t i = 0;
     enum dg_err err;
+    if (!in->has_key && dg_span_eq(item->name, DG_SPAN("keys")) &&
+        dg_span_eq(item->value, DG_SPAN("none"))) {
+        in->file->is_none = true;
+        return DG_OK;
+    }
     if (!in->has_key)
         return dg_error_set(error, DG_ERR_FORMAT,
                             "%s:%u: read \"%.*s\" outside of a key, expected [key NAME] first",
@@ -219,6 +224,10 @@ static enum dg_err begin_key(struct reader *in, const struct dg_opt_ini_item *it
     enum dg_err err = finish_key(in, error);
     if (err)
         return err;
+    if (in->file->is_none)
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "%s:%u: read a key behind \"keys = none\", expected one or the other",
+                            in->origin, item->line);
     if (!dg_span_eq(item->name, DG_SPAN("key")))
         return dg_error_set(
             error, DG_ERR_INVALID,
@@ -350,6 +359,8 @@ enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out
     enum dg_err err = dg_buf_append_cstr(out, "# Keys of dragomand: hashes, no secrets. `dragoman "
                                               "keys` writes this file anew; comments do not\n"
                                               "# survive that, notes do. See dragoman-keys(1).\n");
+    if (!err && file->n == 0 && file->is_none)
+        err = dg_buf_append_cstr(out, "\nkeys = none\n");
     for (size_t k = 0; k < file->n && !err; k++) {
         const struct dg_key *key = &file->keys[k];
         err = dg_buf_printf(out, "\n[key %s]\n", key->name);
@@ -486,6 +497,7 @@ enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key,
         file->cap = cap;
     }
     file->keys[file->n++] = *key;
+    file->is_none = false;
     return DG_OK;
 }
 

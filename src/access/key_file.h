@@ -17,6 +17,11 @@
  *     note = whose key this is
  *     old-hash, old-until                         the secret before a rotation, valid until then
  *
+ * A file may say, before anything else, that it has no key on purpose, because the last one was
+ * revoked; one without that line and without keys was emptied by mistake:
+ *
+ *     keys = none
+ *
  * The grammar is the configuration's (base/option/opt_ini.h): comments, quotes, strictness,
  * refusals with file and line. To change a file, take its lock, read it, and replace the whole
  * file:
@@ -84,6 +89,7 @@ bool dg_key_allows(const struct dg_key *key, struct dg_span model);
 struct dg_key_file {
     struct dg_key *keys; /* [n] owned, in the order of the file */
     size_t n, cap;
+    bool is_none; /* it has no keys on purpose */
 };
 
 /* `origin` names the text in refusals. Two keys with the same name or secret are refused. */

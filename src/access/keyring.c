@@ -99,3 +99,8 @@ size_t dg_keyring_len(const struct dg_keyring *ring)
 {
     return ring->file.n;
 }
+
+bool dg_keyring_is_none(const struct dg_keyring *ring)
+{
+    return ring->file.is_none;
+}

@@ -56,11 +56,13 @@ static enum dg_err read_ring(const char *path, struct dg_error *error, struct dg
     return err ? dg_error_wrap(error, err, "keys-file") : DG_OK;
 }
 
-/* A file without keys locks everybody out where keys are required: it was emptied by mistake. */
-static enum dg_err check_ring(const char *path, bool require_key, const struct dg_keyring *ring,
-                              struct dg_error *error)
+/* A file without keys locks everybody out where keys are required. If it does not say that it has
+ * none on purpose, because the last one was revoked, it was emptied by mistake; and nobody begins
+ * to require keys on purpose (`is_new`) while there is none. */
+static enum dg_err check_ring(const char *path, bool require_key, bool is_new,
+                              const struct dg_keyring *ring, struct dg_error *error)
 {
-    if (!require_key || dg_keyring_len(ring) > 0)
+    if (!require_key || dg_keyring_len(ring) > 0 || (dg_keyring_is_none(ring) && !is_new))
         return DG_OK;
     return dg_error_set(error, DG_ERR_INVALID,
                         "require-key: %s has no key, so that everybody would be locked out; "
@@ -73,6 +75,17 @@ static void use_ring(struct dg_keys *keys, struct dg_keyring *ring)
     dg_access_set_ring(keys->access, ring);
     dg_log_event(keys->log, DG_LOG_NOTICE, "keys",
                  DG_LOG_FIELDS(dg_log_uint("keys", dg_access_n_keys(keys->access))), "keys in use");
+}
+
+/* Says so when nobody can get in. */
+static void warn_if_locked(const struct dg_keys *keys)
+{
+    if (*keys->path && dg_access_rules(keys->access)->require_key &&
+        dg_access_n_keys(keys->access) == 0)
+        dg_log_event(keys->log, DG_LOG_WARNING, "keys", DG_LOG_NO_FIELDS,
+                     "nobody can get in: require-key is on, and %s has no key; 'dragoman keys add' "
+                     "makes one, and a reload brings it",
+                     keys->path);
 }
 
 static void on_read(uv_work_t *work)
@@ -89,7 +102,7 @@ static void on_have_read(uv_work_t *work, int status)
     struct dg_keys *keys = reading->keys;
     keys->reading = NULL;
     if (!reading->err && status == 0 && dg_access_n_keys(keys->access) > 0)
-        reading->err = check_ring(reading->path, dg_access_rules(keys->access)->require_key,
+        reading->err = check_ring(reading->path, dg_access_rules(keys->access)->require_key, false,
                                   reading->ring, &reading->error);
     /* another file counts by now */
     if (status != 0 || keys->is_closed || strcmp(reading->path, keys->path) != 0) {
@@ -100,6 +113,7 @@ static void on_have_read(uv_work_t *work, int status)
         dg_keyring_free(reading->ring);
     } else {
         use_ring(keys, reading->ring);
+        warn_if_locked(keys);
     }
     dg_free(reading);
     if (keys->read_again && !keys->is_closed)
@@ -261,6 +275,7 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
         if (err)
             return err;
         use_ring(keys, ring);
+        warn_if_locked(keys);
     }
     uv_timer_init(loop, &keys->timer);
     keys->timer.data = keys;
@@ -303,7 +318,8 @@ enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_
                             PATH_CAP);
     enum dg_err err = read_ring(now->keys_file, error, &ring);
     if (!err)
-        err = check_ring(now->keys_file, now->require_key, ring, error);
+        err = check_ring(now->keys_file, now->require_key, is_other || !was->require_key, ring,
+                         error);
     dg_keyring_free(ring);
     return err;
 }

@@ -566,18 +566,24 @@ class Keys(IntegrationTest):
         self.assertEqual([(one["name"], one["note"]) for one in listed], [("alice", "the first")])
         self.assertTrue(self.tool("list").splitlines()[1].startswith("alice\tuser\tnever\t"))
 
-    def test_the_last_key_ends_with_the_coming_of_another(self):
+    def test_the_last_key_ends_when_it_is_revoked(self):
         self.keys = os.path.join(self.directory, "keys")
         first = self.tool("add", "alice")
         server = self.start(MODELS, f"--keys-file={self.keys}", "--require-key")
         told = subprocess.run([TOOL, "keys", f"--file={self.keys}", "revoke", "alice"], capture_output=True, encoding="utf-8",
                               check=True).stderr
-        self.assertIn("goes on taking this one: add another key before the reload", told)
-        server.signal(signal.SIGHUP)
-        server.wait_for_log("everybody would be locked out")
-        self.assertEqual(self.ask(server, bearer(first))[0], 200)
-        second = self.tool("add", "bob")
+        self.assertIn("it was the last key. From the reload on a server with require-key lets nobody in", told)
+        self.assertEqual(self.ask(server, bearer(first))[0], 200)  # not yet
         self.reload(server, 2)
+        self.assertIn("nobody can get in: require-key is on", server.log())
+        self.refused(server, 401, "key_invalid", bearer(first))
+        self.refused(server, 401, "key_required")
+        self.assertEqual(self.tool("list").splitlines()[1:], [])
+        other = self.start(MODELS, f"--keys-file={self.keys}", "--require-key", f"--usage-file={self.keys}.other")
+        self.assertIn("nobody can get in: require-key is on", other.log())
+        self.refused(other, 401, "key_invalid", bearer(first))
+        second = self.tool("add", "bob")
+        self.reload(server, 3)
         self.assertEqual(self.ask(server, bearer(second))[0], 200)
         self.refused(server, 401, "key_invalid", bearer(first))
 

@@ -120,6 +120,7 @@ static enum dg_err revoke_key(struct dg_key_file *file, const struct options *op
     enum dg_err err = find(file, name, &key, error);
     if (!err)
         dg_key_file_remove(file, key);
+    file->is_none = !err && file->n == 0;
     return err;
 }
 
@@ -171,9 +172,8 @@ static enum dg_err change(change_fn *how, const struct options *opt, const char 
                 opt->file);
     if (!err && is_empty)
         fprintf(stderr,
-                "dragoman keys: it was the last key. A server with require-key refuses to read a "
-                "file without keys, and goes on taking this one: add another key before the "
-                "reload\n");
+                "dragoman keys: it was the last key. From the reload on a server with require-key "
+                "lets nobody in, until 'dragoman keys add' and another reload\n");
     return err;
 }
 

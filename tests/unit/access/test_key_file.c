@@ -95,6 +95,33 @@ START_TEST(what_is_printed_reads_the_same)
 }
 END_TEST
 
+START_TEST(a_file_may_have_no_keys_on_purpose)
+{
+    struct dg_key_file file = {.n = 0}, emptied = {.n = 0};
+    struct dg_buf text;
+    struct dg_key key;
+    dg_buf_init(&text, 1 << 20);
+    ck_assert_int_eq(parse("# nothing\n", &emptied, NULL), DG_OK);
+    ck_assert(!emptied.is_none);
+    ck_assert_int_eq(dg_key_file_print(&emptied, &text), DG_OK);
+    ck_assert_ptr_null(strstr(text.ptr, "none"));
+    dg_buf_clear(&text);
+    ck_assert_int_eq(parse("keys = none\n", &file, NULL), DG_OK);
+    ck_assert(file.is_none);
+    ck_assert_int_eq(dg_key_file_print(&file, &text), DG_OK);
+    ck_assert_ptr_nonnull(strstr(text.ptr, "\nkeys = none\n"));
+    dg_buf_clear(&text);
+    ck_assert_int_eq(dg_key_init(&key), DG_OK);
+    snprintf(key.name, sizeof key.name, "alice");
+    ck_assert_int_eq(dg_key_file_add(&file, &key, NULL), DG_OK);
+    ck_assert_int_eq(dg_key_file_print(&file, &text), DG_OK);
+    ck_assert_ptr_null(strstr(text.ptr, "none"));
+    dg_buf_deinit(&text);
+    dg_key_file_deinit(&file);
+    dg_key_file_deinit(&emptied);
+}
+END_TEST
+
 START_TEST(refuses_with_line_and_reason)
 {
     refuse("hash = " HASH_A "\n", "keys:1: read \"hash\" outside of a key");
@@ -122,6 +149,10 @@ START_TEST(refuses_with_line_and_reason)
            "keys:3: read the unknown field \"expire\"");
     refuse("[model a]\npath = x\n", "keys:1: read a section of the unknown kind \"model\"");
     refuse("[key a b]\n", "keys:1");
+    refuse("keys = none\n[key a]\nhash = " HASH_A "\n",
+           "keys:2: read a key behind \"keys = none\"");
+    refuse("[key a]\nhash = " HASH_A "\nkeys = none\n", "keys:3: read the unknown field \"keys\"");
+    refuse("keys = some\n", "keys:1: read \"keys\" outside of a key");
     refuse("[key a]\nhash = " HASH_A "\nnote = \"\xff\"\n", "keys:3");
 }
 END_TEST
@@ -213,6 +244,6 @@ START_TEST(a_file_that_others_may_touch_is_refused)
 }
 END_TEST
 
-DG_UNIT(reads_every_field, what_is_printed_reads_the_same, refuses_with_line_and_reason,
-        names_are_plain, keys_are_added_and_removed,
+DG_UNIT(reads_every_field, what_is_printed_reads_the_same, a_file_may_have_no_keys_on_purpose,
+        refuses_with_line_and_reason, names_are_plain, keys_are_added_and_removed,
         the_file_keeps_its_mode_and_a_new_one_is_private, a_file_that_others_may_touch_is_refused)
