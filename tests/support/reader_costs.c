@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Gives readers of what clients send texts of 8, 16, 32 and 64 KB that repeat a pattern, for a
- * program that counts what each costs (tests/integration/19_linear.py):
+ * program that counts what each costs (tests/integration/19_linear.py). One of them reads nothing,
+ * but opens and cancels as many requests as the text is long:
  *
  *     reader_costs SEED ROUNDS        every fragment of every reader by itself, then so many
  * patterns of several, by chance
@@ -13,6 +14,7 @@
 #include "base/json/json.h"
 #include "base/memory/mem.h"
 #include "base/memory/rng.h"
+#include "engine/task/task.h"
 #include "engine/words/placeholders.h"
 #include "engine/words/terms.h"
 #include "filter/filter.h"
@@ -389,6 +391,55 @@ static void read_keys(struct dg_span text)
     dg_key_file_deinit(&file);
 }
 
+/* ---- Requests under way ---------------------------------------------------------------------- */
+
+static enum dg_err begin_task(struct dg_task *task, struct dg_task_turn *turn,
+                              struct dg_error *error)
+{
+    (void)turn;
+    (void)error;
+    task->n_open = task->err ? 0 : 1;
+    return DG_OK;
+}
+
+static void cancel_task(struct dg_task *task)
+{
+    task->n_open = 0;
+}
+
+static void finish_task(struct dg_task *task)
+{
+    dg_task_deinit(task);
+    dg_free(task);
+}
+
+static void no_news(void *arg)
+{
+    (void)arg;
+}
+
+/* One request for every four bytes. All are cancelled while all are open, first the last and the
+ * first, in the end those in the middle. */
+static void cancel_all(struct dg_span text)
+{
+    static const struct dg_task_ops ops = {
+        .begin = begin_task, .cancel = cancel_task, .finish = finish_task};
+    struct dg_tasks tasks;
+    struct dg_clock clock = DG_CLOCK_VIRTUAL(0);
+    const size_t n = text.len / 4;
+    uint64_t first = 0, last = 0;
+    dg_tasks_init(&tasks);
+    tasks.clock = &clock;
+    for (size_t i = 0; i < n; i++) {
+        struct dg_task *task = dg_xcalloc(1, sizeof *task);
+        dg_task_init(task, &tasks, &ops, 1, 0);
+        require(dg_tasks_submit(&tasks, task, NULL, NULL, i ? &last : &first) == DG_OK);
+    }
+    for (; n > 1 && first < last; first++, last--)
+        require(dg_tasks_cancel(&tasks, last) && dg_tasks_cancel(&tasks, first));
+    dg_tasks_drain(&tasks, no_news, NULL);
+}
+
 /* ---- All of them ----------------------------------------------------------------------------- */
 
 static const struct reader readers[] = {
@@ -491,6 +542,7 @@ static const struct reader readers[] = {
      {"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "a: b\r\n",
       "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", "0\r\n\r\n",
       "\r\n", "a"}},
+    {"cancelled requests", cancel_all, {"x"}},
     {"keys", read_keys, {"[a]\n", "a = b\n", "# x\n", "\n", "a", "[", "="}},
 };
 
