@@ -4,7 +4,7 @@
 /* Quotas counted in this process: minutes in token buckets, months in a struct dg_usage. Verdicts
  * come at once, within the call.
  *
- *     err = dg_quota_local_new(&clock, usage, addresses_max, &local);
+ *     struct dg_quota_local *local = dg_quota_local_new(&clock, usage, addresses_max);
  *     struct dg_quota quota = dg_quota_local(local);             borrows it
  *     dg_quota_local_free(local);
  *

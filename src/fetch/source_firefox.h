@@ -4,8 +4,7 @@
 /* Mozilla's list of the models that Firefox downloads, as it is now: the answers of a Kinto server
  * ({"data": [record, ...]}, perhaps in pages), one record a file.
  *
- *     dg_buf_init(&text, DG_CATALOGUE_BYTES_MAX);
- *     err = dg_firefox_list(transfer, &catalogue, &fresh, &error);
+ *     err = dg_firefox_list(transfer, &catalogue, "2026-11-25", &fresh, &error);
  *     ... `fresh` is the catalogue with the source "firefox" renewed; other sources stay ...
  *
  * One thread. */

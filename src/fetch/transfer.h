@@ -6,7 +6,7 @@
  *     struct dg_transfer_opts opts = DG_TRANSFER_OPTS_DEFAULT;
  *     err = dg_transfer_new(&transfer, &opts, &error);
  *     err = dg_transfer_file(transfer, &want, path, &error);
- *     err = dg_transfer_text(transfer, url, max, &text, next, &error);
+ *     err = dg_transfer_text(transfer, url, &text, next, &error);
  *     dg_transfer_free(transfer);
  *
  * Only https, also in redirects; proxies come from the environment as curl(1) takes them. A file

@@ -74,6 +74,29 @@ write src/base/memory/twice.h <<'END'
 /* Has no guard. */
 struct dg_twice { int x; };
 END
+write examples/src/base/memory/used.h <<'END'
+
+/* Something.
+ *
+ *     int n = dg_used_take(1,
+ *                          2);                as many as are asked for
+ *     dg_used_gone(&thing);
+ *     dg_used_put(&(struct dg_used){.n = 1, .lost = 2});
+ *     err = dg_used_take(DG_USED_LOST, ...);    what is left out is not looked at
+ *     if (dg_used_take(DG_USED_LOST) == n) ...
+ *
+ * As dg_used_take() says; dg_prose(x) is no example. */
+struct dg_used {
+    int n;
+};
+int dg_used_take(int n);
+void dg_used_put(const struct dg_used *used);
+END
+whole=$tree
+tree=$tree/examples
+expect check-examples 'src/base/memory/used.h:6:' 'too many arguments' 'src/base/memory/used.h:8:' 'dg_used_gone' 'src/base/memory/used.h:9:' \
+    'lost' 'src/base/memory/used.h:11:' 'DG_USED_LOST' '4 of 5 calls in 1 examples'
+tree=$whole
 expect check-headers 'src/base/memory/alone.h:1: does not compile alone' 'src/base/memory/twice.h:1: does not compile alone'
 rm -r "$tree/src"
 

@@ -5,7 +5,7 @@
  * disk.
  *
  *     err = dg_bulk_open(&bulk, &opts, loop, engine, &jobs, log, &error);      goes on where it was
- *     err = dg_bulk_add(bulk, &order, on_added, owner, &error, &retry_ms);
+ *     err = dg_bulk_add(bulk, &order, on_added, owner, &error);
  *     job = dg_bulk_find(bulk, id);  dg_bulk_put_state(job, &json_out);
  *     dg_bulk_turn(bulk);       after every dg_engine_poll: gives the engine more, writes answers
  *     dg_bulk_tick(bulk);       now and then: forgets jobs that are old

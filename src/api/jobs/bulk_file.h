@@ -6,7 +6,7 @@
  * know of a job: one that was interrupted anywhere goes on after the last whole line of ID.out.
  *
  *     dg_bulk_path(path, dir, id, "in");
- *     err = dg_bulk_file_create(path, body, &n_lines, &error);
+ *     err = dg_bulk_file_create(path, body, &error);
  *     err = dg_bulk_file_read(&fd, path, at, bytes, sizeof bytes, &n, &error);    opens fd if -1
  *     err = dg_bulk_file_append(&fd, path, lines, sync, &error);
  *     err = dg_bulk_file_resume(in_path, out_path, how, &resume, &error);         cuts half a line

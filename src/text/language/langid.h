@@ -4,7 +4,7 @@
 /* Detects the language of a text.
  *
  *     struct dg_langid *langid;                                 shared, read-only, any thread
- *     err = dg_langid_open(&langid, PKGDATADIR "/langid.bin", &error);
+ *     err = dg_langid_open(&langid, "data/langid/langid.bin", &error);
  *     struct dg_langid_set set;                                 what the server can translate
  *     dg_langid_set_clear(&set);
  *     dg_langid_set_add(langid, &set, "pt-BR");
