@@ -171,6 +171,7 @@ function translate() {
         $("said").textContent = "";
         showCounts();
         if (pickers.toGet) sayNotInstalled(text);
+        else if (!options.target) sayNoModels(text);
         return;
     }
     if (!fits(text)) return stop();
@@ -183,6 +184,14 @@ function translate() {
         strand = live.translate(text, server.key ? { ...options, api_key: server.key } : options, heard);
     }
     sentText = text;
+}
+
+/** There is no model at all: names the command that gets one for the text, into the reader's language. */
+async function sayNoModels(text) {
+    const say = source => note("no_models", { pair: pairToGet(source, words.language) ?? pairToGet("de", "en") });
+    say("en");
+    const found = text.trim() && (await server.detect(text.slice(0, DETECT_CHARACTERS)).catch(() => null))?.detections[0]?.language;
+    if (found && !pickers.target && text === $("source").value) say(found);
 }
 
 /** Names the command that gets the target; from which language, the text says if nobody has. */
@@ -433,7 +442,7 @@ async function start() {
     setInterval(lookAgain, LOOK_AGAIN_MS);
     addEventListener("focus", lookAgain);
     if (pickers.target) note(null);
-    else note("no_models", { pair: pairToGet("en", words.language) ?? pairToGet("de", "en") });
+    else sayNoModels("");
     showCounts();
     restore(true);
     if ($("source").value && !strand) translate();

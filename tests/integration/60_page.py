@@ -110,10 +110,10 @@ class Served(IntegrationTest):
 
 @unittest.skipUnless(browser.is_installed(), "needs chromium and chromium-driver")
 class Used(IntegrationTest):
-    def page(self, *flags, is_open=True, **reader):
+    def page(self, *flags, is_open=True, usual=FLAGS, **reader):
         """The page of a server of its own (and so with a storage of its own), seen by such a reader."""
         global the_browser
-        server = self.start(*FLAGS, *flags)
+        server = self.start(*usual, *flags)
         if not the_browser:
             the_browser = browser.Browser().__enter__()
         the_browser.be(**reader)
@@ -533,6 +533,20 @@ class Used(IntegrationTest):
         self.choose(page, "#from", "auto")
         self.write(page, "Wo ist der Bahnhof? Ich verstehe das nicht.")
         self.state(page, "Not installed: dragoman get de-en")
+        self.check_quiet(page)
+
+    def test_without_any_model_the_page_says_how_one_is_got(self):
+        models = os.path.join(self.directory, "models")
+        os.mkdir(models)
+        page = self.page(f"--models-dir={models}", FLAGS[1], usual=(), is_open=False)
+        self.state(page, "This server has no model yet. Not installed: dragoman get de-en")
+        self.write(page, "Où est la gare ?")
+        self.state(page, "Not installed: dragoman get fr-")
+        os.symlink(os.path.join(SOURCES, "models", "fr-en"), os.path.join(models, "fr-en"))
+        self.servers[-1].signal(signal.SIGHUP)
+        wait_for(lambda: '"fr"' in self.servers[-1].request("GET", "/v1/languages")[2].decode(), "the first pair")
+        page.run("dispatchEvent(new Event('focus'))")
+        page.wait_for("return document.querySelector('.sentence')", "a translation")
         self.check_quiet(page)
 
     def test_pairs_come_and_go_while_the_page_is_open(self):

@@ -40,6 +40,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     dg_list_init(&made->uploads);
     dg_list_init(&made->file_uploads);
     dg_list_init(&made->bodies);
+    dg_list_init(&made->event_streams);
     dg_live_init(&made->live);
     made->random_used = sizeof made->random;
     made->started_ns = dg_clock_now(&made->clock);
@@ -142,6 +143,7 @@ static void log_call(struct dg_call *call, int status)
     struct dg_api *api = call->api;
     const uint64_t n_uploaded = dg_upload_bytes(call);
     dg_list_unlink(&call->upload);
+    dg_list_unlink(&call->events);
     dg_upload_drop(call);
     dg_bodies_end(call);
     dg_metrics_count(&api->metrics,

@@ -70,6 +70,7 @@ struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req)
     call->req = req;
     call->started_ns = dg_clock_now(&api->clock);
     dg_list_init(&call->upload);
+    dg_list_init(&call->events);
     dg_list_init(&call->body);
     choose_id(call);
     return call;
@@ -134,6 +135,25 @@ void dg_call_begin_stream(struct dg_call *call, const char *type)
     dg_http_reply_header(call->req, "X-Accel-Buffering", DG_SPAN("no")); /* nginx: pass it on at
                                                                             once */
     dg_http_reply_begin(call->req, 200, type);
+    if (strcmp(type, "text/event-stream") == 0)
+        dg_list_link_last(&call->api->event_streams, &call->events);
+}
+
+void dg_call_keep_streams(struct dg_api *api)
+{
+    for (struct dg_list *at = api->event_streams.next, *next; at != &api->event_streams;
+         at = next) {
+        struct dg_call *call = DG_LIST_ITEM(at, struct dg_call, events);
+        const uint64_t n_bytes = dg_http_reply_bytes(call->req);
+        next = at->next;
+        call->quiet_s = n_bytes == call->events_bytes ? call->quiet_s + 1 : 0;
+        call->events_bytes = n_bytes;
+        if (call->quiet_s < DG_CALL_QUIET_S)
+            continue;
+        call->quiet_s = 0;
+        (void)!dg_http_reply_write(call->req, DG_SPAN(":\n\n"));
+        call->events_bytes = dg_http_reply_bytes(call->req);
+    }
 }
 
 void dg_call_event(struct dg_call *call, const char *name, struct dg_span json)

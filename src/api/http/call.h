@@ -63,6 +63,9 @@ struct dg_call {
     bool has_headers;       /* the common headers are in the answer */
     struct dg_list upload;  /* in api->uploads, if the body may be large */
     struct dg_upload *form; /* what has come of a form with a file (upload.h); NULL: it is none */
+    struct dg_list events;  /* in api->event_streams, if the answer is server-sent events */
+    uint64_t events_bytes;  /* of the answer, when it was last looked at */
+    unsigned quiet_s;       /* how long it has had no more since then */
     struct dg_list body;    /* in api->bodies, with `body_bytes` of the memory for bodies */
     size_t body_bytes;
     uint64_t client; /* whose they are (dg_gate_client); set by dg_bodies_open */
@@ -71,6 +74,8 @@ struct dg_call {
     uint64_t tokens_in, tokens_out;
     uint64_t queue_us, compute_us;
 };
+
+enum { DG_CALL_QUIET_S = 15 };
 
 struct dg_failure {
     int status;
@@ -112,6 +117,10 @@ void dg_call_add_headers(struct dg_call *call);
 
 /* Begins a streamed answer with the headers that every answer has. */
 void dg_call_begin_stream(struct dg_call *call, const char *type);
+
+/* Called once a second: sends a comment, which readers skip, on each stream of server-sent events
+ * that has had nothing for DG_CALL_QUIET_S, so that no proxy takes it for dead. */
+void dg_call_keep_streams(struct dg_api *api);
 
 /* One server-sent event of such an answer; `name` may be NULL. The work is told of a
  * client that has left. */

@@ -239,6 +239,7 @@ void dg_api_second(struct dg_api *api)
     if (api->bulk)
         dg_bulk_retry(api->bulk);
     dg_api_count_scorings(api);
+    dg_call_keep_streams(api);
     dg_live_take(&api->live, api, dg_clock_now(&api->clock), dg_clock_wall(&api->clock));
     if (api->live.n_viewers == 0)
         return;

@@ -401,6 +401,62 @@ START_TEST(a_stream_ends_with_an_event)
 }
 END_TEST
 
+/* So many comments among the events, each in a chunk of its own. */
+static int n_comments(struct bench *bench)
+{
+    static const char comment[] = "\r\n3\r\n:\n\n\r\n";
+    struct dg_span out = dg_http_output(bench->http);
+    int n = 0;
+    for (size_t i = 0; i + strlen(comment) <= out.len; i++)
+        n += memcmp(out.ptr + i, comment, strlen(comment)) == 0;
+    return n;
+}
+
+static void pass_seconds(struct bench *bench, int n)
+{
+    while (n-- > 0)
+        dg_call_keep_streams(bench->api);
+}
+
+START_TEST(a_quiet_stream_gets_comments)
+{
+    struct bench bench;
+    open_bench(&bench);
+    bench.streams = true;
+    post(&bench, 3);
+    dg_call_event(under_way(&bench)->call, "token", DG_SPAN("{}"));
+    pass_seconds(&bench, DG_CALL_QUIET_S); /* in the first of them something came */
+    ck_assert_int_eq(n_comments(&bench), 0);
+    pass_seconds(&bench, 1);
+    ck_assert_int_eq(n_comments(&bench), 1);
+    pass_seconds(&bench, DG_CALL_QUIET_S - 1);
+    dg_call_event(under_way(&bench)->call, "token", DG_SPAN("{}"));
+    pass_seconds(&bench, DG_CALL_QUIET_S);
+    ck_assert_int_eq(n_comments(&bench), 1);
+    pass_seconds(&bench, 1 + DG_CALL_QUIET_S);
+    ck_assert_int_eq(n_comments(&bench), 3);
+    finish(&bench, 20);
+    const size_t len = dg_http_output(bench.http).len;
+    pass_seconds(&bench, 2 * DG_CALL_QUIET_S);
+    ck_assert_uint_eq(dg_http_output(bench.http).len, len);
+    ck_assert(dg_list_is_empty(&bench.api->event_streams));
+    close_bench(&bench);
+
+    open_bench(&bench); /* nor one that is whole at the end, nor one whose client has left */
+    post(&bench, 3);
+    pass_seconds(&bench, 2 * DG_CALL_QUIET_S);
+    ck_assert_int_eq(n_comments(&bench), 0);
+    hang_up(&bench);
+    close_bench(&bench);
+    open_bench(&bench);
+    bench.streams = true;
+    post(&bench, 3);
+    hang_up(&bench);
+    pass_seconds(&bench, 2 * DG_CALL_QUIET_S);
+    close_bench(&bench);
+}
+END_TEST
+
 START_TEST(what_has_its_answer_gives_it)
 {
     for (int streams = 0; streams < 2; streams++) {
@@ -426,4 +482,4 @@ DG_UNIT(a_work_is_read_started_written_and_freed, much_is_read_and_written_elsew
         who_leaves_while_it_is_under_way_stops_it, what_cannot_be_stopped_goes_on_to_its_end,
         what_is_held_is_freed_by_who_holds_it, a_detached_work_leaves_an_answered_call_alone,
         failures_are_answered_and_the_work_freed, what_was_read_may_be_refused_before_the_gate,
-        a_stream_ends_with_an_event, what_has_its_answer_gives_it)
+        a_stream_ends_with_an_event, a_quiet_stream_gets_comments, what_has_its_answer_gives_it)
