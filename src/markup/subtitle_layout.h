@@ -3,8 +3,9 @@
 
 /* Cuts the translation of a sentence of subtitles into cues, and a cue's part of it into lines.
  *
+ *     float *costs = ...                                    dg_subtitle_costs(n, m) of them
  *     size_t cuts[M];                                       the unit that each cue begins with
- *     err = dg_subtitle_cut(&said, rooms, m, cuts);
+ *     bool is_cut = dg_subtitle_cut(&said, rooms, m, costs, cuts);
  *     size_t k = dg_subtitle_break(&said, lo, hi, &room);   the unit of its second line; hi: none
  *
  * A cut is where the alignment says that the next cue's words begin, but rather behind a comma than
