@@ -12,12 +12,14 @@
  *                                           "found."
  *
  * This takes two steps, as in XLIFF: the file is rewritten, then the new msgstr are read as text.
+ * The mark of an accelerator, "&File" or "_File", is a point, so that it goes before a letter.
  * All other bytes stay: comments, contexts, obsolete entries, existing translations. A plural gets
  * all forms that Plural-Forms requires: the form for 1 from the singular, the others from the
  * plural text. The header gets the language and, if the file is a template, the plural rule and the
  * character set. */
 #include "markup/doc_int.h"
 #include "markup/plural.h"
+#include "markup/po_check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,7 +51,11 @@ struct reader {
     int one;            /* the form of the number 1 */
     bool is_one_alone;  /* no other number has that form */
     struct dg_buf rule; /* the text from which `plural` borrows */
-    struct dg_buf id;   /* a field's content */
+    /* What is done with an entry; NULL: it gets translations. */
+    void (*on_entry)(struct reader *reader, const struct entry *entry);
+    struct dg_buf *is_new; /* while a translation is checked: for each entry 1 or 0 */
+    size_t n_entries, n_bad;
+    struct dg_buf id; /* a field's content */
 };
 
 /* ---- Strings --------------------------------------------------------------------------------- */
@@ -151,9 +157,60 @@ static size_t decode(struct dg_span text, size_t at, size_t end, char out[4], si
     return at + taken <= end ? taken : 0; /* a byte by its number: a point */
 }
 
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* Whether text[at], '&' or '_', marks the letter behind it as the key of a menu's entry. */
+static bool is_accelerator(struct dg_span text, size_t at)
+{
+    const char mark = text.ptr[at], next = at + 1 < text.len ? text.ptr[at + 1] : ' ',
+               before = at > 0 ? text.ptr[at - 1] : ' ';
+    size_t word = at, end = at + 1;
+    if (!is_letter(next) || before == mark || (is_upper(before) && is_upper(next)))
+        return false; /* "AT&T", "R&D" */
+    while (word > 0 && is_letter(text.ptr[word - 1]))
+        word--;
+    while (end < text.len && is_letter(text.ptr[end]))
+        end++;
+    if (mark == '&')
+        return end >= text.len || text.ptr[end] != ';'; /* "&amp;" */
+    /* "_File", "E_xit", but not "file_name" */
+    return at - word <= 2 &&
+           (word == 0 || text.ptr[word - 1] == ' ' || text.ptr[word - 1] == '(') &&
+           (end >= text.len || strchr(" .:!?)", text.ptr[end]) != NULL);
+}
+
+/* The one accelerator of a text; SIZE_MAX when there is none, or more than one mark. */
+static size_t accelerator_of(struct dg_span text)
+{
+    enum { LABEL_MAX = 80 }; /* bytes; what is longer is no label */
+    size_t found = SIZE_MAX, n = 0;
+    for (size_t i = 0; i < text.len && text.len <= LABEL_MAX; i++) {
+        if (text.ptr[i] != '&' && text.ptr[i] != '_')
+            continue;
+        n++;
+        found = is_accelerator(text, i) ? i : found;
+    }
+    return n == 1 ? found : SIZE_MAX;
+}
+
 static void read_text(struct dg_doc *doc, size_t at, size_t len)
 {
-    dg_doc_add_escaped(doc, at, len, decode);
+    const size_t mark = accelerator_of(dg_span_sub(doc->original, at, len));
+    if (mark == SIZE_MAX) {
+        dg_doc_add_escaped(doc, at, len, decode);
+        return;
+    }
+    dg_doc_add_escaped(doc, at, mark, decode);
+    dg_doc_add(doc, DG_DOC_POINT, at + mark, 1, dg_span_sub(doc->original, 0, 0));
+    dg_doc_add_escaped(doc, at + mark + 1, len - mark - 1, decode);
 }
 
 enum dg_err dg_doc_escape_po(struct dg_span text, struct dg_buf *out)
@@ -430,6 +487,10 @@ static void finish_entry(struct reader *reader, const struct entry *entry)
 {
     if (entry->id.end == 0 || entry->n_str == 0)
         return;
+    if (reader->on_entry) {
+        reader->on_entry(reader, entry);
+        return;
+    }
     if (is_empty(reader, &entry->id)) {
         if (entry->context.end == 0 && !reader->has_header)
             take_header(reader, entry);
@@ -554,4 +615,229 @@ void dg_doc_read_po(struct dg_doc *doc, const struct dg_doc_opts *opts)
         return;
     doc->original = dg_buf_span(&doc->filled);
     dg_doc_read_places(doc, read_text);
+}
+
+/* ---- Directives ------------------------------------------------------------------------------ */
+
+enum { DIRECTIVES_MAX = 32 };
+
+struct directive {
+    size_t at, len;
+    bool is_plain; /* of C, without a number: its place says which argument it takes */
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static char byte_at(struct dg_span text, size_t at)
+{
+    return at < text.len ? text.ptr[at] : '\0';
+}
+
+/* The directive at `at`; length 0: there is none. */
+static struct directive directive_at(struct dg_span text, size_t at)
+{
+    struct directive none = {at, 0, false}, found = {at, 0, false};
+    size_t i = at + 1;
+    if (text.ptr[at] == '{') {
+        while (is_letter(byte_at(text, i)) || is_digit(byte_at(text, i)) ||
+               byte_at(text, i) == '_' || byte_at(text, i) == '.')
+            i++;
+        found.len = i + 1 - at;
+        return byte_at(text, i) == '}' ? found : none;
+    }
+    found.is_plain = true;
+    if (byte_at(text, i) == '(') {
+        found.is_plain = false;
+        while (i < text.len && text.ptr[i] != ')' && text.ptr[i] != '"')
+            i++;
+        if (byte_at(text, i) != ')')
+            return none;
+        i++;
+    }
+    size_t digits = i;
+    while (is_digit(byte_at(text, i)))
+        i++;
+    if (i > digits && byte_at(text, i) == '$') {
+        found.is_plain = false;
+        i++;
+    } else {
+        i = digits;
+    }
+    while (byte_at(text, i) && strchr("-+#0'*.123456789", byte_at(text, i)))
+        i++;
+    while (byte_at(text, i) && strchr("hlqLjzt", byte_at(text, i)))
+        i++;
+    found.len = i + 1 - at;
+    return byte_at(text, i) && strchr("diouxXeEfFgGaAcsp@", text.ptr[i]) ? found : none;
+}
+
+static size_t list_directives(struct dg_span text, const struct field *field,
+                              struct directive list[DIRECTIVES_MAX])
+{
+    size_t n = 0;
+    for (size_t at = field->strings; at < field->end && n < DIRECTIVES_MAX;) {
+        const char c = text.ptr[at];
+        if (c == '%' && byte_at(text, at + 1) == '%') {
+            at += 2;
+            continue;
+        }
+        const struct directive found = c == '%' || c == '{'
+                                           ? directive_at(dg_span_sub(text, 0, field->end), at)
+                                           : (struct directive){at, 0, false};
+        if (found.len)
+            list[n++] = found;
+        at += found.len ? found.len : 1;
+    }
+    return n;
+}
+
+static bool is_same(struct dg_span text, const struct directive *a, const struct directive *b)
+{
+    return dg_span_eq(dg_span_sub(text, a->at, a->len), dg_span_sub(text, b->at, b->len));
+}
+
+/* Whether a directive with a number, "%2$d", takes the `k`-th argument (from 0) of an original
+ * without numbers: "%d". */
+static bool is_numbered(struct dg_span text, const struct directive *own, size_t k,
+                        const struct directive *said)
+{
+    size_t number = 0, at = said->at + 1;
+    while (at < said->at + 4 && is_digit(byte_at(text, at)))
+        number = number * 10 + (size_t)(text.ptr[at++] - '0');
+    const size_t len = said->at + said->len - at;
+    return own->is_plain && number == k + 1 && byte_at(text, at) == '$' && len == own->len &&
+           dg_span_eq(dg_span_sub(text, own->at + 1, own->len - 1),
+                      dg_span_sub(text, at + 1, len - 1));
+}
+
+/* Matches the directives of a translation with those of its original: from[i] is the original's
+ * place of the i-th. False when they are not the same ones. */
+static bool match(struct dg_span text, const struct directive *own, const struct directive *said,
+                  size_t n, size_t from[DIRECTIVES_MAX])
+{
+    bool used[DIRECTIVES_MAX] = {false};
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+        while (k < n && (used[k] || !(is_same(text, &own[k], &said[i]) ||
+                                      is_numbered(text, &own[k], k, &said[i]))))
+            k++;
+        if (k == n)
+            return false;
+        used[k] = true;
+        from[i] = k;
+    }
+    return true;
+}
+
+struct verdict {
+    bool is_good, is_moved;
+    size_t n, from[DIRECTIVES_MAX];
+    struct directive said[DIRECTIVES_MAX];
+};
+
+static void judge(const struct reader *reader, const struct field *original,
+                  const struct field *str, struct verdict *verdict)
+{
+    struct directive own[DIRECTIVES_MAX];
+    const size_t n = list_directives(reader->text, original, own);
+    verdict->n = list_directives(reader->text, str, verdict->said);
+    verdict->is_good = n == verdict->n && match(reader->text, own, verdict->said, n, verdict->from);
+    verdict->is_moved = false;
+    for (size_t i = 0; verdict->is_good && i < n; i++)
+        verdict->is_moved |= verdict->said[i].is_plain && verdict->from[i] != i;
+}
+
+static void number(struct reader *reader, const struct verdict *verdict)
+{
+    for (size_t i = 0; i < verdict->n; i++) {
+        const struct directive *said = &verdict->said[i];
+        char text[32];
+        if (!said->is_plain)
+            continue;
+        snprintf(text, sizeof text, "%%%zu$", verdict->from[i] + 1);
+        copy_to(reader, said->at);
+        dg_doc_fill(reader->doc, dg_span_cstr(text));
+        reader->done = said->at + 1;
+    }
+}
+
+static bool is_of_c(const struct reader *reader, const struct entry *entry)
+{
+    static const char *const words[] = {" c-format", " objc-format", " php-format"};
+    if (entry->flags == SIZE_MAX)
+        return false;
+    const size_t end = line_end(reader->text, entry->flags);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (contains(dg_span_sub(reader->text, entry->flags, end - entry->flags), words[i]))
+            return true;
+    return false;
+}
+
+static void note_entry(struct reader *reader, const struct entry *entry)
+{
+    bool is_new = true;
+    for (unsigned i = 0; i < entry->n_str; i++)
+        is_new = is_new && is_empty(reader, &entry->str[i]);
+    if (!reader->doc->err)
+        reader->doc->err =
+            dg_buf_append_byte(reader->is_new, is_new || reader->opts->retranslate ? 1 : 0);
+}
+
+static void check_entry(struct reader *reader, const struct entry *entry)
+{
+    const size_t place = reader->n_entries++;
+    struct verdict verdict;
+    bool is_bad = false, is_moved = false;
+    const bool can_move = is_of_c(reader, entry) && entry->plural.end == 0;
+    if (place >= reader->is_new->len || !reader->is_new->ptr[place] || is_empty(reader, &entry->id))
+        return;
+    for (unsigned i = 0; i < entry->n_str; i++) {
+        judge(reader, &entry->id, &entry->str[i], &verdict);
+        if (!verdict.is_good && entry->plural.end)
+            judge(reader, &entry->plural, &entry->str[i], &verdict);
+        is_bad |= !verdict.is_good || (verdict.is_moved && !can_move);
+        is_moved |= verdict.is_good && verdict.is_moved && can_move;
+    }
+    reader->n_bad += is_bad;
+    if (is_bad)
+        fill_mark(reader, entry, eol_of(reader, &entry->str[0]));
+    else if (is_moved)
+        number(reader, &verdict);
+}
+
+static enum dg_err read_for(struct dg_span text, const struct dg_doc_opts *opts,
+                            void (*on_entry)(struct reader *reader, const struct entry *entry),
+                            struct dg_buf *is_new, struct dg_buf *out, size_t *n_bad,
+                            struct dg_error *error)
+{
+    struct dg_doc doc = {.original = text, .error = error};
+    struct reader reader = {
+        .doc = &doc, .opts = opts, .text = text, .on_entry = on_entry, .is_new = is_new};
+    dg_buf_init(&doc.filled, (size_t)1 << 30);
+    dg_buf_init(&reader.rule, RULE_MAX);
+    dg_buf_init(&reader.id, 1 << 20);
+    fill_all(&reader);
+    if (!doc.err && out)
+        doc.err = dg_buf_append_span(out, dg_buf_span(&doc.filled));
+    *n_bad = reader.n_bad;
+    dg_buf_deinit(&doc.filled);
+    dg_buf_deinit(&reader.rule);
+    dg_buf_deinit(&reader.id);
+    return doc.err;
+}
+
+enum dg_err dg_po_check(struct dg_span before, struct dg_span after, bool all, struct dg_buf *out,
+                        size_t *n_bad, struct dg_error *error)
+{
+    const struct dg_doc_opts opts = {.retranslate = all};
+    struct dg_buf is_new;
+    dg_buf_init(&is_new, (size_t)1 << 28);
+    enum dg_err err = read_for(before, &opts, note_entry, &is_new, NULL, n_bad, error);
+    if (!err)
+        err = read_for(after, &opts, check_entry, &is_new, out, n_bad, error);
+    dg_buf_deinit(&is_new);
+    return err;
 }

@@ -547,6 +547,15 @@ static size_t byte_of(const struct placement *placement, const struct node *node
 {
     const struct dg_doc_item *item = &placement->items[node->item];
     size_t k = node->lo;
+    const char mark = placement->original.ptr[item->at];
+    if (placement->doc->format == DG_DOC_PO && item->len == 1 && (mark == '&' || mark == '_')) {
+        /* an accelerator: before a letter */
+        while (k < hi && !placement->units[k].is_word)
+            k++;
+        while (k > lo && (k == hi || !placement->units[k].is_word))
+            k--;
+        return k < hi ? placement->units[k].at : from;
+    }
     bool is_behind =
         item->plain_at > 0 && placement->plain.ptr[item->plain_at - 1] != ' ' &&
         !(item->plain_at < placement->plain.len && placement->plain.ptr[item->plain_at] != ' ');

@@ -5,6 +5,7 @@
  * it is cut, it comes back byte for byte; woven with any words, it holds each piece of markup as
  * often as before. */
 #include "base/memory/utf8.h"
+#include "markup/po_check.h"
 #include "markup/tag_placement.h"
 
 #include <stdint.h>
@@ -79,12 +80,30 @@ static void retell(const struct dg_doc *doc, size_t seed, bool is_copy)
     dg_buf_deinit(&out);
 }
 
+/* A file whose translations are looked at: no byte of it goes, and a second look finds nothing new.
+ */
+static void check_po(struct dg_span text)
+{
+    struct dg_buf once, twice;
+    size_t n_bad, n_again;
+    dg_buf_init(&once, 64 << 20);
+    dg_buf_init(&twice, 64 << 20);
+    if (dg_po_check(text, text, true, &once, &n_bad, NULL) == DG_OK) {
+        require(once.len >= text.len);
+        require(dg_po_check(text, dg_buf_span(&once), true, &twice, &n_again, NULL) == DG_OK);
+        require(n_again <= n_bad && twice.len >= once.len);
+    }
+    dg_buf_deinit(&once);
+    dg_buf_deinit(&twice);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     const struct dg_doc_opts opts = {.ignore_tags = DG_SPAN("x i"), .splitting_tags = DG_SPAN("s")};
     struct dg_span text = dg_span_make((const char *)bytes, len);
     if (!dg_utf8_valid(text, NULL))
         return 0;
+    check_po(text);
     for (enum dg_doc_format format = DG_DOC_HTML; format < DG_DOC_FORMATS; format++) {
         struct dg_doc *doc = NULL;
         if (dg_doc_new(text, format, &opts, &doc, NULL))

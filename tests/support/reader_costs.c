@@ -19,6 +19,7 @@
 #include "engine/words/terms.h"
 #include "filter/filter.h"
 #include "markup/doc.h"
+#include "markup/po_check.h"
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
 #include "net/proto/multipart.h"
@@ -181,7 +182,12 @@ static void read_json_doc(struct dg_span text)
 
 static void read_po(struct dg_span text)
 {
+    struct dg_buf out;
+    size_t n_bad;
     read_within("", text, "\n", DG_DOC_PO);
+    dg_buf_init(&out, BIG);
+    (void)!dg_po_check(text, text, true, &out, &n_bad, NULL);
+    dg_buf_deinit(&out);
 }
 
 static void read_xliff(struct dg_span text)
@@ -479,7 +485,7 @@ static const struct reader readers[] = {
     {"po",
      read_po,
      {"msgid \"", "x\"\n", "msgstr \"\"\n", "\"a\\n\"\n", "#, fuzzy\n", "msgid_plural \"a\"\n",
-      "msgstr[0] \"\"\n", "\n", "#~ ", "\\"}},
+      "msgstr[0] \"\"\n", "\n", "#~ ", "\\", "%(", "%1$", "%d", "{a"}},
     {"xliff",
      read_xliff,
      {"<g id=\"1\">", "</g>", "<x/>", "</source>", "<source>", "<target>", "</target>",

@@ -82,6 +82,12 @@ static size_t match_mark(struct scan *scan, char c, enum dg_protect_kind *kind)
     case '{':
         *kind = DG_PROTECT_BRACES;
         return dg_protect_match_braces(text, scan->at);
+    case '&':
+        *kind = DG_PROTECT_REFERENCE;
+        return dg_protect_match_reference(text, scan->at);
+    case '\\':
+        *kind = DG_PROTECT_ESCAPE;
+        return dg_protect_match_escape(text, scan->at);
     case '$':
         *kind = DG_PROTECT_BRACES;
         if ((end = dg_protect_match_braces(text, scan->at)))

@@ -34,7 +34,9 @@
     X(DG_PROTECT_HASHTAG, "hashtag")     /* #tag  #123 */                                          \
     X(DG_PROTECT_SHORTCODE, "shortcode") /* :smile: */                                             \
     X(DG_PROTECT_EMOJI, "emoji")         /* one or more in a row */                                \
-    X(DG_PROTECT_BRACES, "braces")       /* {{x}}  {0}  ${x}  %{x} */                              \
+    X(DG_PROTECT_BRACES, "braces")       /* {{x}}  {0}  ${x}  %{x}  {n, plural, one {...} ...} */  \
+    X(DG_PROTECT_REFERENCE, "reference") /* &amp;  &#39; */                                        \
+    X(DG_PROTECT_ESCAPE, "escape")       /* \n  \t  \" of a string in a program */                 \
     X(DG_PROTECT_PRINTF, "printf")       /* %s  %1$s  %(n)s  %.2f  %@ */                           \
     X(DG_PROTECT_VARIABLE, "variable")   /* $Name  %PATH% */                                       \
     X(DG_PROTECT_TAG, "tag")             /* <x id="7"/>  <b>  </b>  <0> */                         \

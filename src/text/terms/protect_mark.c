@@ -11,7 +11,7 @@
 
 #include <unicode/uchar.h>
 
-enum { NAME_MAX = 128, SHORTCODE_MAX = 48, TAG_MAX = 4096 };
+enum { NAME_MAX = 128, SHORTCODE_MAX = 48, TAG_MAX = 4096, REFERENCE_MAX = 32, CHOICE_MAX = 2000 };
 
 static bool is_name_char(char c)
 {
@@ -45,13 +45,80 @@ static size_t match_single(struct dg_span text, size_t at)
     return 0;
 }
 
+static size_t skip_blanks(struct dg_span text, size_t at)
+{
+    while (dg_protect_byte(text, at) == ' ')
+        at++;
+    return at;
+}
+
+/* A message of ICU with choices, {n, plural, one {...} other {...}}, up to its end. */
+static size_t match_choice(struct dg_span text, size_t open)
+{
+    static const char *const kinds[] = {"plural", "select", "selectordinal"};
+    size_t at = skip_blanks(text, open + 1), depth = 1, len = 0;
+    const size_t from = at;
+    while (at - from < NAME_MAX && is_name_char(dg_protect_byte(text, at)))
+        at++;
+    if (at == from)
+        return 0;
+    at = skip_blanks(text, at);
+    if (dg_protect_byte(text, at) != ',')
+        return 0;
+    at = skip_blanks(text, at + 1);
+    while (dg_protect_is_letter(dg_protect_byte(text, at + len)) && len < NAME_MAX)
+        len++;
+    bool is_choice = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        is_choice |= dg_span_eq(dg_span_sub(text, at, len), dg_span_cstr(kinds[i]));
+    if (!is_choice || dg_protect_byte(text, skip_blanks(text, at + len)) != ',')
+        return 0;
+    for (at += len; at < text.len && at - open < CHOICE_MAX && depth > 0; at++)
+        depth += text.ptr[at] == '{' ? 1 : text.ptr[at] == '}' ? -(size_t)1 : 0;
+    return depth == 0 ? at : 0;
+}
+
 size_t dg_protect_match_braces(struct dg_span text, size_t at)
 {
     size_t open = at + (text.ptr[at] != '{');
     if (dg_protect_byte(text, open) != '{')
         return 0;
     size_t end = dg_protect_byte(text, open + 1) == '{' ? match_double(text, open) : 0;
-    return end ? end : match_single(text, open);
+    end = end ? end : match_single(text, open);
+    return end ? end : match_choice(text, open);
+}
+
+/* ---- &amp; &#39; \n ---------------------------------------------------------------------------
+ */
+
+size_t dg_protect_match_reference(struct dg_span text, size_t at)
+{
+    size_t i = at + 1, from = i;
+    const bool is_number = dg_protect_byte(text, i) == '#';
+    if (is_number) {
+        const char x = dg_protect_byte(text, ++i);
+        i += x == 'x' || x == 'X';
+        from = i;
+    } else if (!dg_protect_is_letter(dg_protect_byte(text, i))) {
+        return 0;
+    }
+    while (i - from < REFERENCE_MAX && dg_protect_is_alnum(dg_protect_byte(text, i)))
+        i++;
+    return i > from + (is_number ? 0 : 1) && dg_protect_byte(text, i) == ';' ? i + 1 : 0;
+}
+
+/* An escape as programs write it. Of "\new" and "\textbf", where a word stands before or a command
+ * may, it is none: a folder, a command of LaTeX. */
+size_t dg_protect_match_escape(struct dg_span text, size_t at)
+{
+    const char c = dg_protect_byte(text, at + 1), next = dg_protect_byte(text, at + 2),
+               before = at > 0 ? text.ptr[at - 1] : ' ';
+    if (c == '"' || c == '\'')
+        return at + 2;
+    if (c == '\0' || !strchr("nrt", c) ||
+        (next >= 'a' && next <= 'z' && !strchr(".!?:;,)\"", before)))
+        return 0;
+    return at + 2;
 }
 
 /* ---- %s %1$s %(n)s %PATH% -------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "base/file/text_in.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
+#include "markup/po_check.h"
 #include "office/office.h"
 #include "tools/lines.h"
 #include "tools/tools.h"
@@ -191,6 +192,24 @@ static enum dg_err check_flags(const struct dg_opt_set *set, const struct file_f
     return DG_OK;
 }
 
+/* Directives such as %s have to be those of the original: programs crash otherwise. */
+static enum dg_err check_po(struct file_work *work, struct dg_error *error)
+{
+    struct dg_buf checked;
+    if (work->format != DG_DOC_PO || work->filter || work->flags->dry_run)
+        return DG_OK;
+    dg_buf_init(&checked, RESULT_MAX);
+    const enum dg_err err = dg_po_check(work->text, dg_buf_span(&work->result), work->flags->all,
+                                        &checked, &work->n_unsound, error);
+    if (err) {
+        dg_buf_deinit(&checked);
+        return err;
+    }
+    dg_buf_deinit(&work->result);
+    work->result = checked;
+    return DG_OK;
+}
+
 static enum dg_err translate(struct file_work *work, struct dg_error *error)
 {
     const struct dg_clock clock = DG_CLOCK_REAL;
@@ -206,11 +225,16 @@ static enum dg_err translate(struct file_work *work, struct dg_error *error)
           : *work->flags->remote.server ? file_by_server(work, error)
                                         : file_by_model(work, error);
     dg_progress_stop(&work->progress);
-    return err;
+    return err ? err : check_po(work, error);
 }
 
 static void sum_up(const struct file_work *work, size_t n_in)
 {
+    if (work->n_unsound)
+        fprintf(stderr,
+                "dragoman file: %zu entries do not have the directives (%%s, {0}) of their "
+                "originals; they are marked fuzzy\n",
+                work->n_unsound);
     if (work->n_lost)
         fprintf(stderr,
                 "dragoman file: %zu placeholders, addresses or the like did not come through "

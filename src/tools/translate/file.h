@@ -36,6 +36,7 @@ struct file_work {
     struct dg_buf result;        /* the text, translated */
     char target[TARGET_CAP];     /* the language of the result, as far as it is known */
     size_t n_sentences, n_lost, n_out;
+    size_t n_unsound; /* po: entries without the directives of their originals */
 };
 
 /* Puts the whole file, translated, into work->result. */

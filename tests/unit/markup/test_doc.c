@@ -189,6 +189,33 @@ START_TEST(markdown_and_subtitles_keep_their_form)
 }
 END_TEST
 
+START_TEST(accelerators_stand_before_a_letter)
+{
+    static const struct {
+        const char *text, *same, *reversed;
+    } cases[] = {
+        {"&File", "&File", "&File"},
+        {"Save _As", "Save _As", "_As Save"},
+        {"(E&xit", "(&Exit", "(&Exit"},
+        {"Go _back home", "Go _back home", "home _back Go"},
+        {"Tom & Jerry", "Tom & Jerry", "Jerry & Tom"},
+        {"a file_name", "a file_name", "file_name a"},
+        {"AT&T here", "AT&T here", "here AT&T"},
+        {"a &amp; b", "a &amp; b", "b &amp; a"},
+        {"_a _b", "_a _b", "_b _a"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int is_reversed = 0; is_reversed < 2; is_reversed++) {
+            char text[256], wanted[256];
+            snprintf(text, sizeof text, "msgid \"%s\"\nmsgstr \"\"\n", cases[i].text);
+            snprintf(wanted, sizeof wanted, "#, fuzzy\nmsgid \"%s\"\nmsgstr \"%s\"\n",
+                     cases[i].text, is_reversed ? cases[i].reversed : cases[i].same);
+            expect(text, DG_DOC_PO, NULL, is_reversed, wanted);
+        }
+    }
+}
+END_TEST
+
 START_TEST(references_are_those_of_the_standard)
 {
     static const struct {
@@ -301,7 +328,8 @@ START_TEST(many_tags_at_one_place_stay_there)
 }
 END_TEST
 
-DG_UNIT(many_tags_at_one_place_stay_there, tags_move_with_their_words,
-        the_same_words_give_the_same_document, xml_has_an_outline_and_names,
-        markdown_and_subtitles_keep_their_form, references_are_those_of_the_standard,
-        long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled)
+DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
+        tags_move_with_their_words, the_same_words_give_the_same_document,
+        xml_has_an_outline_and_names, markdown_and_subtitles_keep_their_form,
+        references_are_those_of_the_standard, long_and_deep_documents_take_linear_time,
+        a_document_that_nobody_wants_is_cancelled)

@@ -68,7 +68,7 @@ START_TEST(finds_handles_and_tags)
     CHECK({"Hi @alice and @bob_2, see #news!", "mention:@alice|mention:@bob_2|hashtag:#news"},
           {"@alice@social.example.org said", "mention:@alice@social.example.org"},
           {"issue #123 (#été)", "hashtag:#123|hashtag:#été"}, {"a@ b # c", ""}, {"C# and F#", ""},
-          {"안녕 @alice님", "mention:@alice님"}, {"&#39; &amp;", ""},
+          {"안녕 @alice님", "mention:@alice님"}, {"&#39; &amp;", "reference:&#39;|reference:&amp;"},
           {"nice :smile: and :+1: :100:", "shortcode::smile:|shortcode::+1:|shortcode::100:"},
           {"at 10:30:45", "number:10:30:45"}, {"a:b:c note: x: y", ""});
 }
@@ -94,6 +94,14 @@ START_TEST(finds_placeholders)
         {"${HOME} %{count} #{x} {{{raw}}}",
          "braces:${HOME}|braces:%{count}|braces:#{x}|braces:{{{raw}}}"},
         {"{not a placeholder} { } {}", "braces:{}"},
+        {"You have {n, plural, one {a file} other {# files of {who}}}, {n, number} {x, y",
+         "braces:{n, plural, one {a file} other {# files of {who}}}"},
+        {"{ g ,select, m {He} other {They}} {n, plural, one {a}",
+         "braces:{ g ,select, m {He} other {They}}|braces:{a}"},
+        {"It&#39;s Tom &amp; Jerry &#x1F600; &; & &a ; AT&T;",
+         "reference:&#39;|reference:&amp;|reference:&#x1F600;"},
+        {"One.\\nTwo\\tThree \\\"x\\\" a\\nb. \\textbf{a} end:\\nnew",
+         "escape:\\n|escape:\\t|escape:\\\"|escape:\\\"|braces:{a}|escape:\\n"},
         {"%1$s of %(n)s, %d %s %.2f %@ %%",
          "printf:%1$s|printf:%(n)s|printf:%d|printf:%s|printf:%.2f|printf:%@|printf:%%"},
         {"%ds left, %lu bytes", "printf:%d|printf:%lu"},
