@@ -189,6 +189,14 @@ class Translate(unittest.TestCase):
             scores.append(float(score))
         self.assertEqual(scores, sorted(scores, reverse=True))
 
+    def test_soft_alignments(self):
+        """A row for each token, whose largest weight is where the pair points."""
+        _, pairs, weights = translate("Merci beaucoup.\n", "--alignment", "--soft-alignment").stdout.decode().split(" ||| ")
+        rows = [[float(weight) for weight in token.split(",")] for token in weights.split()]
+        self.assertEqual([f"{row.index(max(row))}-{t}" for t, row in enumerate(rows)], pairs.split())
+        for row in rows:
+            self.assertAlmostEqual(sum(row), 1, delta=1e-3)
+
     def test_ids_are_those_of_an_independent_implementation(self):
         with open(os.path.join(SOURCES, "tests", "golden", "fr-en-search.json"), encoding="utf-8") as file:
             golden = json.load(file)

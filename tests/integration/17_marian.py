@@ -92,6 +92,20 @@ class Marian(unittest.TestCase):
                 for ours, line in zip(lines, theirs):
                     self.assertEqual(sorted(ours.split(" ||| ")[1].split()), sorted(line.split(" ||| ")[1].split()))
 
+    def test_soft_alignments(self):
+        sources = self.sources[:10 if SLOW else 50]
+        for name in "student", "base", "s2s", "gelu", "prenorm":
+            lines = run("translate", "-q", "--ids", "-m", self.imported(name), "-b", "1", "--soft-alignment", *AS_MARIAN,
+                        "--no-shortlist", text="\n".join(sources) + "\n").splitlines()
+            theirs = sample(f"answers/{name}.b1.soft.txt")
+            with self.subTest(name=name):
+                for ours, line in zip(lines, theirs):
+                    ours, line = ([[float(weight) for weight in token.split(",")] for token in each.split(" ||| ")[1].split()]
+                                  for each in (ours, line))
+                    self.assertEqual([len(token) for token in ours], [len(token) for token in line])
+                    for one, other in zip(ours, line):
+                        self.assertLess(max(abs(a - b) for a, b in zip(one, other)), 2e-4)
+
 
 if __name__ == "__main__":
     if not os.path.isdir(SAMPLES):

@@ -77,6 +77,10 @@ static const struct dg_opt_row rows[] = {
      .help = "put ' ||| ' and the score behind each answer"},
     {DG_OPT_BOOL(struct translate, alignment), "alignment", .def = "no",
      .help = "put ' ||| ' and pairs source-target of token positions behind each answer"},
+    {DG_OPT_BOOL(struct translate, soft_alignment), "soft-alignment", .def = "no",
+     .help =
+         "put ' ||| ' behind each answer and, for each of its tokens, how much it looks at each "
+         "token of its sentence's source"},
     {DG_OPT_INT(struct translate, alignment_layer), "alignment-layer", .def = "0", .min = 0,
      .max = 64, .help = "decoder layer that says what is aligned, from 1; 0: the last one"},
     {DG_OPT_INT(struct translate, alignment_head), "alignment-head", .def = "0", .min = 0,
@@ -133,6 +137,7 @@ struct translation {
     struct line *line;
     struct dg_buf answers[DG_BEAM_MAX]; /* text so far of each alternative */
     struct dg_buf pairs[DG_BEAM_MAX];   /* alignment */
+    struct dg_buf weights[DG_BEAM_MAX]; /* soft alignment */
     struct dg_buf sentences;            /* with --json: objects with commas between */
     double scores[DG_BEAM_MAX];
     size_t n_answers;
@@ -142,8 +147,8 @@ struct translation {
 
 static bool wants_more_than_text(const struct translate *flags)
 {
-    return flags->search.nbest > 1 || flags->scores || flags->alignment || flags->json ||
-           *flags->quality;
+    return flags->search.nbest > 1 || flags->scores || flags->alignment || flags->soft_alignment ||
+           flags->json || *flags->quality;
 }
 
 static void check_memory(enum dg_err err)
@@ -214,6 +219,10 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
         append(&translation->answers[i], sentence->answers[k].text);
         translation->scores[i] += sentence->answers[k].score;
         append_pairs(translation, k, sentence);
+        if (translation->work->flags->soft_alignment)
+            check_memory(translate_soft_alignment(&translation->weights[i],
+                                                  sentence->answers[k].alignment,
+                                                  sentence->answers[k].n_ids, sentence->n_source));
         if (i < sentence->n_answers && i + 1 > translation->n_answers)
             translation->n_answers = i + 1;
     }
@@ -252,6 +261,10 @@ static void write_fields(struct translation *translation, const struct dg_engine
         if (flags->alignment) {
             append(&line->out, DG_SPAN(" ||| "));
             append(&line->out, dg_buf_span(&translation->pairs[i]));
+        }
+        if (flags->soft_alignment) {
+            append(&line->out, DG_SPAN(" ||| "));
+            append(&line->out, dg_buf_span(&translation->weights[i]));
         }
     }
 }
@@ -295,6 +308,7 @@ static void free_translation(struct translation *translation)
     for (size_t i = 0; i < DG_BEAM_MAX; i++) {
         dg_buf_deinit(&translation->answers[i]);
         dg_buf_deinit(&translation->pairs[i]);
+        dg_buf_deinit(&translation->weights[i]);
     }
     dg_buf_deinit(&translation->sentences);
     dg_free(translation);
@@ -351,6 +365,7 @@ static enum dg_err start(void *ctx, struct line *line)
     for (size_t i = 0; i < DG_BEAM_MAX; i++) {
         dg_buf_init(&translation->answers[i], 1 << 26);
         dg_buf_init(&translation->pairs[i], 1 << 26);
+        dg_buf_init(&translation->weights[i], 1 << 26);
     }
     dg_buf_init(&translation->sentences, 1 << 28);
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
@@ -550,9 +565,9 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
 static enum dg_err check_format(const struct dg_opt_set *set, const struct translate *flags,
                                 struct dg_error *error)
 {
-    static const char *const of_lines[] = {"ids",       "whole-lines", "stream", "scores",
-                                           "alignment", "quality",     "json",   "nbest",
-                                           "prefix",    "must",        "server"};
+    static const char *const of_lines[] = {"ids",       "whole-lines",    "stream",  "scores",
+                                           "alignment", "soft-alignment", "quality", "json",
+                                           "nbest",     "prefix",         "must",    "server"};
     for (size_t i = 0; flags->format != DG_DOC_TEXT && i < sizeof of_lines / sizeof *of_lines; i++)
         if (dg_opt_given(set, of_lines[i]))
             return dg_error_set(error, DG_ERR_USAGE,
@@ -564,11 +579,11 @@ static enum dg_err check_format(const struct dg_opt_set *set, const struct trans
 static enum dg_err check_server(const struct dg_opt_set *set, const struct translate *flags,
                                 struct dg_error *error)
 {
-    static const char *const own[] = {"threads",  "slots",     "shortlist",       "ids",
-                                      "scores",   "alignment", "alignment-layer", "alignment-head",
-                                      "json",     "nbest",     "prefix",          "must",
-                                      "suppress", "max-extra", "formal",          "informal",
-                                      "quality",  "template",  "template-stop"};
+    static const char *const own[] = {
+        "threads",        "slots",           "shortlist",      "ids",    "scores",   "alignment",
+        "soft-alignment", "alignment-layer", "alignment-head", "json",   "nbest",    "prefix",
+        "must",           "suppress",        "max-extra",      "formal", "informal", "quality",
+        "template",       "template-stop"};
     bool is_remote = *flags->remote.server;
     static const char *const of_one[] = {
         "ids",      "quality",         "template",       "formal",
@@ -611,7 +626,7 @@ int dg_cmd_translate(int argc, char **argv)
     struct dg_search_opts search = search_flags_opts(&flags->search);
     int32_t *suppress = NULL;
     const struct dg_search_usual usual = search_flags_usual(set);
-    search.want_alignment = flags->alignment;
+    search.want_alignment = flags->alignment || flags->soft_alignment;
     enum dg_err err =
         ids_parse(dg_span_cstr(flags->suppress), &suppress, &search.n_suppress, &error);
     search.suppress = suppress;

@@ -21,7 +21,7 @@ struct translate {
     int help;
     const char *model;
     int64_t threads, slots;
-    bool ids, whole_lines, stream, scores, alignment, json, quiet, shortlist;
+    bool ids, whole_lines, stream, scores, alignment, soft_alignment, json, quiet, shortlist;
     int64_t alignment_layer, alignment_head;
     int format;                    /* enum dg_doc_format */
     int formality;                 /* enum dg_formality */

@@ -46,10 +46,15 @@ static enum dg_err print_answer(const struct work *work, const struct line *line
         err = dg_buf_printf(out, " ||| %.6f", answer->score);
     if (!err && work->flags->alignment)
         err = dg_buf_append_cstr(out, " |||");
-    for (size_t t = 0; !err && answer->alignment && t < answer->n_ids; t++) {
+    for (size_t t = 0; !err && work->flags->alignment && answer->alignment && t < answer->n_ids;
+         t++) {
         size_t best = translate_aligned(answer->alignment, t, ticket->n_src);
         err = dg_buf_printf(out, " %zu-%zu", best, t);
     }
+    if (!err && work->flags->soft_alignment)
+        err = dg_buf_append_cstr(out, " ||| ");
+    if (!err && work->flags->soft_alignment)
+        err = translate_soft_alignment(out, answer->alignment, answer->n_ids, ticket->n_src);
     return err;
 }
 

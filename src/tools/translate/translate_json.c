@@ -15,6 +15,19 @@ size_t translate_aligned(const float *alignment, size_t t, size_t n_source)
     return best;
 }
 
+enum dg_err translate_soft_alignment(struct dg_buf *out, const float *alignment, size_t n_ids,
+                                     size_t n_source)
+{
+    enum dg_err err = DG_OK;
+    for (size_t t = 0; !err && alignment && t < n_ids; t++) {
+        if (out->len > 0 && out->ptr[out->len - 1] != ' ')
+            err = dg_buf_append_byte(out, ' ');
+        for (size_t s = 0; !err && s < n_source; s++)
+            err = dg_buf_printf(out, "%s%.6g", s ? "," : "", (double)alignment[t * n_source + s]);
+    }
+    return err;
+}
+
 static void put_answer(struct dg_json_out *out, const struct dg_engine_answer *answer,
                        size_t n_source)
 {

@@ -25,4 +25,9 @@ enum dg_err translate_json_error(struct dg_buf *out, size_t line,
  * [.., n_source]. */
 size_t translate_aligned(const float *alignment, size_t t, size_t n_source);
 
+/* Appends the weights [n_ids, n_source], as Marian writes soft alignments: those of a token with
+ * commas between, tokens with spaces. `alignment` NULL: nothing. */
+enum dg_err translate_soft_alignment(struct dg_buf *out, const float *alignment, size_t n_ids,
+                                     size_t n_source) DG_MUST_CHECK;
+
 #endif
