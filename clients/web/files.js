@@ -40,7 +40,8 @@ export class Files {
     #list;
     #words;
     #translate; // (texts, options with signal) => promise of translations
-    #translateFile; // (file, options with signal) => promise of a blob
+    #translateFile; // (file, options with signal, onProgress) => promise of a blob
+    #turn = Promise.resolve(); // files that go to the server whole go one after the other
 
     constructor(list, words, translate, translateFile) {
         this.#list = list;
@@ -53,12 +54,18 @@ export class Files {
     async add(file, options, limits) {
         const row = this.#row(file);
         try {
-            const isWhole = OFFICE.test(file.name) || (await hasFrontMatter(file));
+            const isLong = limits.document_jobs && file.size > limits.body_bytes - ASIDE_BYTES;
+            const isWhole = isLong || OFFICE.test(file.name) || (await hasFrontMatter(file));
             const most = isWhole ? limits.document_bytes ?? 0 : limits.body_bytes - ASIDE_BYTES;
             const tooLarge = () => new Error(this.#words.say("file_too_large", { kib: Math.floor(most / 1024) }));
             if (file.size > most) throw tooLarge();
             if (isWhole) {
-                row.done(await this.#translateFile(file, { ...options, signal: row.abort.signal }), options.target);
+                const made = this.#turn.then(() => {
+                    row.abort.signal.throwIfAborted();
+                    return this.#translateFile(file, { ...options, signal: row.abort.signal }, row.told);
+                });
+                this.#turn = made.catch(() => {});
+                row.done(await made, options.target);
                 return;
             }
             const { text: content, why } = await read(file);
@@ -83,11 +90,18 @@ export class Files {
         cancel.type = "button";
         cancel.textContent = this.#words.say("cancel");
         cancel.addEventListener("click", () => abort.abort());
-        item.append(name, progress, cancel);
+        const told = document.createElement("span");
+        item.append(name, progress, told, cancel);
         this.#list.prepend(item);
         return {
             abort,
             progress,
+            /** How far a document is: paragraphs, and minutes and seconds that are left. */
+            told: ({ done, paragraphs, seconds_left: left }) => {
+                progress.value = paragraphs ? done / paragraphs : 0;
+                told.textContent = `${done} / ${paragraphs}`;
+                if (left !== null) told.textContent += ` · ${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+            },
             done: (blob, target) => {
                 const link = document.createElement("a");
                 link.href = URL.createObjectURL(blob);
@@ -95,10 +109,12 @@ export class Files {
                 link.textContent = this.#words.say("download");
                 link.setAttribute("aria-label", `${link.textContent} ${link.download}`);
                 progress.replaceWith(link);
+                told.remove();
                 cancel.remove();
             },
             failed: message => {
                 progress.replaceWith(message);
+                told.remove();
                 cancel.remove();
             },
         };

@@ -311,6 +311,21 @@ class Used(IntegrationTest):
             page.type("#file", file.name)
             page.wait_for("return document.querySelector('#file-list li').textContent.includes('no ZIP')", "why it is not")
 
+    def test_documents_go_as_jobs_several_at_once(self):
+        page = self.page(f"--jobs-dir={os.path.join(self.directory, 'jobs')}")
+        paths = [os.path.join(self.directory, name) for name in ("a.docx", "b.epub")]
+        for path, content in zip(paths, (office.docx(), office.epub())):
+            with open(path, "wb") as file:
+                file.write(content)
+        page.type("#file", "\n".join(paths))
+        page.wait_for("return document.querySelectorAll('#file-list a').length === 2", "the documents")
+        self.assertEqual(page.run("return [...document.querySelectorAll('#file-list a')].map(link => link.download).sort()"),
+                         ["a.en.docx", "b.en.epub"])
+        self.assertIn("51,200 KiB", page.run("return document.querySelector('#file').parentElement.title"))
+        wait_for(lambda: json.loads(self.servers[-1].request("GET", "/v1/documents")[2])["documents"] == [],
+                 "the server to forget them")
+        self.check_quiet(page)
+
     def test_files_that_are_no_text_are_refused_with_a_reason(self):
         page = self.page("--max-body=64KiB")
         for content, reason in (("Où est la gare ?".encode("latin-1"), "not in UTF-8"), (b"\x7fELF\0\0", "not a text file"),
