@@ -28,6 +28,8 @@ static const struct {
     {"http://www.w3.org/1999/xhtml", DG_NS_HTML},
     {"http://www.daisy.org/z3986/2005/ncx/", DG_NS_NCX},
     {"http://purl.oclc.org/ooxml/presentationml/main", DG_NS_SLIDE},
+    {"http://schemas.openxmlformats.org/drawingml/2006/chart", DG_NS_CHART},
+    {"http://purl.oclc.org/ooxml/drawingml/chart", DG_NS_CHART},
 };
 
 static const struct {
@@ -87,6 +89,9 @@ static const struct {
     {DG_NS_DRAWING, DG_ROLE_LANGUAGE, "defRPr"},
     {DG_NS_DRAWING, DG_ROLE_OPAQUE, "fld"},
     {DG_NS_SLIDE, DG_ROLE_PLAIN, "text"},
+    {DG_NS_CHART, DG_ROLE_PLAIN, "v"}, /* what a chart remembers of the cells */
+    {DG_NS_CHART, DG_ROLE_OPAQUE, "numCache"},
+    {DG_NS_CHART, DG_ROLE_OPAQUE, "numLit"},
     {DG_NS_SHEET, DG_ROLE_PARAGRAPH, "si"},
     {DG_NS_SHEET, DG_ROLE_PARAGRAPH, "is"},
     {DG_NS_SHEET, DG_ROLE_PARAGRAPH, "text"},

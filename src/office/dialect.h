@@ -32,6 +32,7 @@ enum dg_office_ns {
     DG_NS_SLIDE, /* PresentationML */
     DG_NS_HTML,  /* XHTML: books */
     DG_NS_NCX,   /* the contents of a book of EPUB 2 */
+    DG_NS_CHART,
 };
 
 enum dg_office_role {

@@ -25,6 +25,8 @@ enum role {
     STRINGS,  /* has the texts of a workbook's cells */
     SHEET,    /* has texts of cells itself if no part has them for all */
     TABLE,    /* names columns, which texts of cells must match */
+    LAYOUT,   /* stands behind slides; what is in its placeholders is not shown */
+    N_ROLES
 };
 
 struct dg_office {
@@ -103,6 +105,10 @@ static const struct {
     {".diagramData+xml", TEXT},
     {".diagramDrawing+xml", TEXT},
     {".slide+xml", TEXT},
+    {".slideLayout+xml", LAYOUT},
+    {".slideMaster+xml", LAYOUT},
+    {".drawing+xml", TEXT},
+    {".chartshapes+xml", TEXT},
     {".sharedStrings+xml", STRINGS},
     {".worksheet+xml", SHEET},
     {".table+xml", TABLE},
@@ -121,7 +127,7 @@ static enum role role_of(struct dg_span type)
 }
 
 /* <Override PartName="/word/document.xml" ContentType="..."/> */
-static void note_type(struct dg_office *office, struct dg_span tag, size_t n[TABLE + 1])
+static void note_type(struct dg_office *office, struct dg_span tag, size_t n[N_ROLES])
 {
     struct dg_span part, type;
     char name[NAME_MAX_BYTES];
@@ -149,7 +155,7 @@ static enum dg_err read_types(struct dg_office *office, const struct dg_zip_memb
 {
     struct dg_zip_data data;
     struct dg_markup_token token;
-    size_t n[TABLE + 1] = {0};
+    size_t n[N_ROLES] = {0};
     enum dg_err err = dg_zip_data(&office->zip, member, TYPES_MAX, &data, error);
     if (err)
         return err;
@@ -285,6 +291,11 @@ static enum dg_err check_sizes(const struct dg_office *office, size_t parts_max,
     return DG_OK;
 }
 
+static bool has_text(unsigned char role)
+{
+    return role == TEXT || role == LAYOUT;
+}
+
 static enum dg_err open_part(const struct dg_office *office, size_t i,
                              const struct dg_office_opts *opts, struct dg_zip_data *data,
                              struct dg_office_part **part, struct dg_error *error)
@@ -294,7 +305,8 @@ static enum dg_err open_part(const struct dg_office *office, size_t i,
     enum dg_err err = dg_zip_data(&office->zip, member, DG_OFFICE_PARTS_MAX, data, error);
     if (err)
         return err;
-    own.has_text = office->roles[i] == TEXT || office->roles[i] == TABLE;
+    own.has_text = has_text(office->roles[i]) || office->roles[i] == TABLE;
+    own.is_layout = office->roles[i] == LAYOUT;
     own.is_html = office->is_book;
     own.is_table = office->roles[i] == TABLE;
     own.kept = office->kept.len ? &office->kept : NULL;
@@ -402,7 +414,7 @@ static enum dg_err read_member(void *ctx, const struct dg_zip_member *member, st
     struct dg_zip_data data;
     (void)bytes;
     *is_new = false;
-    if (reading->office->roles[i] != TEXT)
+    if (!has_text(reading->office->roles[i]))
         return DG_OK;
     enum dg_err err = open_part(reading->office, i, &opts, &data, &part, error);
     if (err)

@@ -947,6 +947,22 @@ static bool has_value(const struct reader *r, const struct dg_markup_token *toke
             !dg_span_eq(value, DG_SPAN("string")));
 }
 
+/* Whether the shape that starts here is a placeholder, which says so before its text. */
+static bool is_placeholder(const struct reader *r, const struct dg_markup_token *start)
+{
+    struct dg_markup markup = r->markup;
+    struct dg_markup_token token;
+    struct dg_span local;
+    while (start->type == DG_MARKUP_START && dg_markup_next(&markup, &token)) {
+        (void)dg_dialect_ns(&r->dialect, token.name, &local);
+        if (dg_span_eq(local, DG_SPAN("ph")))
+            return true;
+        if (dg_span_eq(local, DG_SPAN("txBody")) || dg_span_eq(local, DG_SPAN("sp")))
+            break;
+    }
+    return false;
+}
+
 static void read_element(struct reader *r, const struct dg_markup_token *token,
                          const struct place *place)
 {
@@ -976,7 +992,9 @@ static void read_element(struct reader *r, const struct dg_markup_token *token,
         read_plain(r, token);
     else if (role == DG_ROLE_SAYS)
         read_language(r, token);
-    else if (role == DG_ROLE_OPAQUE || (role == DG_ROLE_CELL && has_value(r, token)))
+    else if (role == DG_ROLE_OPAQUE || (role == DG_ROLE_CELL && has_value(r, token)) ||
+             (r->part->opts.is_layout && ns == DG_NS_SLIDE && dg_span_eq(local, DG_SPAN("sp")) &&
+              is_placeholder(r, token)))
         skip(r, token);
     else
         look_into(r, token);

@@ -36,6 +36,7 @@ struct dg_office_opts {
     bool is_east_asian;    /* that language is, as office programs divide scripts */
     bool is_html;          /* of a book: its references to characters have the names of HTML */
     bool has_text;         /* false: only languages are changed, in a part of styles or settings */
+    bool is_layout;        /* of slides: what stands in placeholders is not shown, and no text */
     bool is_table;         /* a part that names the columns of a table: these names are its text */
     const struct dg_map *kept; /* texts, as dg_office_part_text writes them but for marks, that are
                                   not translated; NULL: none */

@@ -137,7 +137,8 @@ def pptx():
         ("[Content_Types].xml", f'{HEADER}<Types xmlns="{TYPES}">{types}</Types>'),
         ("ppt/slides/slide1.xml", f"{HEADER}<p:sld {names}>{slide}</p:sld>"),
         ("ppt/notesSlides/notesSlide1.xml", f"{HEADER}<p:notes {names}><a:p>{slide_run('Une note.')}</a:p></p:notes>"),
-        ("ppt/slideMasters/slideMaster1.xml", f"{HEADER}<p:sldMaster {names}><a:p>{slide_run('Un titre')}</a:p></p:sldMaster>"),
+        ("ppt/slideMasters/slideMaster1.xml", f"{HEADER}<p:sldMaster {names}><p:sp><p:nvPr><p:ph/></p:nvPr><p:txBody><a:p>"
+                                            f"{slide_run('Un titre')}</a:p></p:txBody></p:sp></p:sldMaster>"),
     ])
 
 

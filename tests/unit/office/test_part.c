@@ -387,6 +387,50 @@ START_TEST(slides_have_runs_too)
 }
 END_TEST
 
+#define CHART(body)                                                                                \
+    "<c:chart xmlns:c=\"http://schemas.openxmlformats.org/drawingml/2006/chart\" "                 \
+    "xmlns:a=\"http://schemas.openxmlformats.org/drawingml/2006/main\">" body "</c:chart>"
+#define LAYOUT(body)                                                                               \
+    "<p:sldLayout xmlns:p=\"http://schemas.openxmlformats.org/presentationml/2006/main\" "         \
+    "xmlns:a=\"http://schemas.openxmlformats.org/drawingml/2006/main\">" body "</p:sldLayout>"
+#define SHAPE(place, text)                                                                         \
+    "<p:sp><p:nvSpPr><p:nvPr>" place "</p:nvPr></p:nvSpPr><p:txBody><a:p><a:r><a:t>" text          \
+    "</a:t></a:r></a:p></p:txBody></p:sp>"
+
+static void check_shown(const char *xml, const struct dg_office_opts *opts, const char *expected)
+{
+    struct dg_buf html;
+    struct dg_office_part *part = open_part(xml, opts);
+    dg_buf_init(&html, 1 << 16);
+    ck_assert_int_eq(dg_office_part_text(part, &html), DG_OK);
+    ck_assert_int_eq(dg_buf_append_byte(&html, '\0'), DG_OK);
+    ck_assert_str_eq(html.ptr, expected);
+    dg_buf_deinit(&html);
+    dg_office_part_free(part);
+}
+
+START_TEST(charts_remember_texts_and_numbers)
+{
+    check_shown((CHART("<c:title><a:p><a:r><a:t>Big cats</a:t></a:r></a:p></c:title>"
+                       "<c:tx><c:strRef><c:f>Sheet1!B1</c:f><c:strCache><c:pt idx=\"0\">"
+                       "<c:v>A cat</c:v></c:pt></c:strCache></c:strRef></c:tx>"
+                       "<c:val><c:numCache><c:formatCode>General</c:formatCode><c:pt>"
+                       "<c:v>1.5E-3</c:v></c:pt></c:numCache></c:val>")),
+                &plain_opts, "<p>Big cats</p>\n<p>A cat</p>\n");
+}
+END_TEST
+
+START_TEST(placeholders_of_a_layout_are_not_shown)
+{
+    struct dg_office_opts opts = plain_opts;
+    const char *xml =
+        LAYOUT(SHAPE("<p:ph type=\"title\"/>", "Click to edit") SHAPE("", "A company"));
+    check_shown(xml, &opts, "<p>Click to edit</p>\n<p>A company</p>\n");
+    opts.is_layout = true;
+    check_shown(xml, &opts, "<p>A company</p>\n");
+}
+END_TEST
+
 START_TEST(opendocument_has_text_in_paragraphs)
 {
     const struct dg_office_opts arabic = {
@@ -563,5 +607,6 @@ DG_UNIT(most_text_of_a_paragraph_has_no_marks, marks_and_containers_have_places,
         paragraphs_in_marks_are_paragraphs, runs_go_where_the_words_went,
         what_did_not_change_keeps_its_bytes, languages_are_named,
         a_translation_must_have_the_same_marks, slides_have_runs_too,
+        charts_remember_texts_and_numbers, placeholders_of_a_layout_are_not_shown,
         opendocument_has_text_in_paragraphs, pages_have_blocks_in_blocks,
         every_run_and_mark_is_there_once, what_is_not_well_formed_is_refused)
