@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The dragoman authors
 
 // Whole files: read here, translated by the server, which keeps all but their text as it was (its option "format"),
-// and given back as a download. Office documents, books, tables, YAML and LaTeX go there whole, since only the server takes them apart.
+// and given back as a download. Office documents, books, tables, YAML, LaTeX and mail go there whole, since only the server takes them apart.
 
 const ASIDE_BYTES = 4096; // of a request, beside the text
 const FORMATS = {
@@ -11,7 +11,10 @@ const FORMATS = {
     json: "json", arb: "json", po: "po", pot: "po", xlf: "xliff", xliff: "xliff",
 };
 
-const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml|tex|strings|stringsdict|properties|res[xw])$|strings\.xml$/i;
+const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml|tex|eml|strings|stringsdict|properties|res[xw])$|strings\.xml$/i;
+
+/** What the server reads in other encodings than UTF-8. */
+const ENCODED = /\.(txt|srt|vtt|md|markdown|html?)$/i;
 
 /** What the server is told that a file is; by its name. */
 export function formatOf(name) {
@@ -59,7 +62,8 @@ export class Files {
             const most = isWhole ? limits.document_bytes ?? 0 : limits.body_bytes - ASIDE_BYTES;
             const tooLarge = () => new Error(this.#words.say("file_too_large", { kib: Math.floor(most / 1024) }));
             if (file.size > most) throw tooLarge();
-            if (isWhole) {
+            const { text: content, why } = isWhole ? {} : await read(file);
+            if (isWhole || (why === "file_encoding" && ENCODED.test(file.name))) {
                 const made = this.#turn.then(() => {
                     row.abort.signal.throwIfAborted();
                     return this.#translateFile(file, { ...options, signal: row.abort.signal }, row.told);
@@ -68,7 +72,6 @@ export class Files {
                 row.done(await made, options.target);
                 return;
             }
-            const { text: content, why } = await read(file);
             if (why) throw new Error(this.#words.say(why));
             if (new TextEncoder().encode(JSON.stringify(content)).length > most) throw tooLarge();
             const [{ text }] = await this.#translate([content], { ...options, format: formatOf(file.name), signal: row.abort.signal },

@@ -225,6 +225,25 @@ enum dg_err dg_blocks_text(const struct dg_blocks *blocks, struct dg_span bytes,
                : dg_buf_append_span(text, dg_span_sub(bytes, blocks->rest, bytes.len));
 }
 
+static enum dg_err missing(const struct dg_blocks *blocks, size_t i, struct dg_error *error)
+{
+    return dg_error_set(error, DG_ERR_FORMAT,
+                        "the translation is not one of this file: block %zu of %zu is missing",
+                        i + 1, blocks->n);
+}
+
+enum dg_err dg_blocks_take(const struct dg_blocks *blocks, struct dg_span *target,
+                           struct dg_span *own, struct dg_error *error)
+{
+    const struct dg_span whole = *target;
+    struct dg_span inside;
+    for (size_t i = 0; i < blocks->n; i++)
+        if (blocks->items[i].html_len && !take(blocks, target, &inside))
+            return missing(blocks, i, error);
+    *own = dg_span_sub(whole, 0, whole.len - target->len);
+    return DG_OK;
+}
+
 struct writer {
     const struct dg_blocks *blocks;
     struct dg_span bytes, target; /* of the file; what is left of the translation */
@@ -248,9 +267,7 @@ static enum dg_err take_block(struct writer *w, size_t i, struct dg_span *after,
     if (own.len == 0)
         return DG_OK;
     if (!take(w->blocks, &own, &before) || !take(w->blocks, &w->target, after))
-        return dg_error_set(w->error, DG_ERR_FORMAT,
-                            "the translation is not one of this file: block %zu of %zu is missing",
-                            i + 1, w->blocks->n);
+        return missing(w->blocks, i, w->error);
     *is_changed = !dg_span_eq(before, *after);
     return DG_OK;
 }

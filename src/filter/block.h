@@ -102,6 +102,10 @@ enum dg_err dg_block_render(const struct dg_block_source *source, const struct d
 enum dg_err dg_blocks_text(const struct dg_blocks *blocks, struct dg_span bytes,
                            struct dg_buf *text) DG_MUST_CHECK;
 
+/* Takes the translations of these blocks off the front of a text of several. */
+enum dg_err dg_blocks_take(const struct dg_blocks *blocks, struct dg_span *target,
+                           struct dg_span *own, struct dg_error *error) DG_MUST_CHECK;
+
 /* Appends the bytes with what `target`, a translation of that text, has in place of its own. */
 enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes,
                             struct dg_span target, dg_block_put_fn put, void *ctx,

@@ -140,7 +140,7 @@ static char find_separator(const struct dg_filter *filter, size_t *begin)
 {
     static const char candidates[] = "\t;,";
     const struct dg_span text = filter->bytes, name = dg_span_cstr(filter->name);
-    *begin = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
+    *begin = dg_filter_mark_len(text);
     const struct dg_span rest = dg_span_sub(text, *begin, text.len);
     if (rest.len > 5 && strncasecmp(rest.ptr, "sep=", 4) == 0 && strchr(",;|:\t", rest.ptr[4]) &&
         (rest.ptr[5] == '\n' || rest.ptr[5] == '\r')) {

@@ -11,8 +11,9 @@
  *     dg_filter_free(filter);
  *
  * Office documents and books are read by src/office. The other kinds give their text as HTML of
- * blocks, <p>...</p>, one for a cell, a value or a paragraph (block.h). If target equals source,
- * every kind writes the bytes that it was given.
+ * blocks, <p>...</p>, one for a cell, a value or a paragraph (block.h). Text in another encoding
+ * than UTF-8 is read, and written in it again, or in UTF-8 where it lacks a letter of the
+ * translation. If target equals source, every kind writes the bytes that it was given.
  *
  * The bytes are untrusted. Linear time; memory for the text, and for what is said at each kind.
  * Any thread. */
@@ -40,7 +41,8 @@ struct dg_filter_opts {
 /* Whether a file of this name is read by a filter, whatever is in it. `name` may be an ending. */
 bool dg_filter_is_named(struct dg_span name);
 
-/* Whether a file of this name with these bytes is; of Markdown only one with front matter. */
+/* Whether a file of this name with these bytes is; of Markdown only one with front matter, of plain
+ * text, subtitles and HTML what is not UTF-8, or has a mark of the order of bytes. */
 bool dg_filter_takes(struct dg_span name, struct dg_span bytes);
 
 /* Whether a word names a kind of this table ("office", "csv", ...) that takes these bytes. */
@@ -61,7 +63,7 @@ const char *dg_filter_kind(const struct dg_filter *filter);
 /* The format of its text. */
 enum dg_doc_format dg_filter_format(const struct dg_filter *filter);
 
-/* What a person should know of how the file was read, in a sentence; empty for nothing. */
+/* What a person should know of how the file was read and written; empty for nothing. */
 struct dg_span dg_filter_note(const struct dg_filter *filter);
 
 /* Appends the text. */
@@ -71,8 +73,8 @@ enum dg_err dg_filter_text(const struct dg_filter *filter, struct dg_buf *text,
 /* `source` is what dg_filter_text gave, `target` its translation into the language of the tag,
  * which may be empty. `write` gets the bytes of the file from its beginning to its end.
  * DG_ERR_FORMAT: the translation is not one of this text. */
-enum dg_err dg_filter_write(const struct dg_filter *filter, struct dg_span source,
-                            struct dg_span target, struct dg_span language,
+enum dg_err dg_filter_write(struct dg_filter *filter, struct dg_span source, struct dg_span target,
+                            struct dg_span language,
                             enum dg_err (*write)(void *ctx, struct dg_span bytes,
                                                  struct dg_error *error),
                             void *ctx, struct dg_error *error) DG_MUST_CHECK;

@@ -7,6 +7,7 @@
 #define DG_FILTER_FILTER_INT_H
 
 #include "filter/block.h"
+#include "filter/charset.h"
 #include "filter/filter.h"
 
 struct dg_filter_row {
@@ -23,9 +24,13 @@ struct dg_filter_row {
 
 struct dg_filter {
     const struct dg_filter_row *row;
-    const char *name;         /* borrowed; of the file */
-    struct dg_span bytes;     /* borrowed */
-    struct dg_office *office; /* owned; NULL: the text is in `blocks` */
+    const char *name;              /* borrowed; of the file */
+    struct dg_span raw;            /* borrowed; the file */
+    struct dg_span bytes;          /* it as UTF-8, but of a message, which has several encodings */
+    struct dg_buf decoded;         /* holds these if they are not the file's */
+    char charset[DG_CHARSET_NAME]; /* of the file; empty for UTF-8 */
+    struct dg_office *office;      /* owned; NULL: the text is in `blocks` */
+    struct dg_mail *mail;          /* owned; NULL: it is none */
     struct dg_blocks blocks;
     enum dg_doc_format format; /* of the text */
     struct dg_buf note;
@@ -33,6 +38,9 @@ struct dg_filter {
     char separator;          /* csv */
     bool is_for_language;    /* yaml: its only root key is a language */
 };
+
+/* Of the mark of the order of bytes that a text begins with; 0 for none. */
+size_t dg_filter_mark_len(struct dg_span text);
 
 /* The number of the line of a byte, for sentences. */
 size_t dg_filter_line(const struct dg_filter *filter, size_t at);
@@ -77,5 +85,13 @@ enum dg_err dg_filter_open_stringsdict(struct dg_filter *filter, const struct dg
 enum dg_err dg_filter_put_resources(void *filter, const struct dg_block_source *source,
                                     const struct dg_block *block, struct dg_span html,
                                     struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
+
+struct dg_mail;
+void dg_mail_free(struct dg_mail *mail); /* NULL is fine */
+enum dg_err dg_filter_open_mail(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_text_mail(const struct dg_filter *filter, struct dg_buf *text) DG_MUST_CHECK;
+enum dg_err dg_filter_write_mail(struct dg_filter *filter, struct dg_span target,
+                                 struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -437,15 +437,10 @@ static enum dg_err read_yaml(struct dg_filter *filter, size_t base, size_t len,
     return err;
 }
 
-static size_t mark_of_order(const struct dg_filter *filter)
-{
-    return dg_span_starts(filter->bytes, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
-}
-
 enum dg_err dg_filter_open_yaml(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                 struct dg_error *error)
 {
-    const size_t base = mark_of_order(filter);
+    const size_t base = dg_filter_mark_len(filter->bytes);
     (void)opts;
     return read_yaml(filter, base, filter->bytes.len - base, false, error);
 }
@@ -456,7 +451,7 @@ enum dg_err dg_filter_open_yaml(struct dg_filter *filter, const struct dg_filter
  * does; false when there is none. */
 static bool find_front_matter(struct dg_span text, size_t *begin, size_t *end, size_t *body)
 {
-    size_t at = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
+    size_t at = dg_filter_mark_len(text);
     *begin = at;
     for (size_t n = 0; at < text.len; n++) {
         const char *newline = memchr(text.ptr + at, '\n', text.len - at);
@@ -492,8 +487,11 @@ enum dg_err dg_filter_open_markdown(struct dg_filter *filter, const struct dg_fi
     (void)opts;
     filter->format = DG_DOC_MARKDOWN;
     filter->blocks.is_plain = true;
-    if (!find_front_matter(filter->bytes, &begin, &end, &body))
-        return dg_error_set(error, DG_ERR_FORMAT, "there is no front matter");
+    (void)error;
+    if (!find_front_matter(filter->bytes, &begin, &end, &body)) {
+        filter->blocks.rest = dg_filter_mark_len(filter->bytes);
+        return DG_OK;
+    }
     filter->blocks.rest = body;
     enum dg_err err = read_yaml(filter, begin, end - begin, true, &why);
     if (err != DG_ERR_FORMAT && err != DG_ERR_LIMIT)

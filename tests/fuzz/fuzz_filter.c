@@ -61,9 +61,9 @@ static void try_kind(const char *name, struct dg_span bytes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static const char *const names[] = {"a.csv",  "a.tsv",        "a.yml",        "a.md",
-                                        "a.tex",  "a.strings",    "a.properties", "a.xml",
-                                        "a.resx", "a.stringsdict"};
+    static const char *const names[] = {"a.csv",  "a.tsv",         "a.yml",        "a.md",
+                                        "a.tex",  "a.strings",     "a.properties", "a.xml",
+                                        "a.resx", "a.stringsdict", "a.eml",        "a.txt"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         try_kind(names[i], dg_span_make((const char *)bytes, len));
     return 0;

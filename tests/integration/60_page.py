@@ -328,9 +328,9 @@ class Used(IntegrationTest):
 
     def test_files_that_are_no_text_are_refused_with_a_reason(self):
         page = self.page("--max-body=64KiB")
-        for content, reason in (("Où est la gare ?".encode("latin-1"), "not in UTF-8"), (b"\x7fELF\0\0", "not a text file"),
-                                (b"a" * 70000, "up to 60 KiB")):
-            with tempfile.NamedTemporaryFile(suffix=".txt") as file:
+        for ending, content, reason in ((".json", "Où est la gare ?".encode("latin-1"), "not in UTF-8"),
+                                        (".txt", b"\x7fELF\0\0", "not a text file"), (".txt", b"a" * 70000, "up to 60 KiB")):
+            with tempfile.NamedTemporaryFile(suffix=ending) as file:
                 file.write(content)
                 file.flush()
                 page.type("#file", file.name)

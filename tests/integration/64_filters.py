@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: ISC
 """Files that filters read (tables, ...): through the tool, with a model and with none, and through a daemon."""
 import csv
+import email
+import email.policy
 import io
 import json
 import os
@@ -38,6 +40,36 @@ Le \emph{chat noir} dort~\cite{b}.\footnote{Une page.} % encore
 \begin{equation} x = y \end{equation}
 Merci.
 \end{document}
+"""
+
+
+EML = """From: Anne <anne@example.org>\r
+To: max@example.org\r
+Subject: =?iso-8859-1?Q?O=F9_est_la_gare_=3F?=\r
+MIME-Version: 1.0\r
+Content-Type: multipart/mixed; boundary="=_1"\r
+\r
+--=_1\r
+Content-Type: text/plain; charset=iso-8859-1\r
+Content-Transfer-Encoding: quoted-printable\r
+\r
+O=F9 est la gare ?\r
+\r
+> Merci.\r
+-- \r
+Le chat\r
+--=_1\r
+Content-Type: text/html; charset=utf-8\r
+Content-Transfer-Encoding: base64\r
+\r
+PHA+TGUgPGI+Y2hhdCBub2lyPC9iPiBkb3J0LjwvcD4K\r
+--=_1\r
+Content-Type: text/plain; name="a.txt"\r
+Content-Disposition: attachment; filename="a.txt"\r
+Content-Transfer-Encoding: base64\r
+\r
+TWVyY2kuCg==\r
+--=_1--\r
 """
 
 
@@ -119,6 +151,38 @@ class Filters(IntegrationTest):
             self.assertEqual(text.count(part), 1, text)
         self.assertNotIn("dort", text)
         self.dry("a.tex", TEX)
+
+    def test_mail(self):
+        text, said = self.translated("a.eml", EML)
+        self.assertIn("kind=mail", said)
+        station, thanks = self.lines("Où est la gare ?", "Merci.")
+        before = email.message_from_bytes(EML.encode(), policy=email.policy.default)
+        after = email.message_from_bytes(text.encode(), policy=email.policy.default)
+        self.assertEqual(after["Subject"], station)
+        self.assertEqual((after["From"], after["To"]), (before["From"], before["To"]))
+        plain, page, attached = list(after.iter_parts())
+        self.assertEqual(plain.get_content().replace("\r", ""), f"{station}\n\n> {thanks}\n-- \nLe chat")
+        self.assertEqual(page["Content-Transfer-Encoding"], "base64")
+        self.assertRegex(page.get_content(), "^<p>.*<b>.*</b>.*</p>\n$")
+        self.assertNotIn("dort", page.get_content())
+        self.assertEqual(attached.get_payload(), list(before.iter_parts())[2].get_payload())
+        self.dry("a.eml", EML)
+
+    def test_encodings(self):
+        cue = "1\r\n00:00:01,000 --> 00:00:02,500\r\n%s\r\n"
+        before, after = self.path("a.srt"), self.path("out.srt")
+        station, = self.lines("Où est la gare ?")
+        for encoding in "utf-16", "latin-1", "utf-8-sig":
+            with open(before, "wb") as file:
+                file.write((cue % "Où est la gare ?").encode(encoding))
+            said = self.tool(f"--model={MODEL}", "--threads=1", before, after)
+            if encoding != "utf-8-sig":
+                self.assertRegex(said, "the file is read as (UTF-16LE|windows-1252)")
+            with open(after, "rb") as file:
+                self.assertEqual(file.read().decode(encoding), cue % station)
+            self.tool("--dry-run", before, after)
+            with open(after, "rb") as file:
+                self.assertEqual(file.read(), (cue % "Où est la gare ?").encode(encoding))
 
     # ---- Daemons ------------------------------------------------------------------------------------------------
 

@@ -138,6 +138,11 @@ static void read_latex_file(struct dg_span text)
     read_filtered(text, "a.tex");
 }
 
+static void read_mail(struct dg_span text)
+{
+    read_filtered(text, "a.eml");
+}
+
 /* Between a beginning and an end. */
 static void read_within(const char *begin, struct dg_span text, const char *end,
                         enum dg_doc_format format)
@@ -516,6 +521,10 @@ static const struct reader readers[] = {
      read_latex_file,
      {"\\textbf{", "}", "{", "$", "\\begin{a}", "\\begin{verbatim}", "\\footnote{x ", "%", "\n\n",
       "\\foo[", "]{", "\\item[", "\\section{", "\\[", "word "}},
+    {"mail",
+     read_mail,
+     {"Content-Type: multipart/mixed; boundary=b\n\n", "--b\n", "--b--\n", "Subject: =?utf-8?q?",
+      "=41", "?= ", "\n", "> ", "-- \n", "Content-Type: text/html\n\n", "<b>", ";a=\"", "word "}},
     {"lists of tags",
      read_tags,
      {"a,", "ab ", "z,", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", ","}},

@@ -154,7 +154,7 @@ static enum dg_err check_file(const struct dg_compat *compat, const struct dg_fi
     if (!dg_document_is_known(name, &format))
         return dg_error_set(error, DG_ERR_UNSUPPORTED,
                             "Invalid file data: expected a name that ends in .docx, .pptx, .xlsx, "
-                            ".odt, .odp, .ods, .epub, .csv, .tsv, .yml, .tex, .txt, .html, "
+                            ".odt, .odp, .ods, .epub, .csv, .tsv, .yml, .tex, .eml, .txt, .html, "
                             ".xml, .md, .srt, .vtt, .ass, .sbv, .ttml, .json, .strings, "
                             ".stringsdict, .properties, .resx, .po or .xliff.");
     return DG_OK;

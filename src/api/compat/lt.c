@@ -305,8 +305,9 @@ void dg_lt_settings(struct dg_call *call)
     const struct dg_language *target = NULL;
     const struct dg_api_opts *opts = &call->api->opts;
     static const char *const endings[] = {
-        ".docx",        ".pptx",       ".xlsx", ".odt", ".odp", ".ods", ".epub", ".strings",
-        ".stringsdict", ".properties", ".resx", ".csv", ".tsv", ".yml", ".yaml", ".tex"};
+        ".docx", ".pptx",    ".xlsx",        ".odt",        ".odp",  ".ods",
+        ".epub", ".strings", ".stringsdict", ".properties", ".resx", ".csv",
+        ".tsv",  ".yml",     ".yaml",        ".tex",        ".eml"};
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine,

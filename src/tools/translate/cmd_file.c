@@ -27,7 +27,7 @@ static const char *const kind_words[] = {"auto",       DG_DOC_FORMAT_LIST(WORD) 
                                          "latex",      "strings",
                                          "properties", "android",
                                          "resx",       "stringsdict",
-                                         NULL};
+                                         "mail",       NULL};
 #undef WORD
 
 static const struct dg_opt_row rows[] = {

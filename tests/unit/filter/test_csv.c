@@ -86,7 +86,8 @@ START_TEST(errors_are_said)
 {
     check_refusal("a.csv", DG_SPAN("id,text\n1,x\n2,\"a\nb"), "", DG_ERR_FORMAT,
                   "line 3: a cell begins with a quote that is never closed");
-    check_refusal("a.csv", DG_SPAN("id,text\n1,\xFFx\n"), "", DG_ERR_UTF8, "not UTF-8 at byte 10");
+    check_refusal("a.csv", DG_SPAN("id,text\n1,\xFFx\0\n"), "", DG_ERR_UTF8,
+                  "not UTF-8 (at byte 10)");
     check_misfit("a.csv", DG_SPAN("id,text\n1,Yes\n2,No way\n"), "<p>Oui</p>\n");
     check_misfit("a.csv", DG_SPAN("id,text\n1,Yes\n2,No way\n"),
                  "<p>Oui</p>\n<p>Non</p>\n<p>Non</p>\n");
