@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The dragoman authors
 
 // Whole files: read here, translated by the server, which keeps all but their text as it was (its option "format"),
-// and given back as a download. Office documents, books, tables, YAML, LaTeX and mail go there whole, since only the server takes them apart.
+// and given back as a download. Office documents, books, tables, YAML, LaTeX, mail and PDF go there whole, since only the server takes them apart.
 
 const ASIDE_BYTES = 4096; // of a request, beside the text
 const FORMATS = {
@@ -11,7 +11,7 @@ const FORMATS = {
     json: "json", arb: "json", po: "po", pot: "po", xlf: "xliff", xliff: "xliff",
 };
 
-const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml|tex|eml|strings|stringsdict|properties|res[xw])$|strings\.xml$/i;
+const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml|tex|eml|pdf|strings|stringsdict|properties|res[xw])$|strings\.xml$/i;
 
 /** What the server reads in other encodings than UTF-8. */
 const ENCODED = /\.(txt|srt|vtt|md|markdown|html?)$/i;

@@ -33,6 +33,7 @@ static const char *const properties_endings[] = {"properties", NULL};
 static const char *const xml_endings[] = {"xml", NULL};
 static const char *const resx_endings[] = {"resx", "resw", NULL};
 static const char *const stringsdict_endings[] = {"stringsdict", NULL};
+static const char *const pdf_endings[] = {"pdf", NULL};
 static const char *const mail_endings[] = {"eml", NULL};
 static const char *const text_endings[] = {"txt", NULL};
 static const char *const subrip_endings[] = {"srt", NULL};
@@ -85,6 +86,7 @@ static const struct dg_filter_row rows[] = {
     {"markdown", markdown_endings, "text/markdown; charset=utf-8", takes_markdown,
      dg_filter_open_markdown, dg_filter_put_yaml},
     {"mail", mail_endings, "message/rfc822", NULL, dg_filter_open_mail, NULL},
+    {"pdf", pdf_endings, "application/pdf", NULL, dg_filter_open_pdf, NULL},
     {"text", text_endings, "text/plain", is_encoded, open_encoded, NULL},
     {"subrip", subrip_endings, "application/x-subrip", is_encoded, open_encoded, NULL},
     {"webvtt", webvtt_endings, "text/vtt", is_encoded, open_encoded, NULL},
@@ -136,6 +138,22 @@ const char *dg_filter_type(struct dg_span name)
 {
     const struct dg_filter_row *row = row_of_name(name);
     return row ? row->type : dg_office_type(name);
+}
+
+bool dg_filter_output(struct dg_span name, struct dg_span wanted, const char **ending)
+{
+    const struct dg_filter_row *row = row_of_name(name);
+    enum dg_rendition rendition;
+    *ending = NULL;
+    if (!row || row->endings != pdf_endings) {
+        const size_t dot = name.len > wanted.len ? name.len - wanted.len : 0;
+        return wanted.len == 0 || (dot > 0 && name.ptr[dot - 1] == '.' &&
+                                   strncasecmp(name.ptr + dot, wanted.ptr, wanted.len) == 0);
+    }
+    if (!dg_rendition_of(wanted, &rendition))
+        return false;
+    *ending = dg_rendition_words[rendition];
+    return true;
 }
 
 size_t dg_filter_line(const struct dg_filter *filter, size_t at)
@@ -204,8 +222,9 @@ static enum dg_err open_text(struct dg_filter *filter, const struct dg_filter_op
                              struct dg_error *error)
 {
     /* Messages have several encodings, properties their own ways. */
-    const bool is_bytes =
-        filter->row->open == dg_filter_open_mail || filter->row->open == dg_filter_open_properties;
+    const bool is_bytes = filter->row->open == dg_filter_open_mail ||
+                          filter->row->open == dg_filter_open_pdf ||
+                          filter->row->open == dg_filter_open_properties;
     enum dg_err err = is_bytes ? DG_OK : decode(filter, error);
     if (!err && filter->note.len && filter->row->open == dg_filter_open_csv)
         err = dg_buf_append_cstr(&filter->note, "; ");
@@ -223,6 +242,7 @@ enum dg_err dg_filter_new(struct dg_span bytes, const char *name, const struct d
         return DG_ERR_NOMEM;
     filter->name = name;
     filter->format = DG_DOC_HTML;
+    filter->stop = opts->stop;
     filter->bytes = filter->raw = bytes;
     dg_buf_init(&filter->decoded, text_max > INT32_MAX / 4 ? INT32_MAX : 4 * text_max);
     dg_buf_init(&filter->note, NOTE_MAX);
@@ -255,6 +275,11 @@ const char *dg_filter_kind(const struct dg_filter *filter)
     return filter->office ? office_word : filter->row->word;
 }
 
+bool dg_filter_has_blocks(const struct dg_filter *filter)
+{
+    return filter->format == DG_DOC_HTML && filter->blocks.rest == SIZE_MAX;
+}
+
 enum dg_doc_format dg_filter_format(const struct dg_filter *filter)
 {
     return filter->format;
@@ -265,6 +290,11 @@ struct dg_span dg_filter_note(const struct dg_filter *filter)
     return dg_buf_span(&filter->note);
 }
 
+static bool is_pdf(const struct dg_filter *filter)
+{
+    return filter->row && filter->row->open == dg_filter_open_pdf;
+}
+
 enum dg_err dg_filter_text(const struct dg_filter *filter, struct dg_buf *text,
                            struct dg_error *error)
 {
@@ -272,6 +302,8 @@ enum dg_err dg_filter_text(const struct dg_filter *filter, struct dg_buf *text,
         return dg_office_text(filter->office, text, error);
     if (filter->mail)
         return dg_filter_text_mail(filter, text);
+    if (is_pdf(filter))
+        return dg_filter_text_pdf(filter, text, error);
     return dg_blocks_text(&filter->blocks, filter->bytes, text);
 }
 
@@ -304,13 +336,14 @@ enum dg_err dg_filter_write(struct dg_filter *filter, struct dg_span source, str
     struct dg_buf out;
     if (filter->office)
         return dg_office_write(filter->office, source, target, language, write, ctx, error);
-    if (dg_span_eq(source, target))
+    if (dg_span_eq(source, target) && !is_pdf(filter))
         return write(ctx, filter->raw, error);
     filter->language = language;
     dg_buf_init(&out, OUT_MAX);
-    enum dg_err err = filter->mail ? dg_filter_write_mail(filter, target, &out, error)
-                                   : dg_blocks_write(&filter->blocks, filter->bytes, target,
-                                                     filter->row->put, filter, &out, error);
+    enum dg_err err = filter->mail     ? dg_filter_write_mail(filter, target, &out, error)
+                      : is_pdf(filter) ? dg_filter_write_pdf(filter, target, &out, error)
+                                       : dg_blocks_write(&filter->blocks, filter->bytes, target,
+                                                         filter->row->put, filter, &out, error);
     if (!err)
         err = *filter->charset ? write_encoded(filter, dg_buf_span(&out), write, ctx, error)
                                : write(ctx, dg_buf_span(&out), error);

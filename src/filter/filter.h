@@ -10,10 +10,11 @@
  *     err = dg_filter_write(filter, source, target, "de", write, ctx, &error);
  *     dg_filter_free(filter);
  *
- * Office documents and books are read by src/office. The other kinds give their text as HTML of
- * blocks, <p>...</p>, one for a cell, a value or a paragraph (block.h). Text in another encoding
- * than UTF-8 is read, and written in it again, or in UTF-8 where it lacks a letter of the
- * translation. If target equals source, every kind writes the bytes that it was given.
+ * Office documents and books are read by src/office. The text of a PDF is taken by pdftotext,
+ * another program, when it is asked for; its answer is a new document. The other kinds give their
+ * text as HTML of blocks, <p>...</p>, one for a cell, a value or a paragraph (block.h). Text in
+ * another encoding than UTF-8 is read, and written in it again, or in UTF-8 where it lacks a letter
+ * of the translation. If target equals source, every kind writes the bytes that it was given.
  *
  * The bytes are untrusted. Linear time; memory for the text, and for what is said at each kind.
  * Any thread. */
@@ -26,16 +27,19 @@
 #include "base/memory/span.h"
 #include "markup/doc.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct dg_filter;
 
 struct dg_filter_opts {
-    size_t text_max;        /* bytes of text, and of an office document's parts; 0: 256 MiB */
-    struct dg_span columns; /* csv: names or numbers, separated by commas; empty: those with words
-                             */
-    struct dg_span kind;    /* its word, where neither name nor bytes are to say it; may be empty */
+    size_t text_max;         /* bytes of text, and of an office document's parts; 0: 256 MiB */
+    struct dg_span columns;  /* csv: names or numbers, separated by commas; empty: those with words
+                              */
+    struct dg_span output;   /* pdf: "docx", "odt", "html" or "txt"; empty: docx */
+    const atomic_bool *stop; /* another thread sets it to cancel (DG_ERR_CANCELLED); may be NULL */
+    struct dg_span kind; /* its word, where neither name nor bytes are to say it; may be empty */
 };
 
 /* Whether a file of this name is read by a filter, whatever is in it. `name` may be an ending. */
@@ -51,6 +55,10 @@ bool dg_filter_is_kind(struct dg_span word, struct dg_span bytes);
 /* The media type of a file by its name. */
 const char *dg_filter_type(struct dg_span name);
 
+/* The ending of the name that the answer has: NULL for the file's own, "docx" or the like for a
+ * PDF, which is not written again. False when the wanted output is none for this file. */
+bool dg_filter_output(struct dg_span name, struct dg_span wanted, const char **ending);
+
 /* The bytes are borrowed as long as the filter lives. The sentence of a refusal says which line or
  * part it is about. */
 enum dg_err dg_filter_new(struct dg_span bytes, const char *name, const struct dg_filter_opts *opts,
@@ -59,6 +67,9 @@ void dg_filter_free(struct dg_filter *filter); /* NULL is fine */
 
 /* The word of its kind. */
 const char *dg_filter_kind(const struct dg_filter *filter);
+
+/* Whether its text is blocks of HTML, one a line, which can be translated one by one. */
+bool dg_filter_has_blocks(const struct dg_filter *filter);
 
 /* The format of its text. */
 enum dg_doc_format dg_filter_format(const struct dg_filter *filter);

@@ -9,6 +9,7 @@
 #include "filter/block.h"
 #include "filter/charset.h"
 #include "filter/filter.h"
+#include "filter/rendition.h"
 
 struct dg_filter_row {
     const char *word;                    /* the kind's */
@@ -31,6 +32,8 @@ struct dg_filter {
     char charset[DG_CHARSET_NAME]; /* of the file; empty for UTF-8 */
     struct dg_office *office;      /* owned; NULL: the text is in `blocks` */
     struct dg_mail *mail;          /* owned; NULL: it is none */
+    enum dg_rendition output;      /* pdf: what is written */
+    const atomic_bool *stop;       /* borrowed; may be NULL */
     struct dg_blocks blocks;
     enum dg_doc_format format; /* of the text */
     struct dg_buf note;
@@ -93,5 +96,12 @@ enum dg_err dg_filter_open_mail(struct dg_filter *filter, const struct dg_filter
 enum dg_err dg_filter_text_mail(const struct dg_filter *filter, struct dg_buf *text) DG_MUST_CHECK;
 enum dg_err dg_filter_write_mail(struct dg_filter *filter, struct dg_span target,
                                  struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
+
+enum dg_err dg_filter_open_pdf(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                               struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_text_pdf(const struct dg_filter *filter, struct dg_buf *text,
+                               struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_filter_write_pdf(const struct dg_filter *filter, struct dg_span target,
+                                struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -187,7 +187,7 @@ class LibreTranslate(IntegrationTest):
         self.assertEqual(error(file=("a.txt", text), target=""), "Invalid request: missing target parameter")
         self.assertEqual(error(file=("a.txt", b"")), "Invalid request: empty file")
         self.assertIn("line 1", error(file=("a.json", b'{"a": "b"')))
-        self.assertEqual(error(file=("a.pdf", text)), "Invalid request: file format not supported")
+        self.assertEqual(error(file=("a.exe", text)), "Invalid request: file format not supported")
         self.assertEqual(error(file=("a.txt", text), target="zz"), "zz is not supported")
         self.assertEqual(error(file=("a.po", b"\xff")), "Invalid request: the file is not UTF-8")
         self.assertEqual(self.ask("/download_file/..%2f..%2fetc%2fpasswd", method="GET", status=404)["error"]["code"], "not_found")

@@ -6,10 +6,17 @@ import email.policy
 import io
 import json
 import os
+import shutil
 import subprocess
+import sys
 import urllib.parse
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
+
+import office  # noqa: E402
+import pdf  # noqa: E402
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MODEL = os.path.join(SOURCES, "models", "fr-en")
@@ -71,6 +78,16 @@ Content-Transfer-Encoding: base64\r
 TWVyY2kuCg==\r
 --=_1--\r
 """
+
+
+PDF = pdf.pdf([
+    [(60, 815, 8, "Mon journal"), (60, 760, 20, "Le chat noir"), (60, 720, 10, "Nous avons trouvé la gare dans la petite mai-"),
+     (60, 708, 10, "son de la ville, et nous dormons bien."), (60, 670, 10, "Il est là et il dort dans le jardin de la maison, dans"),
+     (300, 20, 8, "1")],
+    [(60, 815, 8, "Mon journal"), (60, 780, 10, "la ville."), (300, 20, 8, "2")],
+    [(60, 815, 8, "Mon journal"), (60, 780, 10, "Merci."), (300, 20, 8, "3")]])
+PDF_TEXT = ("Le chat noir\n\nNous avons trouvé la gare dans la petite maison de la ville, et nous dormons bien.\n\n"
+            "Il est là et il dort dans le jardin de la maison, dans la ville.\n\nMerci.\n")
 
 
 class Filters(IntegrationTest):
@@ -184,12 +201,46 @@ class Filters(IntegrationTest):
             with open(after, "rb") as file:
                 self.assertEqual(file.read(), (cue % "Où est la gare ?").encode(encoding))
 
+    def pdf_file(self, content):
+        path = self.path("a.pdf")
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def test_pdf(self):
+        if not shutil.which("pdftotext"):
+            self.skipTest("pdftotext is not installed")
+        before = self.pdf_file(PDF)
+        self.tool("--dry-run", before, self.path("out.txt"))
+        with open(self.path("out.txt"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), PDF_TEXT)
+        self.tool(f"--model={MODEL}", "--threads=1", before, self.path("out"))
+        with open(self.path("out"), "rb") as file:
+            document = office.parts(file.read())["word/document.xml"]
+        cat, thanks = self.lines("Le chat noir", "Merci.")
+        self.assertEqual(office.texts(document)[::3], [cat, thanks])
+        self.tool("--dry-run", "--output-format=odt", before, self.path("out"))
+        with open(self.path("out"), "rb") as file:
+            self.assertIn(b'<text:h text:style-name="Head1" text:outline-level="1">Le chat noir</text:h>',
+                          office.parts(file.read())["content.xml"])
+        for content, why in ((pdf.pdf([[]]), "it is scanned"), (pdf.pdf([[]], pdf.ENCRYPTED), "is encrypted"),
+                             (b"%PDF-1.4 rubbish", "cannot be read"), (b"text", "no PDF")):
+            self.assertIn(why, self.tool("--dry-run", self.pdf_file(content), self.path("out"), code=1))
+        self.assertIn("expected docx, odt", self.tool("--dry-run", "--output-format=pdf", before, "-", code=1))
+
+    def test_pdf_needs_a_program(self):
+        done = subprocess.run([TOOL, "file", "--dry-run", self.pdf_file(PDF), "-"], capture_output=True, encoding="utf-8",
+                              env={**os.environ, "PATH": self.directory}, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("poppler-utils", done.stderr)
+
     # ---- Daemons ------------------------------------------------------------------------------------------------
 
     def form(self, server, path, file, fields, status=200):
         body = b"".join(f'--XX\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
                         for name, value in fields.items())
-        body += f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{file[0]}"\r\n\r\n{file[1]}'.encode()
+        body += f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{file[0]}"\r\n\r\n'.encode()
+        body += file[1] if isinstance(file[1], bytes) else file[1].encode()
         got, _, answer = server.request("POST", path, body + b"\r\n--XX--\r\n",
                                         {"Content-Type": "multipart/form-data; boundary=XX"})
         self.assertEqual(got, status, answer)
@@ -212,6 +263,23 @@ class Filters(IntegrationTest):
         self.assertEqual(after.decode(), self.translated("b.md", MD)[0])
         self.assertIn("too long", self.form(server, "/translate_file", ("a.csv", CSV), {**fields, "columns": "9" * 501},
                                             400)["error"])
+
+    def test_pdf_through_libretranslate(self):
+        if not shutil.which("pdftotext"):
+            self.skipTest("pdftotext is not installed")
+        server = self.start(f"--models-dir={MODELS_DIR}")
+        fields = {"source": "fr", "target": "en"}
+        thanks, = self.lines("Merci.")
+        for output, ending, kind in (None, ".a_en.docx", "application/vnd.openxml"), ("txt", ".a_en.txt", "text/plain"):
+            url = self.form(server, "/translate_file", ("a.pdf", PDF), {**fields, **({"output_format": output} if output else {})})
+            self.assertTrue(url["translatedFileUrl"].endswith(ending), url)
+            status, headers, after = server.request("GET", urllib.parse.urlsplit(url["translatedFileUrl"]).path)
+            self.assertEqual((status, headers["Content-Type"][:len(kind)]), (200, kind))
+            text = after if output else office.parts(after)["word/document.xml"]
+            self.assertIn(thanks.encode(), text)
+        self.assertIn("scanned", self.form(server, "/translate_file", ("a.pdf", pdf.pdf([[]])), fields, 400)["error"])
+        self.assertIn("expected docx", self.form(server, "/translate_file", ("a.pdf", PDF), {**fields, "output_format": "pdf"},
+                                                 400)["error"])
 
     def test_deepl(self):
         server = self.start(f"--models-dir={MODELS_DIR}")

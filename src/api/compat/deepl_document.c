@@ -152,11 +152,12 @@ static enum dg_err check_file(const struct dg_compat *compat, const struct dg_fi
     if (!dg_filter_takes(name, file->value) && !dg_utf8_valid(file->value, NULL))
         return dg_error_set(error, DG_ERR_UTF8, "Invalid file data: the file is not UTF-8.");
     if (!dg_document_is_known(name, &format))
-        return dg_error_set(error, DG_ERR_UNSUPPORTED,
-                            "Invalid file data: expected a name that ends in .docx, .pptx, .xlsx, "
-                            ".odt, .odp, .ods, .epub, .csv, .tsv, .yml, .tex, .eml, .txt, .html, "
-                            ".xml, .md, .srt, .vtt, .ass, .sbv, .ttml, .json, .strings, "
-                            ".stringsdict, .properties, .resx, .po or .xliff.");
+        return dg_error_set(
+            error, DG_ERR_UNSUPPORTED,
+            "Invalid file data: expected a name that ends in .docx, .pptx, .xlsx, "
+            ".odt, .odp, .ods, .epub, .csv, .tsv, .yml, .tex, .eml, .pdf, .txt, .html, "
+            ".xml, .md, .srt, .vtt, .ass, .sbv, .ttml, .json, .strings, "
+            ".stringsdict, .properties, .resx, .po or .xliff.");
     return DG_OK;
 }
 
@@ -191,6 +192,7 @@ static enum dg_err keep_file(struct dg_compat *compat, const struct dg_field *fi
     if (err)
         return dg_error_set(error, err, "Too many documents are kept; fetch some first.");
     memcpy(upload->id, document->id, sizeof upload->id);
+    dg_document_set_output(document->name, dg_fields_text(&compat->fields, "output_format"));
     compat->job->options.request.format = document->format;
     err = dg_compat_texts(compat, 1);
     if (!err)

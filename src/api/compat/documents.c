@@ -168,6 +168,18 @@ enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, ui
     return DG_OK;
 }
 
+void dg_document_set_output(char name[DG_DOCUMENT_NAME + 1], struct dg_span wanted)
+{
+    const char *ending;
+    char *dot = strrchr(name, '.');
+    if (!dot || !dg_filter_output(dg_span_cstr(name), wanted, &ending) || !ending)
+        return;
+    size_t stem = (size_t)(dot - name);
+    if (stem > DG_DOCUMENT_NAME - strlen(ending) - 1)
+        stem = DG_DOCUMENT_NAME - strlen(ending) - 1;
+    snprintf(name + stem, DG_DOCUMENT_NAME + 1 - stem, ".%s", ending);
+}
+
 static struct dg_document *find(const struct dg_documents *documents, struct dg_span id)
 {
     for (struct dg_list *at = documents->all.next; at != &documents->all; at = at->next) {
@@ -582,5 +594,6 @@ const char *dg_document_type(struct dg_span name, enum dg_doc_format format)
 {
     if (dg_filter_is_named(name))
         return dg_filter_type(name);
+    (void)dg_doc_format_of(name, &format); /* of what a PDF became, not of its text */
     return dg_doc_media_type(format);
 }

@@ -97,6 +97,10 @@ bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format);
 enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, uint64_t client,
                              struct dg_span name, struct dg_document **document) DG_MUST_CHECK;
 
+/* Gives a file's name the ending of what is written for it: a PDF becomes another document.
+ * `wanted` may be empty; what it says was checked (dg_filter_output). */
+void dg_document_set_output(char name[DG_DOCUMENT_NAME + 1], struct dg_span wanted);
+
 struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t now_ns,
                                       struct dg_span id);
 void dg_documents_remove(struct dg_documents *documents, struct dg_document *document);

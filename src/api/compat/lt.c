@@ -307,7 +307,7 @@ void dg_lt_settings(struct dg_call *call)
     static const char *const endings[] = {
         ".docx", ".pptx",    ".xlsx",        ".odt",        ".odp",  ".ods",
         ".epub", ".strings", ".stringsdict", ".properties", ".resx", ".csv",
-        ".tsv",  ".yml",     ".yaml",        ".tex",        ".eml"};
+        ".tsv",  ".yml",     ".yaml",        ".tex",        ".eml",  ".pdf"};
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     if (call->api->engine && dg_languages_read(&call->api->languages, call->api->engine,

@@ -140,6 +140,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
                                        dg_gate_client(call), file->filename, &document);
     if (!err) {
         memcpy(answer->id, document->id, sizeof answer->id);
+        dg_document_set_output(document->name, dg_fields_text(&compat->fields, "output_format"));
         err = put_answer(compat, document, &answer->json);
     }
     if (!err)

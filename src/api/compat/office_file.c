@@ -34,7 +34,8 @@ static enum dg_err open_filter(const struct dg_office_file *file, struct dg_filt
                                struct dg_error *error)
 {
     const struct dg_filter_opts opts = {.text_max = PARTS_MAX,
-                                        .columns = dg_span_cstr(file->columns)};
+                                        .columns = dg_span_cstr(file->columns),
+                                        .output = dg_span_cstr(file->output)};
     return dg_filter_new(dg_span_make(file->bytes, file->len), file->name, &opts, filter, error);
 }
 
@@ -86,6 +87,11 @@ void dg_office_file_read(struct dg_compat *compat, struct dg_span name, struct d
 {
     struct dg_offload *readers = compat->work.api->readers;
     const struct dg_span columns = dg_fields_text(&compat->fields, "columns");
+    const struct dg_span output = dg_fields_text(&compat->fields, "output_format");
+    if (output.len >= DG_OFFICE_FILE_OUTPUT) {
+        dg_compat_fail(compat, 400, "invalid_value", "There is no such output_format.");
+        return;
+    }
     if (columns.len > DG_OFFICE_FILE_COLUMNS) {
         dg_compat_fail(compat, 400, "invalid_value", "The list of columns is too long.");
         return;
@@ -97,6 +103,7 @@ void dg_office_file_read(struct dg_compat *compat, struct dg_span name, struct d
     }
     compat->file = NULL;
     snprintf(file->columns, sizeof file->columns, "%.*s", DG_SPAN_FMT(columns));
+    snprintf(file->output, sizeof file->output, "%.*s", DG_SPAN_FMT(output));
     file->compat = compat;
     file->then = then;
     dg_work_hold(&compat->work);

@@ -22,12 +22,18 @@
 #include "base/memory/buf.h"
 #include "net/loop/offload.h"
 
-enum { DG_OFFICE_FILE_LANGUAGE = 64, DG_OFFICE_FILE_NAME = 100, DG_OFFICE_FILE_COLUMNS = 500 };
+enum {
+    DG_OFFICE_FILE_LANGUAGE = 64,
+    DG_OFFICE_FILE_NAME = 100,
+    DG_OFFICE_FILE_COLUMNS = 500,
+    DG_OFFICE_FILE_OUTPUT = 8
+};
 
 struct dg_office_file {
     struct dg_offload_task task;
     char name[DG_OFFICE_FILE_NAME + 1];       /* for sentences */
     char columns[DG_OFFICE_FILE_COLUMNS + 1]; /* of a csv file: the field of this name */
+    char output[DG_OFFICE_FILE_OUTPUT];       /* of a PDF: the field output_format */
     const char *bytes;                        /* [len] */
     size_t len;
     struct dg_document_file *sent; /* owned; whose bytes these are; NULL: `bytes` are owned */

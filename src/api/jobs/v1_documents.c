@@ -184,6 +184,7 @@ static enum dg_err read_text(struct adding *adding, struct dg_buf *text, struct 
     err = open_filter(adding->name, bytes, &filter, &adding->error);
     if (!err) {
         *format = dg_filter_format(filter);
+        *is_blocks = dg_filter_has_blocks(filter);
         err = dg_filter_text(filter, text, &adding->error);
     }
     dg_filter_free(filter);
@@ -629,6 +630,7 @@ static void name_result(const struct making *making, char name[DG_DOCUMENT_NAME 
     snprintf(whole, sizeof whole, "%.*s%s%s%s", (int)stem, own, *making->language ? "." : "",
              making->language, dot ? dot : "");
     dg_document_clean_name(dg_span_cstr(whole), name);
+    dg_document_set_output(name, DG_SPAN(""));
 }
 
 static void on_made(struct dg_offload_task *task)

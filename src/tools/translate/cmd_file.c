@@ -7,6 +7,7 @@
 #include "base/file/text_in.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
+#include "filter/rendition.h"
 #include "markup/po_check.h"
 #include "office/office.h"
 #include "tools/lines.h"
@@ -27,7 +28,8 @@ static const char *const kind_words[] = {"auto",       DG_DOC_FORMAT_LIST(WORD) 
                                          "latex",      "strings",
                                          "properties", "android",
                                          "resx",       "stringsdict",
-                                         "mail",       NULL};
+                                         "mail",       "pdf",
+                                         NULL};
 #undef WORD
 
 static const struct dg_opt_row rows[] = {
@@ -50,6 +52,10 @@ static const struct dg_opt_row rows[] = {
      .help =
          "csv: the columns to translate, by name or number, separated by commas (default: those "
          "whose cells are mostly words)"},
+    {DG_OPT_STRING(struct file_flags, output), "output-format", .def = "",
+     .help =
+         "pdf: what is written, since no PDF is: docx, odt, html or txt (default: the ending of "
+         "OUT, else docx)"},
     {DG_OPT_BOOL(struct file_flags, dry_run), "dry-run", .letter = 'n', .def = "no",
      .help = "translate nothing: every sentence comes back as it is"},
     {DG_OPT_BOOL(struct file_flags, quiet), "quiet", .letter = 'q', .def = "no",
@@ -60,7 +66,8 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman file",
     .summary = "Translates a document and keeps its form: docx, pptx, xlsx, odt, odp, ods, epub, "
-               "csv, strings, stringsdict, properties, resx, Android's strings.xml, txt, "
+               "pdf, csv, yml, tex, eml, strings, stringsdict, properties, resx, Android's "
+               "strings.xml, txt, "
                "srt, vtt, ass, sbv, ttml, html, xml, md, po, xliff, json. '-': stdin, stdout.",
     .rows = rows,
     .n_rows = DG_OPT_COUNT(rows),
@@ -147,12 +154,18 @@ static bool has_filter(const struct file_flags *flags, const char *name, struct 
 }
 
 /* Takes the text out of a file that is no text itself. */
-static enum dg_err open_filter(struct file_work *work, const char *name, struct dg_buf *text,
-                               struct dg_error *error)
+static enum dg_err open_filter(struct file_work *work, const char *name, const char *out,
+                               struct dg_buf *text, struct dg_error *error)
 {
+    const char *dot = strrchr(out, '.');
+    enum dg_rendition rendition;
+    const bool has_output = dot && dg_rendition_of(dg_span_cstr(dot + 1), &rendition);
     const struct file_flags *flags = work->flags;
     const struct dg_filter_opts opts = {
         .columns = dg_span_cstr(flags->columns),
+        .output = dg_span_cstr(*flags->output ? flags->output
+                               : has_output   ? dot + 1
+                                              : ""),
         .kind = dg_span_cstr(flags->kind ? kind_words[flags->kind] : "")};
     enum dg_err err = dg_filter_new(work->text, name, &opts, &work->filter, error);
     if (!err)
@@ -276,7 +289,7 @@ int dg_cmd_file(int argc, char **argv)
     if (!err) {
         n_in = work.text.len;
         if (has_filter(work.flags, name_of(in, out), work.text))
-            err = open_filter(&work, name_of(in, out), &html, &error);
+            err = open_filter(&work, name_of(in, out), out, &html, &error);
         else
             work.format = kind_of(work.flags, in, out, work.text);
     }

@@ -18,6 +18,7 @@ struct file_flags {
     int64_t threads, beam;
     int kind;            /* 0: detected; else enum dg_doc_format + 1, or one of a filter */
     const char *columns; /* csv */
+    const char *output;  /* pdf */
     bool all, mark, dry_run, quiet;
     struct server_flags remote;
 };

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* A new document of headings and paragraphs: what becomes of files whose text cannot be put back
+ * into them. */
+#ifndef DG_FILTER_RENDITION_H
+#define DG_FILTER_RENDITION_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+
+#include <stdbool.h>
+
+enum dg_rendition { DG_RENDITION_DOCX, DG_RENDITION_ODT, DG_RENDITION_HTML, DG_RENDITION_TXT };
+
+/* "docx", "odt", "html", "txt"; NULL at the end. */
+extern const char *const dg_rendition_words[];
+
+/* False for another word; docx for none. */
+bool dg_rendition_of(struct dg_span word, enum dg_rendition *rendition);
+
+/* `html` is a row of <h1>, <h2> and <p> with text; `language` a tag, or empty. DG_ERR_FORMAT for
+ * other elements. */
+enum dg_err dg_rendition_write(enum dg_rendition rendition, struct dg_span html,
+                               struct dg_span language, struct dg_buf *out,
+                               struct dg_error *error) DG_MUST_CHECK;
+
+#endif
