@@ -27,13 +27,12 @@
 enum {
     SECONDS = 30,
     COMPLAINTS_MAX = 2048,
-    LAYOUT_MAX = 512 << 20, /* bytes that pdftotext may write */
     LINES_MAX = 4 << 20,
     MARGIN_PERCENT = 9, /* of a page's height, at its top and bottom */
     SIZES = 400,        /* of letters, in quarters of a point */
 };
 
-static const size_t memory_max = (size_t)2 << 30;
+static const size_t memory_max = (size_t)1 << 30;
 static const char program[] = "pdftotext";
 
 struct line {
@@ -447,8 +446,9 @@ enum dg_err dg_filter_text_pdf(const struct dg_filter *filter, struct dg_buf *te
     struct reader reader = {.n = 0};
     struct dg_buf layout;
     const size_t before = text->len;
-    dg_buf_init(&layout, LAYOUT_MAX);
-    dg_buf_init(&reader.texts, LAYOUT_MAX);
+    const size_t most = 2 * filter->blocks.html.max; /* a word's place is longer than the word */
+    dg_buf_init(&layout, most);
+    dg_buf_init(&reader.texts, most);
     enum dg_err err = run(filter, &layout, error);
     if (!err)
         read_layout(&reader, dg_buf_span(&layout));
