@@ -20,7 +20,9 @@ START_TEST(strings_of_apple)
     check_refusal("a.strings", DG_SPAN("\"a\" \"b\";"), "", DG_ERR_INVALID, "line 1: expected");
     check_refusal("a.strings", DG_SPAN("\"a\" = \"b\";\n/* x"), "", DG_ERR_INVALID,
                   "line 2: a comment is not closed");
-    check_refusal("a.strings", DG_SPAN("\xFF\xFE\"\0a\0"), "", DG_ERR_UTF8, "not UTF-8");
+    check_text("a.strings", DG_SPAN("\xFF\xFE\"\0a\0\"\0=\0\"\0W\0o\0r\0d\0\"\0;\0"), "",
+               "<p>Word</p>\n");
+    check_refusal("a.strings", DG_SPAN("\"a\" = \"b\xFF\0\";"), "", DG_ERR_UTF8, "not UTF-8");
 }
 END_TEST
 
