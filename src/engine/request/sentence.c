@@ -319,14 +319,15 @@ struct name_finder {
     struct dg_request_tools *tools;
 };
 
-/* A word is a name when the vocabulary says it in fewer tokens with its capital than without. */
-static enum dg_err is_name(void *ctx, struct dg_span word, bool *is_name)
+/* The vocabulary says a name in fewer tokens with its capital than without, and a common word in
+ * more, or in one token either way. */
+static enum dg_err kind_of_word(void *ctx, struct dg_span word, enum dg_casing_word *kind)
 {
     const struct name_finder *finder = ctx;
     const struct dg_token *tokens;
     struct dg_token *owned = NULL;
     struct dg_buf low;
-    size_t n = 0, n_low = 0;
+    size_t n = 0, n_low = 0, n_none = 0; /* n_none: the tokens around every text */
     bool is_lowered;
     dg_buf_init(&low, word.len + 8);
     enum dg_err err = dg_casing_lower_first(word, &low, &is_lowered);
@@ -338,8 +339,14 @@ static enum dg_err is_name(void *ctx, struct dg_span word, bool *is_name)
         err = encode(finder->sentence, finder->tools, dg_buf_span(&low), NULL, &tokens, &n_low,
                      &owned);
     dg_free(owned);
+    owned = NULL;
+    if (!err)
+        err = encode(finder->sentence, finder->tools, DG_SPAN(""), NULL, &tokens, &n_none, &owned);
+    dg_free(owned);
     dg_buf_deinit(&low);
-    *is_name = n < n_low;
+    *kind = n < n_low                      ? DG_CASING_NAME
+            : n > n_low || n == n_none + 1 ? DG_CASING_COMMON_WORD
+                                           : DG_CASING_UNKNOWN_WORD;
     return err;
 }
 
@@ -383,7 +390,8 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
         .joined = part->joined,
         .keep_case = request->asked.keep_case || request->hops[0]->template,
         .keeps_titles = !request->hops[0]->blueprint.lowers_titles,
-        .names = &(const struct dg_casing_names){is_name, &(struct name_finder){sentence, tools}},
+        .names =
+            &(const struct dg_casing_names){kind_of_word, &(struct name_finder){sentence, tools}},
         .placeholders = sentence->placeholders,
         .leaves_numbers =
             request->n_hops == 1 && !sentence->carries_numbers && !request->asked.copy_numbers,

@@ -28,12 +28,16 @@ static enum dg_err flatten(struct dg_prepared *prepared)
 static enum dg_err lower(struct dg_prepared *prepared, const struct dg_prepare_opts *opts)
 {
     prepared->casing = dg_casing_find(prepared->text, opts->language);
-    if (prepared->casing == DG_CASING_TITLE && opts->keeps_titles)
+    bool keeps = opts->keeps_titles;
+    enum dg_err err = DG_OK;
+    if (prepared->casing == DG_CASING_TITLE && !keeps && opts->names)
+        err = dg_casing_is_names(prepared->text, opts->names, &keeps);
+    if (prepared->casing == DG_CASING_TITLE && keeps)
         prepared->casing = DG_CASING_PLAIN;
-    if (prepared->casing == DG_CASING_PLAIN)
-        return DG_OK;
-    enum dg_err err = dg_casing_lower(prepared->text, prepared->casing, opts->language, opts->names,
-                                      &prepared->lowered);
+    if (err || prepared->casing == DG_CASING_PLAIN)
+        return err;
+    err = dg_casing_lower(prepared->text, prepared->casing, opts->language, opts->names,
+                          &prepared->lowered);
     if (err)
         return err;
     prepared->in_place =

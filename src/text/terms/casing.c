@@ -118,7 +118,8 @@ enum dg_casing dg_casing_find(struct dg_span text, const char *language)
     dg_protect_list_deinit(&walk.spans);
     if (counts.lower == 0 && counts.upper >= UPPER_MIN)
         return counts.words > 1 || counts.upper > ACRONYM_MAX ? DG_CASING_UPPER : DG_CASING_PLAIN;
-    bool title = counts.words >= TITLE_WORDS_MIN && counts.long_small == 0 &&
+    const bool is_sentence = text.len > 0 && text.ptr[text.len - 1] == '.';
+    bool title = !is_sentence && counts.words >= TITLE_WORDS_MIN && counts.long_small == 0 &&
                  counts.with_capitals * 2 > counts.words && counts.titled >= 2 &&
                  strcmp(language, "de") != 0;
     return title ? DG_CASING_TITLE : DG_CASING_PLAIN;
@@ -238,16 +239,41 @@ static bool is_titled(struct dg_span word)
     return n > 1;
 }
 
+enum dg_err dg_casing_is_names(struct dg_span text, const struct dg_casing_names *names,
+                               bool *is_names)
+{
+    size_t n_titled = 0, n_common = 0, n_small = 0;
+    for (size_t at = 0; at < text.len;) {
+        uint32_t cp;
+        const size_t end = word_end(text, at);
+        const struct dg_span word = dg_span_sub(text, at, end - at);
+        if (end > at && is_titled(word)) {
+            enum dg_casing_word kind;
+            const enum dg_err err = names->kind(names->ctx, word, &kind);
+            if (err)
+                return err;
+            n_titled++;
+            n_common += kind == DG_CASING_COMMON_WORD;
+            n_small += kind == DG_CASING_COMMON_WORD && word.len < LONG_WORD;
+        }
+        at = end > at ? end : at + dg_utf8_decode(text, at, &cp);
+    }
+    *is_names = n_small == 0 && 2 * n_common < n_titled;
+    return DG_OK;
+}
+
 /* A word of a title: its capital goes, unless it has others or the word is a name. */
 static enum dg_err lower_word(struct dg_buf *out, const UCaseMap *cases,
                               const struct dg_casing_names *names, struct dg_span word)
 {
-    bool keeps = !is_titled(word);
-    enum dg_err err = !keeps && names ? names->is_name(names->ctx, word, &keeps) : DG_OK;
+    enum dg_casing_word kind = DG_CASING_UNKNOWN_WORD;
+    const bool has_others = !is_titled(word);
+    enum dg_err err = !has_others && names ? names->kind(names->ctx, word, &kind) : DG_OK;
     if (err)
         return err;
-    return keeps ? dg_buf_append_span(out, word)
-                 : append_mapped(out, cases, ucasemap_utf8ToLower, word);
+    return has_others || kind == DG_CASING_NAME
+               ? dg_buf_append_span(out, word)
+               : append_mapped(out, cases, ucasemap_utf8ToLower, word);
 }
 
 /* Lower-cases a stretch: all of it, or of a title only the words with a capital at the start. */

@@ -19,7 +19,7 @@
  * English; other languages write titles like sentences, so only the first letter becomes a capital.
  * A model that knows names by their capitals ("Paris") says which words keep them:
  *
- *     struct dg_casing_names names = {knows_name, &ctx};
+ *     struct dg_casing_names names = {kind_of_word, &ctx};
  *     err = dg_casing_lower(text, casing, "en", &names, &buf);
  *
  * Languages are canonical codes ("" when unknown): they decide about i and I in Turkish, accents in
@@ -36,17 +36,30 @@
 enum dg_casing {
     DG_CASING_PLAIN, /* nothing to do */
     DG_CASING_UPPER, /* all letters are capitals, and it is more than an acronym */
-    DG_CASING_TITLE, /* three words or more, the long ones capitalised; never in German */
+    DG_CASING_TITLE, /* three words or more, the long ones capitalised, no full stop behind them;
+                        never in German */
 };
 
 /* How a sentence or line is written. Text that is not UTF-8 is plain. */
 enum dg_casing dg_casing_find(struct dg_span text, const char *language);
 
-/* Which words of a title are names. is_name gets a word with a capital at its start. */
+/* What a word with a capital at its start is. */
+enum dg_casing_word {
+    DG_CASING_UNKNOWN_WORD,
+    DG_CASING_NAME,
+    DG_CASING_COMMON_WORD, /* it is usually written small */
+};
+
+/* Who knows the words of a title. */
 struct dg_casing_names {
-    enum dg_err (*is_name)(void *ctx, struct dg_span word, bool *is_name);
+    enum dg_err (*kind)(void *ctx, struct dg_span word, enum dg_casing_word *kind);
     void *ctx;
 };
+
+/* True when less than half of the words with a capital at their start are common words, and none of
+ * these is short ("Of", "The"): the text is no title but a line of names. */
+enum dg_err dg_casing_is_names(struct dg_span text, const struct dg_casing_names *names,
+                               bool *is_names) DG_MUST_CHECK;
 
 /* Appends the text in ordinary case: lower case, but for the start of sentences, English "I", and
  * in Title Case words with other capitals (NASA, iPhone) and those of `names` (NULL: none). Plain

@@ -62,10 +62,13 @@ START_TEST(writes_ordinary_case_for_the_model)
 }
 END_TEST
 
-static enum dg_err is_paris(void *ctx, struct dg_span word, bool *is_name)
+static enum dg_err is_paris(void *ctx, struct dg_span word, enum dg_casing_word *kind)
 {
     ++*(size_t *)ctx;
-    *is_name = dg_span_eq(word, DG_SPAN("Paris"));
+    *kind = dg_span_eq(word, DG_SPAN("Paris"))    ? DG_CASING_NAME
+            : dg_span_eq(word, DG_SPAN("Office")) ? DG_CASING_COMMON_WORD
+            : dg_span_eq(word, DG_SPAN("Of"))     ? DG_CASING_COMMON_WORD
+                                                  : DG_CASING_UNKNOWN_WORD;
     return dg_span_eq(word, DG_SPAN("Trouble")) ? DG_ERR_NOMEM : DG_OK;
 }
 
@@ -89,6 +92,15 @@ START_TEST(names_of_a_title_keep_their_capital)
                      DG_OK);
     ck_assert(dg_span_eq(dg_buf_span(&buf), DG_SPAN("Paris is big")));
     dg_buf_deinit(&buf);
+    bool is_names;
+    ck_assert_int_eq(dg_casing_is_names(DG_SPAN("Paris is the Office"), &names, &is_names), DG_OK);
+    ck_assert(!is_names);
+    ck_assert_int_eq(dg_casing_is_names(DG_SPAN("Lord Of Rings"), &names, &is_names), DG_OK);
+    ck_assert(!is_names);
+    ck_assert_int_eq(dg_casing_is_names(DG_SPAN("My New Paris Office"), &names, &is_names), DG_OK);
+    ck_assert(is_names);
+    ck_assert_int_eq(dg_casing_is_names(DG_SPAN("Office Trouble"), &names, &is_names),
+                     DG_ERR_NOMEM);
 }
 END_TEST
 
