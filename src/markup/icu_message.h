@@ -6,7 +6,7 @@
  *     {n, plural, one {# file of {name}} other {# files of {name}}}
  *
  *     if (dg_icu_has_choice(text))
- *         is_valid = dg_icu_parse(text, on_piece, ctx, &bad_at);
+ *         is_valid = dg_icu_parse(text, on_piece, ctx);
  *     err = dg_icu_adapt(text, DG_SPAN("pl"), &out);     ... few {# files of {name}} many {...}
  *
  * Only the words of branches are text, and what stands around the choices. The bytes may be those
