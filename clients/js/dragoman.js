@@ -56,8 +56,34 @@ export class Dragoman {
         return this.#json("v1/translate", { text, ...options }, signal);
     }
 
-    /** The events token, sentence and at last done, as they come. */
+    /**
+     * The events token, sentence and at last done, as they come. A stream of one plain text that breaks off is gone
+     * on with, at whichever server answers then: it is given the text from the last whole sentence on, and the words
+     * that came of the next one as its prefix.
+     */
     async *stream(text, { signal, ...options } = {}) {
+        if (typeof text !== "string" || (options.format ?? "text") !== "text") {
+            yield* this.#streamOnce(text, options, signal);
+            return;
+        }
+        const progress = new Progress(text, options);
+        for (let failures = 0; ; ) {
+            const before = progress.shown.length;
+            try {
+                for await (const event of this.#streamOnce(progress.rest(), progress.options(), signal)) {
+                    const adjusted = progress.take(event);
+                    if (adjusted) yield adjusted;
+                }
+                return;
+            } catch (failure) {
+                failures = progress.shown.length > before ? 0 : failures + 1;
+                if (!GOES_ON.includes(failure.code) || !progress.shown || failures > this.retries) throw failure;
+                if (failures) await sleep(Math.min(failures / 2, RETRY_SECONDS_MAX) * 1000, signal);
+            }
+        }
+    }
+
+    async *#streamOnce(text, options, signal) {
         const response = await this.#request("v1/translate", { text, ...options, stream: true }, signal);
         let ended = false;
         try {
@@ -291,6 +317,74 @@ class Strand {
 }
 
 // ---- Below the surface ------------------------------------------------------------------------------
+
+// What a stream that has begun may end with through no fault of what was asked.
+const GOES_ON = ["unreachable", "draining", "cancelled", "overloaded", "unavailable", "worker_stalled"];
+
+/** How far the translation of a text has come: all that was shown of it, and up to where that is of whole sentences. */
+class Progress {
+    #text;
+    #options;
+    #done = 0; // bytes of the text whose sentences are whole
+    #from = 0; // where the text of the present request begins
+    #open = ""; // shown behind them
+    #expected = ""; // shown before, and to come once more
+    #byWords = true;
+    shown = "";
+
+    constructor(text, options) {
+        this.#text = new TextEncoder().encode(text);
+        this.#options = options;
+    }
+
+    rest() {
+        this.#from = this.#done;
+        this.#expected = this.#open;
+        return new TextDecoder("utf-8", { ignoreBOM: true }).decode(this.#text.subarray(this.#done));
+    }
+
+    /**
+     * The prefix of a first request is the caller's own. The last word that was shown may be half of one, which a
+     * model would hardly go on with: the server says it again, and only if it says another is it forced, too.
+     */
+    options() {
+        const { prefix: own = "", ...options } = this.#options;
+        let prefix = this.#open.trimStart();
+        if (this.#byWords) prefix = prefix.slice(0, Math.max(prefix.lastIndexOf(" "), 0));
+        if (this.#done === 0 && own.startsWith(prefix)) return this.#options;
+        return prefix ? { ...options, prefix } : options;
+    }
+
+    /** The event as if nothing had happened; null when it says nothing new. */
+    take(event) {
+        if (event.type === "token") return this.#takeToken(event);
+        if (event.type === "sentence" && event.start !== undefined) {
+            this.#done = this.#from + event.start + event.length;
+            this.#open = "";
+            this.#byWords = true;
+            return { ...event, start: this.#from + event.start };
+        }
+        if (event.type === "done" && this.#from) {
+            const [first, ...more] = event.translations;
+            return { ...event, translations: [{ ...first, text: this.shown }, ...more] };
+        }
+        return event;
+    }
+
+    #takeToken(event) {
+        const again = Math.min(event.text.length, this.#expected.length);
+        if (event.text.slice(0, again) !== this.#expected.slice(0, again)) {
+            const code = this.#byWords ? "unreachable" : "broken";
+            this.#byWords = false;
+            throw new DragomanError(code, "The stream broke off, and what another server says does not go on with it.");
+        }
+        this.#expected = this.#expected.slice(again);
+        const text = event.text.slice(again);
+        this.#open += text;
+        this.shown += text;
+        return text ? { ...event, text } : null;
+    }
+}
 
 /** The events of a text/event-stream whose data are JSON. */
 async function* serverSentEvents(body) {

@@ -28,6 +28,7 @@
 #include "daemon/signals.h"
 #include "daemon/systemd.h"
 #include "daemon/version.h"
+#include "net/loop/agent.h"
 #include "net/loop/offload.h"
 #include "net/loop/server.h"
 
@@ -71,6 +72,7 @@ struct daemon {
     struct dg_allowance buffers; /* of connections, jobs and scores */
     struct dg_api *api;
     struct dg_server *server;
+    struct dg_agent *agent; /* NULL: agent-listen is empty */
 };
 
 static const struct dg_options *options_of(const struct dg_opt_set *set)
@@ -117,6 +119,8 @@ static void finish(void *user)
     struct daemon *d = user;
     if (d->server)
         dg_server_close(d->server);
+    dg_agent_close(d->agent);
+    d->agent = NULL;
     dg_api_stop(d->api);
     dg_offload_close(d->readers); /* what it has read may have something for the threads */
     d->readers = NULL;
@@ -477,6 +481,26 @@ static enum dg_err bind_listeners(struct daemon *d, struct dg_error *error)
     return err;
 }
 
+static void say_capacity(void *user, char line[DG_AGENT_LINE])
+{
+    dg_api_capacity(user, line, DG_AGENT_LINE);
+}
+
+/* For HAProxy's agent-check. */
+static enum dg_err open_agent(struct daemon *d, struct dg_error *error)
+{
+    const char *address = options_of(d->start)->agent_listen;
+    if (!*address)
+        return DG_OK;
+    enum dg_err err = dg_agent_open(&d->agent, &d->loop, address, say_capacity, d->api, error);
+    if (err)
+        return dg_error_wrap(error, err, "agent-listen");
+    dg_log_event(d->log, DG_LOG_NOTICE, "daemon",
+                 DG_LOG_FIELDS(dg_log_int("port", dg_agent_port(d->agent))),
+                 "a balancer's agent-check is answered");
+    return DG_OK;
+}
+
 /* What root made and the account has to use later becomes the account's. */
 static enum dg_err drop_privileges(struct daemon *d, struct dg_error *error)
 {
@@ -530,6 +554,8 @@ static enum dg_err start(struct daemon *d, struct dg_error *error)
         err = open_api(d, error);
     if (!err)
         err = bind_listeners(d, error);
+    if (!err)
+        err = open_agent(d, error);
     if (!err)
         err = drop_privileges(d, error);
     if (!err)

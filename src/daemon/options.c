@@ -63,6 +63,9 @@ static const struct dg_opt_row rows[] = {
      .def = "127.0.0.1:8090",
      .help = "addresses to serve on: 127.0.0.1:8090, [::1]:8090 or unix:/path; sockets handed over by "
              "systemd replace the default"},
+    {DG_OPT_STRING(T, agent_listen), "agent-listen", .def = "", .max = 120, .unit = "ADDRESS",
+     .help = "where HAProxy's agent-check is told this server's free capacity as a weight, and that it drains: "
+             "127.0.0.1:8190; empty for nowhere"},
     {DG_OPT_PATH(T, admin_socket), "admin-socket", .def = "",
      .help = "a Unix socket for administrators, which only this account and root can use; empty for none"},
     {DG_OPT_BOOL(T, ops_loopback), "ops-loopback", .def = "yes",
@@ -352,6 +355,15 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
         err = dg_options_server(options, networks, error, &server);
     if (!err && *options->redis)
         err = check_redis(options->redis, error);
+    if (!err && *options->agent_listen) {
+        struct dg_address address;
+        err = dg_address_parse(options->agent_listen, &address, error);
+        if (!err && address.is_unix)
+            err =
+                dg_error_set(error, DG_ERR_INVALID, "read a path, expected an address and a port");
+        if (err)
+            err = dg_error_wrap(error, err, "agent-listen");
+    }
     if (!err && options->jobs_shared && (!*options->redis || !*options->jobs_dir))
         err = dg_error_set(error, DG_ERR_INVALID,
                            "jobs-shared: read yes without redis and jobs-dir, expected both");

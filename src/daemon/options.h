@@ -24,6 +24,7 @@ struct dg_options {
 
     /* Network. */
     struct dg_opt_list listen;
+    const char *agent_listen;
     const char *admin_socket;
     bool ops_loopback;
     const char *url_prefix;

@@ -116,7 +116,7 @@ class Cluster(IntegrationTest):
         wait_for(lambda: kinds() == {"", "in", "json", "out"}, "the parts' files to go")
 
     def test_any_server_ends_any_job(self):
-        job = self.add(0, lines(N_LINES))
+        job = self.add(0, lines(20000))  # ten seconds of work and more on any machine
         wait_for(lambda: self.state(1, job["id"])["state"] == "running", "the job to begin")
         status, answer = self.ask(1, "POST", f"/v1/jobs/{job['id']}/cancel")
         self.assertEqual((status, json.loads(answer)["state"]), (200, "cancelled"))
@@ -125,7 +125,7 @@ class Cluster(IntegrationTest):
         self.assertEqual(self.ask(2, "GET", f"/v1/jobs/{job['id']}/result")[0], 409)
         status, part = self.ask(2, "GET", f"/v1/jobs/{job['id']}/result?partial=true")
         done = part.decode().splitlines()
-        self.assertEqual((status, done), (200, self.expected(lines(len(done)))))
+        self.assertEqual((status, len(done) % 100, done[:100]), (200, 0, self.expected(lines(100))[:len(done)]))
         self.assertEqual(self.ask(2, "DELETE", f"/v1/jobs/{job['id']}")[0], 204)
         for n in range(3):
             wait_for(lambda: self.state(n, job["id"])["state"] == 404, "its end")

@@ -2,6 +2,7 @@
 """The client libraries: their README's examples as printed, against the true daemon, and what happens when it says no,
 is busy, or dies in the middle of a stream."""
 import asyncio
+import http.client
 import http.server
 import json
 import os
@@ -23,9 +24,44 @@ FLAGS = (f"--models-dir={MODELS_DIR}",
          f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
 TEXT = "Où est la gare ? Je ne comprends pas pourquoi il est parti."
 LONG = " ".join(f"Je ne sais pas pourquoi {i} chiens sont dans le jardin." for i in range(10000))
+CUT = "J'ai vu 😀 deux chats dans le jardin de ma mère. Où est la gare, s'il vous plaît ? Il mange du pain et boit du thé."
 # With one worker and so many hypotheses it takes minutes, and is cut off while it is under way on any machine.
 SLOW_FLAGS = (*FLAGS, "--threads=1")
 SLOWLY = {"target": "en", "cache": False, "beam": 16}
+
+
+class Cutting(http.server.BaseHTTPRequestHandler):
+    """Hands a request on to a server, gives its tokens in pieces of three characters, and cuts the stream off when it has
+    given some more than the request's prefix."""
+    upstream = 0
+    n_cut = 0
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        connection = http.client.HTTPConnection("127.0.0.1", self.upstream, timeout=PATIENCE_S)
+        connection.request("POST", self.path, body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.headers["Content-Type"])
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        left = len(json.loads(body).get("prefix", "")) + 20
+        for event in answer.read().decode().split("\n\n"):
+            data = json.loads(event.partition("data: ")[2] or "null")
+            for piece in re.findall(".{1,3}", data["text"]) if event.startswith("event: token") else [None]:
+                if piece:
+                    event = "event: token\ndata: " + json.dumps({**data, "text": piece})
+                    left -= len(piece)
+                if left < 0:
+                    Cutting.n_cut += 1
+                    connection.close()
+                    return
+                self.wfile.write(f"{event}\n\n".encode())
+        connection.close()
+
+    def log_message(self, *_):
+        pass
 
 
 def has_websockets():
@@ -225,6 +261,45 @@ class Clients(IntegrationTest):
         with self.assertRaises(DragomanError) as failure:
             client.languages()
         self.assertEqual(failure.exception.code, "unreachable")
+
+    def start_cutting(self):
+        """A server with a proxy before it that cuts streams off; the proxy's address, and what the server says by itself."""
+        server = self.start(*FLAGS, "--threads=1")
+        Cutting.upstream, Cutting.n_cut = server.port(), 0
+        proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Cutting)
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        self.addCleanup(proxy.server_close)
+        self.addCleanup(proxy.shutdown)
+        with Dragoman(self.url(server)) as client:
+            whole = client.translate(CUT, target="en", cache=False).translations[0].text
+        return f"http://127.0.0.1:{proxy.server_port}", whole
+
+    def check_taken_up(self, events, whole):
+        """Nothing is lost and nothing comes twice."""
+        self.assertGreater(Cutting.n_cut, 2)
+        self.assertEqual("".join(event["text"] for event in events if event["type"] == "token"), whole)
+        self.assertEqual([event["translations"][0]["text"] for event in events if event["type"] == "done"], [whole])
+        spans = [(event["start"], event["start"] + event["length"]) for event in events if event["type"] == "sentence"]
+        said = [CUT.encode()[start:end].decode() for start, end in spans]
+        self.assertEqual(" ".join(said), CUT)
+
+    def test_a_stream_that_is_cut_off_goes_on(self):
+        url, whole = self.start_cutting()
+        with Dragoman(url) as client:
+            self.check_taken_up(list(client.stream(CUT, target="en", cache=False)), whole)
+
+    @unittest.skipUnless(shutil.which("node"), "needs node")
+    def test_a_stream_that_is_cut_off_goes_on_in_javascript(self):
+        url, whole = self.start_cutting()
+        script = f"""
+            import {{ Dragoman }} from "file://{os.path.join(CLIENTS, 'js', 'dragoman.js')}";
+            const events = [];
+            for await (const event of new Dragoman("{url}").stream({json.dumps(CUT)}, {{ target: "en", cache: false }}))
+                events.push(event);
+            console.log(JSON.stringify(events));"""
+        done = self.run_example(["node"], script, ".mjs")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_taken_up(json.loads(done.stdout), whole)
 
     @unittest.skipUnless(shutil.which("node"), "needs node")
     def test_a_server_that_dies_is_said_so_in_javascript(self):

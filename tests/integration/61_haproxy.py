@@ -5,9 +5,10 @@ import json
 import os
 import re
 import signal
+import socket
 import sys
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, free_ports, main, wait_for
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, free_ports, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 from load import Connection, Load, post  # noqa: E402
@@ -15,6 +16,29 @@ from proxy import Proxy, conf_file, with_ports  # noqa: E402
 
 MODELS = MODELS_DIR
 TEXT = " ".join(f"Je vois {n} chats dans le jardin." for n in range(2, 15000))  # with a beam, a minute's work on any machine
+
+
+class Agent(IntegrationTest):
+    """What HAProxy's agent-check reads."""
+
+    def said(self, server):
+        port = int(re.search(r"agent-check is answered\" port=(\d+)", server.log()).group(1))
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as client:
+            return b"".join(iter(lambda: client.recv(100), b"")).decode()
+
+    def test_each_worker_is_worth_the_same_and_who_drains_nothing(self):
+        start = lambda threads: self.start(f"--models-dir={MODELS}", f"--threads={threads}", "--agent-listen=127.0.0.1:0")
+        one, two = start(1), start(2)
+        self.assertEqual((self.said(one), self.said(two)), ("up ready 25%\n", "up ready 50%\n"))
+        client = Connection(one.port())  # whose request is under way until it leaves
+        try:
+            client.socket.sendall(post("/v1/translate", {"text": TEXT, "target": "en", "stream": True, "beam": 8}))
+            self.assertTrue(client.socket.recv(1))
+            one.signal(signal.SIGTERM)
+            one.wait_for_log("finishing running requests")
+            self.assertEqual(self.said(one), "up drain\n")
+        finally:
+            client.close()
 
 
 class BehindHaproxy(IntegrationTest):

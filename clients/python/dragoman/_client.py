@@ -51,7 +51,31 @@ class Dragoman:
         return Answer.read(self._json("POST", "/v1/translate", {"text": text, **options}))
 
     def stream(self, text: Texts, **options: Any) -> Iterator[Event]:
-        """The events token, sentence and at last done, as they come. Leaving the loop ends the request."""
+        """The events token, sentence and at last done, as they come. Leaving the loop ends the request.
+
+        A stream of one plain text that breaks off is gone on with, at whichever server answers then: it is given the
+        text from the last whole sentence on, and the words that came of the next one as its prefix."""
+        if not isinstance(text, str) or options.get("format", "text") != "text":
+            yield from self._stream(text, options)
+            return
+        progress = _Progress(text, options)
+        failures = 0
+        while True:
+            before = len(progress.shown)
+            try:
+                for event in self._stream(progress.rest(), progress.options()):
+                    adjusted = progress.take(event)
+                    if adjusted:
+                        yield adjusted
+                return
+            except DragomanError as error:
+                failures = 0 if len(progress.shown) > before else failures + 1
+                if error.code not in _GOES_ON or not progress.shown or failures > self.retries:
+                    raise
+                if failures:
+                    time.sleep(min(failures / 2, RETRY_SECONDS_MAX))
+
+    def _stream(self, text: Texts, options: Dict[str, Any]) -> Iterator[Event]:
         response = self._request("POST", "/v1/translate", {"text": text, **options, "stream": True})
         done = False
         try:
@@ -138,6 +162,68 @@ class Dragoman:
         kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
         self._connection = kind(self._parts.hostname or "", self._parts.port, timeout=self.timeout)
         return self._connection
+
+
+# What a stream that has begun may end with through no fault of what was asked.
+_GOES_ON = ("unreachable", "draining", "cancelled", "overloaded", "unavailable", "worker_stalled")
+
+
+class _Progress:
+    """How far the translation of a text has come: all that was shown of it, and up to where that is of whole sentences."""
+
+    def __init__(self, text: str, options: Dict[str, Any]):
+        self._text = text.encode()
+        self._options = options
+        self._done = 0  # bytes of the text whose sentences are whole
+        self._from = 0  # where the text of the present request begins
+        self._open = ""  # shown behind them
+        self._expected = ""  # shown before, and to come once more
+        self._by_words = True
+        self.shown = ""
+
+    def rest(self) -> str:
+        self._from = self._done
+        self._expected = self._open
+        return self._text[self._done:].decode()
+
+    def options(self) -> Dict[str, Any]:
+        """The prefix of a first request is the caller's own. The last word that was shown may be half of one, which
+        a model would hardly go on with: the server says it again, and only if it says another is it forced, too."""
+        own = self._options.get("prefix", "")
+        prefix = self._open.lstrip()
+        if self._by_words:
+            prefix = prefix.rpartition(" ")[0]
+        if self._done == 0 and own.startswith(prefix):
+            return self._options
+        options = {name: value for name, value in self._options.items() if name != "prefix"}
+        return {**options, "prefix": prefix} if prefix else options
+
+    def take(self, event: Event) -> Optional[Event]:
+        """The event as if nothing had happened; None when it says nothing new."""
+        kind = event["type"]
+        if kind == "token":
+            return self._take_token(event)
+        if kind == "sentence" and "start" in event:
+            self._done = self._from + event["start"] + event["length"]
+            self._open = ""
+            self._by_words = True
+            return {**event, "start": self._from + event["start"]}
+        if kind == "done" and self._from:
+            first, *more = event["translations"]
+            return {**event, "translations": [{**first, "text": self.shown}, *more]}
+        return event
+
+    def _take_token(self, event: Event) -> Optional[Event]:
+        text = event["text"]
+        again = min(len(text), len(self._expected))
+        if text[:again] != self._expected[:again]:
+            code = "unreachable" if self._by_words else "broken"
+            self._by_words = False
+            raise DragomanError(code, "The stream broke off, and what another server says does not go on with it.")
+        self._expected = self._expected[again:]
+        self._open += text[again:]
+        self.shown += text[again:]
+        return {**event, "text": text[again:]} if again < len(text) else None
 
 
 def _unreachable(failure: Exception) -> DragomanError:

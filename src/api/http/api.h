@@ -97,6 +97,10 @@ void dg_api_tick(struct dg_api *api);
 /* Ends the answers that have no end of their own, because the server is about to drain. */
 void dg_api_drain(struct dg_api *api);
 
+/* The line that HAProxy's agent-check is told: "up ready 50%" with the server's free capacity as a
+ * weight, or "up drain". */
+void dg_api_capacity(struct dg_api *api, char *line, size_t cap);
+
 /* Stops the work on other threads, because the process ends, so that closing them does not wait. */
 void dg_api_stop(struct dg_api *api);
 

@@ -4,9 +4,12 @@
 /* GET /healthz: says only that the loop turns; a supervisor restarts a server that does not answer.
  * GET /readyz: says whether a load balancer may send work here: not while draining, while a worker
  * hangs or while the queue is full, and not without a model that is loaded (and so has passed its
- * trial translation) or can be loaded on demand. */
+ * trial translation) or can be loaded on demand. What HAProxy's agent-check is told follows from
+ * the same. */
 #include "api/http/api_int.h"
 #include "engine/engine.h"
+
+#include <stdio.h>
 
 /* Workers that hang; some requests are stuck with them, so that others had better go elsewhere. */
 static size_t n_stalled(const struct dg_api *api)
@@ -29,29 +32,56 @@ static bool is_full(struct dg_engine *engine)
     return stats.n_waiting + stats.n_running >= stats.n_max;
 }
 
+/* Whether requests had better go elsewhere; `failure` says why. */
+static bool is_unready(struct dg_api *api, struct dg_failure *failure)
+{
+    if (api->server && dg_server_is_draining(api->server))
+        *failure = (struct dg_failure){.status = 503,
+                                       .code = "draining",
+                                       .retry_after_s = 1,
+                                       .message = "This server is shutting down."};
+    else if (n_stalled(api) > 0)
+        *failure = (struct dg_failure){.status = 503,
+                                       .code = "worker_stalled",
+                                       .retry_after_s = 5,
+                                       .message = "A worker of this server hangs."};
+    else if (!api->engine || dg_engine_n_usable(api->engine) == 0)
+        *failure = (struct dg_failure){.status = 503,
+                                       .code = "no_model",
+                                       .retry_after_s = 1,
+                                       .message = "No model is loaded."};
+    else if (is_full(api->engine))
+        *failure = (struct dg_failure){.status = 503,
+                                       .code = "overloaded",
+                                       .retry_after_s = 1,
+                                       .message = "The queue is full."};
+    else
+        return false;
+    return true;
+}
+
 void dg_api_readyz(struct dg_call *call)
 {
-    struct dg_api *api = call->api;
-    if (api->server && dg_server_is_draining(api->server))
-        dg_call_fail(call, (struct dg_failure){.status = 503,
-                                               .code = "draining",
-                                               .retry_after_s = 1,
-                                               .message = "This server is shutting down."});
-    else if (n_stalled(api) > 0)
-        dg_call_fail(call, (struct dg_failure){.status = 503,
-                                               .code = "worker_stalled",
-                                               .retry_after_s = 5,
-                                               .message = "A worker of this server hangs."});
-    else if (!api->engine || dg_engine_n_usable(api->engine) == 0)
-        dg_call_fail(call, (struct dg_failure){.status = 503,
-                                               .code = "no_model",
-                                               .retry_after_s = 1,
-                                               .message = "No model is loaded."});
-    else if (is_full(api->engine))
-        dg_call_fail(call, (struct dg_failure){.status = 503,
-                                               .code = "overloaded",
-                                               .retry_after_s = 1,
-                                               .message = "The queue is full."});
+    struct dg_failure failure;
+    if (is_unready(call->api, &failure))
+        dg_call_fail(call, failure);
     else
         dg_call_json(call, 200, DG_SPAN("{\"status\":\"ready\"}\n"));
+}
+
+/* A worker is worth WORKER_PERCENT when nothing waits. What waits takes from that: half, when it
+ * is as much as BATCH sentences for each worker; but a server that is ready is worth something. */
+void dg_api_capacity(struct dg_api *api, char *line, size_t cap)
+{
+    enum { WORKER_PERCENT = 25, BATCH = 16 };
+    struct dg_failure failure;
+    struct dg_sched_stats stats;
+    if (is_unready(api, &failure)) {
+        snprintf(line, cap, "up drain\n");
+        return;
+    }
+    dg_engine_read_stats(api->engine, &stats);
+    const size_t full = stats.n_workers * WORKER_PERCENT, room = stats.n_workers * BATCH;
+    const size_t percent = full * room / (room + stats.n_waiting);
+    snprintf(line, cap, "up ready %zu%%\n", percent > 0 ? percent : 1);
 }

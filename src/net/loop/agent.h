@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* Says one line to whoever connects, and closes: what HAProxy's agent-check asks for. Nothing is
+ * read.
+ *
+ *     err = dg_agent_open(&agent, loop, "127.0.0.1:8190", say, user, &error);
+ *     dg_agent_close(agent);          NULL is fine; it is freed when the loop has closed it
+ *
+ * At most CONNECTIONS_MAX are served at once; further ones are closed at once, and none lasts
+ * longer than a second. The loop's thread. */
+#ifndef DG_NET_LOOP_AGENT_H
+#define DG_NET_LOOP_AGENT_H
+
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+
+#include <uv.h>
+
+enum { DG_AGENT_LINE = 64 };
+
+/* Writes the line, with its newline. */
+typedef void (*dg_agent_fn)(void *user, char line[DG_AGENT_LINE]);
+
+struct dg_agent;
+
+/* `address` is that of a TCP port. */
+enum dg_err dg_agent_open(struct dg_agent **agent, uv_loop_t *loop, const char *address,
+                          dg_agent_fn say, void *user, struct dg_error *error) DG_MUST_CHECK;
+void dg_agent_close(struct dg_agent *agent);
+
+/* Where it really listens, for the log. */
+int dg_agent_port(const struct dg_agent *agent);
+
+#endif
