@@ -40,14 +40,16 @@ static void attend_rows(struct dg_net_state *state, const struct dg_relative *re
     for (size_t s = 0; s < n_sources; s++) {
         const size_t from = state->encoded_first[s], S = state->encoded_len[s];
         const float *qkv = state->wide + from * 3 * D;
-        for (size_t i = first > from ? first - from : 0; i < S && from + i < end; i++) {
+        const size_t stop = from + S < end ? S : end > from ? end - from : 0;
+        for (size_t i = first > from ? first - from : 0, Q; i < stop; i += Q) {
             float *out = state->z + (from + i) * D;
+            Q = relative->reach ? 1 : stop - i < DG_ATTEND_QUERIES ? stop - i : DG_ATTEND_QUERIES;
             if (relative->reach)
                 net->kernels->attend_relative(out, qkv + i * 3 * D, qkv + D, 3 * D, NULL, S, H, dh,
                                               scale, state->scores, relative, i);
             else
-                net->kernels->attend(out, qkv + i * 3 * D, qkv + D, 3 * D, NULL, S, H, dh, scale,
-                                     state->scores);
+                net->kernels->attend_some(out, D, qkv + i * 3 * D, 3 * D, Q, qkv + D, 3 * D, NULL,
+                                          S, H, dh, scale, state->scores);
         }
     }
 }

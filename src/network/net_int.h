@@ -260,7 +260,7 @@ struct dg_net_state {
     float *x, *y, *z; /* [work_rows][D] the stream; a sub-layer's input; its intermediate result */
     float *wide;      /* [work_rows][3D], [ffn_rows][F], or two rows of the widest inner layer */
     size_t wide_len;
-    float *scores; /* [H][longest] */
+    float *scores; /* [DG_ATTEND_QUERIES][H][longest] */
     float *logits; /* [logits_rows][ld_logits] */
     size_t ld_logits;
     float *attention;        /* [rows][source_len] */
@@ -344,6 +344,11 @@ const float *dg_net_kept(const struct dg_net_state *state, size_t layer, uint32_
  * state->scores. With `relative` (NULL or reach 0: none), the query stands at the last position. */
 void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q,
                    const uint32_t *at, size_t n, const struct dg_relative *relative);
+
+/* The same without relative positions for Q queries, 1 to DG_ATTEND_QUERIES, D apart, and so their
+ * results. */
+void dg_net_attend_some(struct dg_net_state *state, size_t layer, float *out, const float *q,
+                        size_t Q, const uint32_t *at, size_t n);
 
 /* The recurrent sub-layer of SSRU and AAN decoders (net_cell.c), in place on x[M][D]. */
 void dg_net_cell(struct dg_net_state *state, const struct net_decoder_layer *layer,

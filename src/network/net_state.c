@@ -115,7 +115,7 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     state->wide_len =
         most(state->work_rows * qkv, most(state->ffn_rows, 2) * F * (bp->lm.gated ? 2 : 1));
     state->wide = dg_net_carve(carve, state->wide_len, sizeof(float));
-    state->scores = dg_net_carve(carve, H * longest, sizeof(float));
+    state->scores = dg_net_carve(carve, DG_ATTEND_QUERIES * H * longest, sizeof(float));
     state->ld_logits = (bp->decoder.V + 15) & ~(size_t)15;
     state->logits = dg_net_carve(carve, l->logits_rows, state->ld_logits * sizeof(float));
     state->attention = dg_net_carve(carve, l->rows * l->source_len, sizeof(float));

@@ -164,19 +164,22 @@ static void self_attention(struct dg_net_state *state, const struct net_decoder_
     dg_net_leave(state, &layer->self_norm, M);
 }
 
-/* Stores one head's probabilities over the source, or the mean of all heads. */
-static void keep_attention(struct dg_net_state *state, size_t row, size_t S, int32_t head)
+/* Stores one head's probabilities over the source, or the mean of all heads; those of the last
+ * attention's query `query`. */
+static void keep_attention(struct dg_net_state *state, size_t row, size_t query, size_t S,
+                           int32_t head)
 {
     const size_t H = state->net->bp.decoder.H;
+    const float *scores = state->scores + query * H * S;
     float *out = state->attention + row * state->limits.source_len;
     if (head >= 0) {
-        memcpy(out, state->scores + (size_t)head * S, S * sizeof *out);
+        memcpy(out, scores + (size_t)head * S, S * sizeof *out);
         return;
     }
     for (size_t s = 0; s < S; s++) {
         float sum = 0.0f;
         for (size_t h = 0; h < H; h++)
-            sum += state->scores[h * S + s];
+            sum += scores[h * S + s];
         out[s] = sum / (float)H;
     }
 }
@@ -187,12 +190,15 @@ static void cross_attention(struct dg_net_state *state, const struct net_decoder
     const size_t D = state->net->bp.D, M = step->n_rows;
     const float *in = dg_net_enter(state, &layer->cross_norm, M);
     dg_net_linear(state, state->wide, D, in, D, M, &layer->cross_q, DG_OP_NONE, NULL);
-    for (size_t m = 0; m < M; m++) {
+    for (size_t m = 0, Q; m < M; m += Q) {
         const struct net_slot *slot = &state->slots[step->rows[m].slot];
-        dg_net_attend(state, at_layer, state->z + m * D, state->wide + m * D, slot->source_at,
-                      slot->n_source, NULL);
-        if (step->attention && step->attention_layer == at_layer)
-            keep_attention(state, m, slot->n_source, step->attention_head);
+        for (Q = 1;
+             Q < DG_ATTEND_QUERIES && m + Q < M && step->rows[m + Q].slot == step->rows[m].slot;)
+            Q++;
+        dg_net_attend_some(state, at_layer, state->z + m * D, state->wide + m * D, Q,
+                           slot->source_at, slot->n_source);
+        for (size_t i = 0; i < Q && step->attention && step->attention_layer == at_layer; i++)
+            keep_attention(state, m + i, i, slot->n_source, step->attention_head);
     }
     dg_net_linear(state, state->x, D, state->z, D, M, &layer->cross_o, DG_OP_NONE, state->x);
     dg_net_leave(state, &layer->cross_norm, M);

@@ -54,6 +54,8 @@ struct dg_log_sum_exp {
 
 enum { DG_VOCABULARY_BLOCK = 1024 }; /* values: they stay in the first cache while they are used */
 
+enum { DG_ATTEND_QUERIES = 4 };
+
 enum { DG_RELATIVE_REACH_MAX = 256 };
 
 /* Vectors for the distance between a key and its query, as Shaw et al. (2018) add them: row `reach`
@@ -107,6 +109,16 @@ struct dg_kernels {
     void (*attend_f16)(float *out, const float *q, const uint16_t *kv, size_t ld,
                        const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
                        float *weights);
+
+    /* Both for Q queries, 1 to DG_ATTEND_QUERIES, over the same keys, which are read once for all
+     * of them: query i lies at q + i * ld_q, its result at out + i * ld_out, and its probabilities
+     * at weights + i * H * n. Each has the bits that it has alone. */
+    void (*attend_some)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
+                        const float *kv, size_t ld, const uint32_t *at, size_t n, size_t H,
+                        size_t dh, float scale, float *weights);
+    void (*attend_some_f16)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
+                            const uint16_t *kv, size_t ld, const uint32_t *at, size_t n, size_t H,
+                            size_t dh, float scale, float *weights);
 
     /* The same two with relative positions: the query has the position of key `self`; key t becomes
      * k + keys[clip(t - self)], and its value v + values[clip(t - self)]. */

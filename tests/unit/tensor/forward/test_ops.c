@@ -415,12 +415,12 @@ END_TEST
 static void check_attend_f16(const struct dg_kernels *kernels, const float *q, const float *kv,
                              size_t ld, const uint32_t *at, size_t n, size_t H, size_t dh)
 {
-    uint16_t *half = dg_xmalloc(50 * ld * sizeof *half),
-             *other = dg_xmalloc(50 * ld * sizeof *other);
+    uint16_t *half = dg_xmalloc(70 * ld * sizeof *half),
+             *other = dg_xmalloc(70 * ld * sizeof *other);
     float *a = floats(H * dh), *b = floats(H * dh), *p = floats(H * n), *r = floats(H * n);
-    dg_ops_store_f16_ref(half, kv, 50 * ld);
-    kernels->store_f16(other, kv, 50 * ld);
-    ck_assert_mem_eq(half, other, 50 * ld * sizeof *half);
+    dg_ops_store_f16_ref(half, kv, 70 * ld);
+    kernels->store_f16(other, kv, 70 * ld);
+    ck_assert_mem_eq(half, other, 70 * ld * sizeof *half);
     dg_ops_attend_f16_ref(a, q, half, ld, at, n, H, dh, 0.3f, p);
     kernels->attend_f16(b, q, half, ld, at, n, H, dh, 0.3f, r);
     check_near(kernels->name, b, a, H * dh, 1e-5f);
@@ -503,17 +503,63 @@ START_TEST(relative_positions_agree_for_every_reach)
 }
 END_TEST
 
+/* Some queries over the same keys get the bits that each gets alone. */
+static void check_attend_some(const struct dg_kernels *table, size_t n, size_t H, size_t dh)
+{
+    const size_t D = H * dh, ld = 2 * D + 3, ld_q = D + 5, ld_out = D + 1;
+    float *q = floats(DG_ATTEND_QUERIES * ld_q), *kv = floats(n * ld);
+    uint16_t *half = dg_try_calloc(n * ld, sizeof *half);
+    float *out = floats(DG_ATTEND_QUERIES * ld_out), *p = floats(DG_ATTEND_QUERIES * H * n);
+    float *one = floats(D), *one_p = floats(H * n);
+    uint32_t *at = dg_try_calloc(n, sizeof *at);
+    ck_assert(half && at);
+    for (size_t t = 0; t < n; t++)
+        at[t] = (uint32_t)(n - 1 - t);
+    table->store_f16(half, kv, n * ld);
+    for (size_t Q = 1; Q <= DG_ATTEND_QUERIES; Q++)
+        for (int is_half = 0; is_half < 2; is_half++) {
+            if (is_half)
+                table->attend_some_f16(out, ld_out, q, ld_q, Q, half, ld, at, n, H, dh, 0.3f, p);
+            else
+                table->attend_some(out, ld_out, q, ld_q, Q, kv, ld, at, n, H, dh, 0.3f, p);
+            for (size_t i = 0; i < Q; i++) {
+                if (is_half)
+                    table->attend_f16(one, q + i * ld_q, half, ld, at, n, H, dh, 0.3f, one_p);
+                else
+                    table->attend(one, q + i * ld_q, kv, ld, at, n, H, dh, 0.3f, one_p);
+                ck_assert_mem_eq(out + i * ld_out, one, D * sizeof *one);
+                ck_assert_mem_eq(p + i * H * n, one_p, H * n * sizeof *one_p);
+            }
+        }
+    void *all[] = {q, kv, half, out, p, one, one_p, at};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        dg_free(all[i]);
+}
+
+START_TEST(queries_side_by_side_get_the_bits_of_each_alone)
+{
+    setup();
+    static const size_t heads[] = {1, 3, 8}, widths[] = {1, 7, 16, 32, 48, 64};
+    static const size_t lengths[] = {1, 3, 8, 9, 16, 17, 25, 33, 50, 64, 65, 130};
+    for (size_t t = 0; t < n_tables; t++)
+        for (size_t h = 0; h < 3; h++)
+            for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+                for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+                    check_attend_some(tables[t], lengths[i], heads[h], widths[w]);
+}
+END_TEST
+
 START_TEST(attention_agrees_for_every_length_and_head)
 {
     setup();
     static const size_t heads[] = {1, 3, 8}, widths[] = {1, 4, 7, 16, 30, 32, 64, 65, 128};
     for (size_t h = 0; h < 3; h++)
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
-            for (size_t n = 1; n < 40; n += n < 20 ? 1 : 7) {
+            for (size_t n = 1; n < 70; n += n < 20 ? 1 : 7) {
                 const size_t H = heads[h], dh = widths[w], D = H * dh, ld = 2 * D + 3;
-                float *q = floats(D), *kv = floats(50 * ld), *a = floats(D), *b = floats(D);
+                float *q = floats(D), *kv = floats(70 * ld), *a = floats(D), *b = floats(D);
                 float *pa = floats(H * n), *pb = floats(H * n), scale = 2.0f / sqrtf((float)dh);
-                uint32_t at[40];
+                uint32_t at[70];
                 for (size_t i = 0; i < n; i++)
                     at[i] = (uint32_t)(i * 7 % 49);
                 for (size_t t = 0; t < n_tables; t++)
@@ -590,5 +636,6 @@ DG_UNIT_SLOW(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse,
              a_row_does_not_depend_on_its_neighbours, quantised_bytes_are_equal_to_the_bit,
              rows_agree_for_every_length, activations_agree_over_their_whole_range,
              halves_keep_to_their_range, attention_agrees_for_every_length_and_head,
+             queries_side_by_side_get_the_bits_of_each_alone,
              relative_positions_agree_for_every_reach,
              the_best_of_a_vocabulary_are_found_in_one_pass)
