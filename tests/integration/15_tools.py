@@ -69,8 +69,8 @@ class Installed(unittest.TestCase):
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def test_an_argument_is_translated_by_the_model_of_its_language(self):
-        self.assertEqual(self.translate("--to", "en", "Où est la gare ?"), (0, "Where's the station?\n", ""))
-        self.assertEqual(self.translate("--to=en", "Où", "est la gare ?")[1], "Where's the station?\n")
+        self.assertEqual(self.translate("--to", "en", "Où est la gare ?"), (0, "Where is the station?\n", ""))
+        self.assertEqual(self.translate("--to=en", "Où", "est la gare ?")[1], "Where is the station?\n")
         self.assertIn("gare", self.translate("--from=en", "--to=fr", "Where is the station?")[1])
         self.assertEqual(self.translate("--to=en", "-q", text="Merci.\n\nMerci.")[:2], (0, "Thank you.\n\nThank you."))
         self.assertEqual(self.translate("--to=en", "--format=html", "<p>Merci.</p>")[1], "<p>Thank you.</p>\n")

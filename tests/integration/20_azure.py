@@ -9,7 +9,7 @@ from harness import MODELS_DIR, SOURCES, IntegrationTest, main
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
 JSON = {"Content-Type": "application/json"}
-CAT, SAID = "Le chat dort.", "The cat is sleeping."
+CAT, SAID = "Le chat dort.", "The cat is asleep."
 KEY = "secret-of-alice"
 
 

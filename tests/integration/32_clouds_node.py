@@ -10,7 +10,7 @@ from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
-SAID = "The cat is sleeping."
+SAID = "The cat is asleep."
 
 
 class CloudsNode(IntegrationTest):

@@ -16,7 +16,7 @@ from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
 KEY = "4b1d-of-the-test:fx"
-CAT, SAID = "Le chat dort.", "The cat is sleeping."
+CAT, SAID = "Le chat dort.", "The cat is asleep."
 BOLD = "<p>Le <b>chat</b> dort. <a href=\"https://x.org/@a\">@a</a></p>"
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

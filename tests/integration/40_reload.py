@@ -77,7 +77,7 @@ class Reload(IntegrationTest):
     def test_without_a_configuration_the_installed_models_serve(self):
         server = self.start("--config=", env={"XDG_DATA_HOME": self.directory})
         status, answer = translate(server, "Où est la gare ?", target="en")
-        self.assertEqual((status, answer["model"], answer["translations"][0]["text"]), (200, "fr-en", "Where's the station?"))
+        self.assertEqual((status, answer["model"], answer["translations"][0]["text"]), (200, "fr-en", "Where is the station?"))
 
     def test_of_two_directories_the_first_counts(self):
         first, second = (os.path.join(self.directory, name) for name in ("first", "second"))

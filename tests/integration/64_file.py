@@ -188,7 +188,7 @@ class File(IntegrationTest):
 
     def test_the_installed_models_serve_where_none_is_named(self):
         cue = "1\n00:00:01,000 --> 00:00:02,500\n%s\n"
-        self.assertEqual(self.installed(cue % "Où est la gare ?", "--to=en")[0], cue % "Where's the station?")
+        self.assertEqual(self.installed(cue % "Où est la gare ?", "--to=en")[0], cue % "Where is the station?")
         self.assertIn("gare", self.installed(cue % "Where is the station?", "--from=en", "--to=fr")[0])
         # What no installed model reads stays as it is, and that is said.
         german = cue % "Wo ist denn hier der Bahnhof, bitte?"
@@ -365,7 +365,7 @@ class File(IntegrationTest):
                  "a.resx": '<root><data name="k"><value>%s</value><comment>note</comment></data></root>\n',
                  "a.stringsdict": "<plist><dict><key>one</key><string>%s</string></dict></plist>\n", "a.arb": '{"k": "%s", "@k": {}}\n'}
         for name, form in texts.items():
-            self.assertEqual(self.translated(name, form % "Le chat dort."), form % "The cat is sleeping.", name)
+            self.assertEqual(self.translated(name, form % "Le chat dort."), form % "The cat is asleep.", name)
             self.assertEqual(self.dry(name, form % "Le chat dort."), form % "Le chat dort.", name)
         said = self.tool("--dry-run", self.path("bad.strings", '"a" = "b";\n"c"'), self.path("out"), code=1).stderr
         self.assertIn("line 2: expected an entry", said)
