@@ -21,6 +21,7 @@ enum {
     DEPTH_MAX = 1024,
     ARGUMENT_MAX = 2000, /* bytes of an argument that is skipped; a longer one is text */
     OPTION_MAX = 500,
+    NOTE_MAX = 4096,  /* bytes of a note that is a text of its own */
     VISIBLE_MAX = 48, /* bytes of a formula that the model is shown */
 };
 
@@ -119,6 +120,9 @@ static const char *const copied[] = {
 /* Environments whose argument is a title. */
 static const char *const titled[] = {"frame", "block", "alertblock", "exampleblock", NULL};
 
+/* What ends mathematics. */
+enum mark { DOLLAR, DOLLARS, BRACKET, PARENTHESIS, MARKS };
+
 struct group {
     size_t block; /* number of the block in which it began */
     bool is_title;
@@ -137,6 +141,9 @@ struct reader {
     struct dg_span *notes; /* owned; [n_notes] the arguments of the block's notes */
     size_t n_notes, notes_cap;
     bool in_note, is_nested; /* one is read; its block is kept */
+    struct {
+        size_t from, to;
+    } unmarked[MARKS]; /* where there is no such mark: find_mark looked */
     struct dg_error *error;
     enum dg_err err;
 };
@@ -321,18 +328,26 @@ static void take_brace(struct reader *reader)
 
 /* ---- Mathematics and code -------------------------------------------------------------------- */
 
-/* Behind the mark that ends what begins at `at`, in the same paragraph; 0 when none does. */
-static size_t find_mark(const struct reader *reader, size_t at, const char *mark)
+static const char *const marks[MARKS] = {"$", "$$", "\\]", "\\)"};
+
+/* Behind the mark that ends what begins at `at`, in the same paragraph; 0 when none does. Where one
+ * was missed it is not looked for again, so that time stays linear. */
+static size_t find_mark(struct reader *reader, size_t at, enum mark mark)
 {
-    const size_t len = strlen(mark);
-    for (size_t i = at; i + len <= reader->text.len; i++) {
-        if (memcmp(reader->text.ptr + i, mark, len) == 0)
+    const size_t len = strlen(marks[mark]);
+    size_t i = at;
+    if (at >= reader->unmarked[mark].from && at < reader->unmarked[mark].to)
+        return 0;
+    for (; i + len <= reader->text.len; i++) {
+        if (memcmp(reader->text.ptr + i, marks[mark], len) == 0)
             return i + len;
         if (reader->text.ptr[i] == '\\')
             i++;
         else if (reader->text.ptr[i] == '\n' && byte_at(reader, i + 1) == '\n')
-            return 0;
+            break;
     }
+    reader->unmarked[mark].from = at;
+    reader->unmarked[mark].to = i;
     return 0;
 }
 
@@ -340,7 +355,7 @@ static void take_dollar(struct reader *reader)
 {
     const bool is_display = byte_at(reader, reader->at + 1) == '$';
     const size_t from = reader->at + 1 + is_display;
-    const size_t end = find_mark(reader, from, is_display ? "$$" : "$");
+    const size_t end = find_mark(reader, from, is_display ? DOLLARS : DOLLAR);
     if (end == 0)
         border(reader, from);
     else if (is_display)
@@ -479,7 +494,7 @@ static void add_note(struct reader *reader, size_t at, size_t end)
 static void take_note(struct reader *reader, size_t behind)
 {
     const size_t from = skip_arguments(reader, behind, 0);
-    const size_t end = byte_at(reader, from) == '{' ? group_end(reader, from, 1 << 16) : 0;
+    const size_t end = byte_at(reader, from) == '{' ? group_end(reader, from, NOTE_MAX) : 0;
     if (end == 0) {
         point(reader, behind);
         return;
@@ -558,10 +573,10 @@ static void take_command(struct reader *reader)
     } else if (dg_span_eq(name, DG_SPAN("verb")) || dg_span_eq(name, DG_SPAN("lstinline"))) {
         take_verb(reader, end);
     } else if (dg_span_eq(name, DG_SPAN("["))) {
-        const size_t close = find_mark(reader, end, "\\]");
+        const size_t close = find_mark(reader, end, BRACKET);
         border(reader, close ? close : end);
     } else if (dg_span_eq(name, DG_SPAN("("))) {
-        const size_t close = find_mark(reader, end, "\\)");
+        const size_t close = find_mark(reader, end, PARENTHESIS);
         if (close)
             frozen(reader, close, dg_span_sub(reader->text, end, close - 2 - end));
         else

@@ -87,6 +87,14 @@ START_TEST(notes_are_texts_in_their_places)
 }
 END_TEST
 
+START_TEST(a_mark_that_nothing_closes_is_only_that)
+{
+    check("It\\footnote{A $x$ here.} costs $ 5.\n\nAnd $y$ too, \\[ so.",
+          "<p>It<img id=0> costs </p>\n<p>A <code id=0 translate=no>x</code> here.</p>\n"
+          "<p>And <code id=0 translate=no>y</code> too, </p>\n<p>so.</p>\n");
+}
+END_TEST
+
 START_TEST(groups_may_cross_paragraphs)
 {
     check_put("{\\small One two.\n\nThree four.} Five",
@@ -113,4 +121,5 @@ START_TEST(errors_are_said)
 END_TEST
 
 DG_UNIT(paragraphs_titles_and_items_are_texts, commands_are_marks, mathematics_and_code_stay,
-        notes_are_texts_in_their_places, groups_may_cross_paragraphs, errors_are_said)
+        notes_are_texts_in_their_places, a_mark_that_nothing_closes_is_only_that,
+        groups_may_cross_paragraphs, errors_are_said)
