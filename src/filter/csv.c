@@ -166,6 +166,7 @@ struct table {
     struct dg_filter *filter;
     size_t begin; /* of the first record */
     bool has_header;
+    size_t unclosed;            /* where a quote is that nothing closes; SIZE_MAX: nowhere */
     size_t n;                   /* columns of the first record, COLUMNS_MAX at most */
     size_t filled[COLUMNS_MAX]; /* cells of the column */
     size_t wordy[COLUMNS_MAX];  /* of these with words */
@@ -222,8 +223,7 @@ static enum dg_err look(struct table *table, const struct reader *reader, const 
 /* Calls `take` for each cell behind the header; `has_words` as look() says. */
 static enum dg_err each_cell(struct table *table,
                              void (*take)(struct table *table, const struct cell *cell,
-                                          bool has_words),
-                             struct dg_error *error)
+                                          bool has_words))
 {
     struct dg_filter *filter = table->filter;
     struct reader reader = reader_at(filter->bytes, table->begin, filter->separator);
@@ -239,10 +239,7 @@ static enum dg_err each_cell(struct table *table,
         }
         in_header = in_header && !cell.ends_record;
     }
-    if (!err && reader.unclosed != SIZE_MAX)
-        return dg_error_set(error, DG_ERR_FORMAT,
-                            "line %zu: a cell begins with a quote that is never closed",
-                            dg_filter_line(filter, reader.unclosed));
+    table->unclosed = reader.unclosed;
     return err ? err : filter->blocks.err;
 }
 
@@ -334,11 +331,15 @@ enum dg_err dg_filter_open_csv(struct dg_filter *filter, const struct dg_filter_
     filter->separator = find_separator(filter, &table->begin);
     enum dg_err err = read_first(table);
     if (!err)
-        err = each_cell(table, count, error);
+        err = each_cell(table, count);
     if (!err)
         err = choose(table, opts->columns, error);
     if (!err)
-        err = each_cell(table, add, error);
+        err = each_cell(table, add);
+    if (!err && table->unclosed != SIZE_MAX) /* told last: a file with one costs what others do */
+        err = dg_error_set(error, DG_ERR_FORMAT,
+                           "line %zu: a cell begins with a quote that is never closed",
+                           dg_filter_line(filter, table->unclosed));
     if (!err)
         err = report(table);
     dg_buf_deinit(&table->cell);
