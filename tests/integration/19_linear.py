@@ -35,7 +35,7 @@ def count(folder, seed, rounds):
     done = subprocess.run(command, capture_output=True, timeout=1200, check=False)
     if done.returncode != 0:
         raise AssertionError(done.stderr.decode())
-    names = done.stdout.decode().split("\0")[:-1]
+    names = done.stdout.decode("utf-8", "replace").split("\0")[:-1]
     files = sorted(glob.glob(f"{folder}/out.*"), key=lambda name: int(name.rsplit(".", 1)[1]))
     costs = [total(name) for name in files][:SIZES * len(names)]
     if len(costs) != SIZES * len(names):
