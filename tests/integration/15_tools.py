@@ -215,7 +215,7 @@ class Translate(unittest.TestCase):
     def test_the_beam_is_the_models_unless_somebody_says_another(self):
         text = "\n".join([*SENTENCES, "Elle a vendu sa vieille voiture à un voisin qui en avait besoin pour son travail.",
                           "Le directeur de l'usine a annoncé que les ouvriers seraient payés plus tard.",
-                          "Je suis désolé d'être en retard."]) + "\n"
+                          "Le conseil municipal a rejeté hier soir le projet d'agrandissement du stade, jugé trop coûteux."]) + "\n"
         ids = run("tokenize", "--model", MODEL, "--format", "ids", "--eos", text=text).stdout.decode()
         for given, more in ((text, ()), (ids, ("--ids",))):
             said = translate(given, "--scores", *more).stdout

@@ -216,7 +216,7 @@ class Sentences(IntegrationTest):
         self.assertFalse(json.loads(self.send(server, "GET /frontend/settings", None)[2])["filesTranslation"])
         folder = os.path.join(self.directory, "documents")
         os.mkdir(folder)
-        server = self.start(MODELS, LANGUAGES, f"--documents-dir={folder}", "--documents-space=60", "--threads=1")
+        server = self.start(MODELS, LANGUAGES, f"--documents-dir={folder}", "--documents-space=16000", "--threads=1")
         long = " ".join(f"Le chat {i} dort dans la maison." for i in range(200)).encode()
         handle = json.loads(self.send(server, "/v2/document", ({**DOCUMENT, "file": ("a.txt", long)},))[2])
         path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}

@@ -411,7 +411,10 @@ class File(IntegrationTest):
             self.assertIn(why, self.tool("--dry-run", self.path(name, text), out, code=1).stderr)
         with open(self.path("bad.txt"), "wb") as file:
             file.write(b"caf\xe9")
-        self.assertIn("UTF-8", self.tool("--dry-run", self.path("bad.txt"), out, code=1).stderr)
+        old = self.path("old.txt")
+        self.assertIn("windows-1252", self.tool("--dry-run", self.path("bad.txt"), old).stderr)
+        with open(old, "rb") as file:
+            self.assertEqual(file.read(), b"caf\xe9")
         self.tool("--dry-run", self.path("none.srt"), out, code=1)
         self.tool("--server=http://127.0.0.1:1", "--target=en", self.path("a.srt", SRT), out, code=1)
         self.assertEqual(self.read(out), "as it was")
