@@ -46,7 +46,7 @@ class CloudsNode(IntegrationTest):
         self.assertEqual([one["code"] for one in found["googleLanguages"]], ["en", "fr"])
         self.assertEqual([one["name"] for one in found["googleLanguagesInFrench"]], ["anglais", "français"])
         self.assertEqual([(one["to"], one["text"]) for one in found["azure"]], [("en", SAID), ("fr", "Le chat dort.")])
-        self.assertIn("8:11-11:18", found["azure"][0]["alignment"]["proj"].split())  # dort, sleeping
+        self.assertIn("8:11-11:16", found["azure"][0]["alignment"]["proj"].split())  # dort, asleep
         self.assertEqual((found["azureDetect"], found["azureSentences"], found["azureLanguages"], found["azureRefused"]),
                          ("fr", [13], ["en", "fr"], 400036))
         self.files_by_google(folder, server)

@@ -134,12 +134,14 @@ class Cluster(IntegrationTest):
     def test_redis_may_stop_and_lose_all(self):
         texts = lines(N_LINES)
         job = self.add(0, texts)
-        wait_for(lambda: self.state(1, job["id"])["done"] > 0, "the job to begin")
+        wait_for(lambda: self.state(1, job["id"]).get("done", 0) > 0, "the job to begin")
         self.redis.pause()
         self.servers[0].wait_for_log("Redis is away")
         self.redis.resume()
-        before = self.state(1, job["id"])["done"]
-        wait_for(lambda: self.state(1, job["id"])["done"] > before or self.state(1, job["id"])["state"] == "done", "another part")
+        state = lambda: self.state(1, job["id"])  # 404 until the server knows the job
+        wait_for(lambda: "done" in state(), "the job to be known again")
+        before = state()["done"]
+        wait_for(lambda: state().get("done", 0) > before or state()["state"] == "done", "another part")
         self.redis.kill()
         for server in self.servers:
             server.wait_for_log("Redis is away")

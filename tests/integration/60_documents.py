@@ -97,7 +97,7 @@ class Documents(IntegrationTest):
         self.assertEqual(code("a.docx", b"x" * 99, status=400), "invalid_value")
         self.assertEqual(code("a.xyz", b"x", status=415), "unsupported")
         self.assertEqual(code("a.txt", b"", status=400), "invalid_value")
-        self.assertEqual(code("a.txt", b"\xff", status=400), "invalid_utf8")
+        self.assertEqual(code("a.po", b"\xff", status=400), "invalid_utf8")
         self.assertEqual(code("a.txt", b"Oui.", status=400, beam="x"), "invalid_value")
         self.assertEqual(code("a.txt", b"Oui.", status=400, format="html"), "invalid_value")
         self.assertEqual(code("a.txt", b"x" * 200000, status=413), "body_too_large")

@@ -87,7 +87,7 @@ class Recipe(unittest.TestCase):
         self.gpu("answer", *common, "--steps", "2", "--teacher", teacher)
         self.assertEqual([int(numpy.load(path)["batches"]) for path in sorted(glob.glob(f"{self.at}/state/answers.*"))],
                          [3, 2])
-        self.gpu("study", *common, "--steps", "150", "--rate", "0.01")
+        self.gpu("study", *common, "--steps", "300", "--rate", "0.01")
         self.gpu("give", *common[:3], f"{self.at}/home")
         model = f"{self.at}/model"
         os.mkdir(model)
