@@ -11,7 +11,7 @@
  * Each step that acquires something has its mirror in wind_down, in reverse order; wind_down
  * knows by NULL or a flag which steps were reached. Exit codes: 0 stopped on request, or --help and
  * the like; 1 failure; 2 wrong usage, which includes any mistake in the configuration. */
-#include "api/compat/documents.h"
+#include "api/http/documents.h"
 #include "api/http/api.h"
 #include "api/jobs/bulk.h"
 #include "api/ops/admin.h"

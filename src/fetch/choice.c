@@ -160,7 +160,7 @@ static bool has_language(const struct dg_catalogue *catalogue, struct dg_span ta
 }
 
 static bool find(const struct dg_catalogue *catalogue, struct dg_span source, struct dg_span target,
-                 const struct dg_choice_opts *opts, struct dg_choice *choice)
+                 const struct dg_choice_opts *opts, struct dg_model_choice *choice)
 {
     const struct dg_span english = DG_SPAN("en");
     choice->models[0] = dg_choice_best(catalogue, source, target, opts);
@@ -183,7 +183,7 @@ static enum dg_err refuse(const struct dg_catalogue *catalogue, const char *pair
                           const struct dg_choice_opts *opts, struct dg_error *error)
 {
     const struct dg_choice_opts any = {0};
-    struct dg_choice choice;
+    struct dg_model_choice choice;
     const char *dash = strchr(pair, '-');
     const struct dg_span first = dg_span_make(pair, (size_t)(dash - pair));
     if (is_narrowed(opts) && dg_choice_find(catalogue, pair, &any, &choice, NULL) == DG_OK)
@@ -202,7 +202,7 @@ static enum dg_err refuse(const struct dg_catalogue *catalogue, const char *pair
 }
 
 enum dg_err dg_choice_find(const struct dg_catalogue *catalogue, const char *pair,
-                           const struct dg_choice_opts *opts, struct dg_choice *choice,
+                           const struct dg_choice_opts *opts, struct dg_model_choice *choice,
                            struct dg_error *error)
 {
     bool is_pair = false;

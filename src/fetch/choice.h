@@ -23,7 +23,7 @@ struct dg_choice_opts {
     bool small;          /* the smallest that is released, instead of the best */
 };
 
-struct dg_choice {
+struct dg_model_choice {
     const struct dg_catalogue_model *models[2]; /* borrowed from the catalogue */
     size_t n;
 };
@@ -31,7 +31,7 @@ struct dg_choice {
 /* "fr-de", "zh-Hans-en". DG_ERR_INVALID: not two languages; DG_ERR_NOT_FOUND: nobody has it, not
  * even by way of English; the sentence says what there is. */
 enum dg_err dg_choice_find(const struct dg_catalogue *catalogue, const char *pair,
-                           const struct dg_choice_opts *opts, struct dg_choice *choice,
+                           const struct dg_choice_opts *opts, struct dg_model_choice *choice,
                            struct dg_error *error) DG_MUST_CHECK;
 
 /* The model of exactly this pair; NULL when there is none. Case does not matter; "zh" is also

@@ -137,11 +137,11 @@ void dg_block_mark(struct dg_blocks *blocks, const char *tag)
         blocks->err = dg_buf_append_cstr(&blocks->html, tag);
 }
 
-static void keep(struct dg_blocks *blocks, const struct dg_block *block)
+static void keep(struct dg_blocks *blocks, const struct dg_filter_block *block)
 {
     if (!blocks->err && blocks->n == blocks->cap) {
         const size_t cap = blocks->cap ? blocks->cap * 2 : 64;
-        struct dg_block *grown = dg_try_realloc(blocks->items, cap * sizeof *grown);
+        struct dg_filter_block *grown = dg_try_realloc(blocks->items, cap * sizeof *grown);
         if (!grown) {
             blocks->err = DG_ERR_NOMEM;
             return;
@@ -162,19 +162,19 @@ bool dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info
     }
     if (!blocks->err)
         blocks->err = dg_buf_append_span(&blocks->html, closing(blocks));
-    keep(blocks, &(struct dg_block){.at = at,
-                                    .len = len,
-                                    .html_at = blocks->begin,
-                                    .html_len = blocks->html.len - blocks->begin,
-                                    .node = blocks->node,
-                                    .n_nodes = (uint32_t)(blocks->n_nodes - blocks->node),
-                                    .info = info});
+    keep(blocks, &(struct dg_filter_block){.at = at,
+                                           .len = len,
+                                           .html_at = blocks->begin,
+                                           .html_len = blocks->html.len - blocks->begin,
+                                           .node = blocks->node,
+                                           .n_nodes = (uint32_t)(blocks->n_nodes - blocks->node),
+                                           .info = info});
     return !blocks->err;
 }
 
 void dg_block_silent(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info)
 {
-    keep(blocks, &(struct dg_block){.at = at, .len = len, .info = info});
+    keep(blocks, &(struct dg_filter_block){.at = at, .len = len, .info = info});
 }
 
 void dg_block_add(struct dg_blocks *blocks, struct dg_span text, size_t at, size_t len,
@@ -258,7 +258,7 @@ struct writer {
 /* Takes a block's translation, and tells whether it is another text. */
 static enum dg_err take_block(struct writer *w, size_t i, struct dg_span *after, bool *is_changed)
 {
-    const struct dg_block *block = &w->blocks->items[i];
+    const struct dg_filter_block *block = &w->blocks->items[i];
     struct dg_span own =
         dg_span_sub(dg_buf_span(&w->blocks->html), block->html_at, block->html_len);
     struct dg_span before = own;
@@ -314,7 +314,7 @@ static enum dg_err write_nested(struct writer *w, size_t i, size_t *n)
     enum dg_err err = DG_OK;
     dg_buf_clear(&w->side);
     for (*n = 0; !err && i + *n < w->blocks->n && w->blocks->items[i + *n].is_nested; ++*n) {
-        const struct dg_block *block = &w->blocks->items[i + *n];
+        const struct dg_filter_block *block = &w->blocks->items[i + *n];
         const size_t from = w->side.len;
         struct dg_span after;
         bool is_changed;
@@ -343,7 +343,7 @@ enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes
     enum dg_err err = DG_OK;
     dg_buf_init(&w.side, out->max);
     for (size_t i = 0, at = 0, n_nested = 0; i <= blocks->n && !err; i += 1 + n_nested) {
-        const struct dg_block *block = i < blocks->n ? &blocks->items[i] : NULL;
+        const struct dg_filter_block *block = i < blocks->n ? &blocks->items[i] : NULL;
         struct dg_span after;
         bool is_changed;
         const size_t until = block ? block->at : end;
@@ -381,7 +381,7 @@ static enum dg_err misfit(struct dg_error *error, const char *how)
 }
 
 /* The node of a tag; SIZE_MAX when it has none, or had its turn. */
-static size_t node_of(const struct dg_block *block, struct dg_span tag, unsigned char *used)
+static size_t node_of(const struct dg_filter_block *block, struct dg_span tag, unsigned char *used)
 {
     struct dg_span id;
     size_t node = 0;
@@ -407,8 +407,8 @@ static void skip_frozen(struct dg_markup *markup)
             return;
 }
 
-enum dg_err dg_block_render(const struct dg_block_source *source, const struct dg_block *block,
-                            struct dg_span html,
+enum dg_err dg_block_render(const struct dg_block_source *source,
+                            const struct dg_filter_block *block, struct dg_span html,
                             enum dg_err (*escape)(struct dg_span text, struct dg_buf *out),
                             struct dg_buf *out, struct dg_error *error)
 {

@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct dg_block {
+struct dg_filter_block {
     size_t at, len;           /* of the file */
     size_t html_at, html_len; /* of the text, with its <p> and line end */
     size_t node;              /* its first mark */
@@ -41,7 +41,7 @@ struct dg_block_node {
 
 struct dg_blocks {
     struct dg_buf html;
-    struct dg_block *items; /* owned; [n] */
+    struct dg_filter_block *items; /* owned; [n] */
     size_t n, cap;
     struct dg_block_node *nodes; /* owned; [n_nodes] */
     size_t n_nodes, nodes_cap;
@@ -81,20 +81,20 @@ void dg_block_silent(struct dg_blocks *blocks, size_t at, size_t len, uint64_t i
 /* What a block that is written is a part of. */
 struct dg_block_source {
     const struct dg_blocks *blocks;
-    struct dg_span bytes;         /* of the file */
-    const struct dg_block *first; /* of the blocks nested in it; [n_nested] */
-    const struct dg_span *nested; /* [n_nested] what is written for them */
+    struct dg_span bytes;                /* of the file */
+    const struct dg_filter_block *first; /* of the blocks nested in it; [n_nested] */
+    const struct dg_span *nested;        /* [n_nested] what is written for them */
     size_t n_nested;
 };
 
 /* Writes what a kind has for a changed block: `html` is what is between its <p> and </p>. */
 typedef enum dg_err (*dg_block_put_fn)(void *ctx, const struct dg_block_source *source,
-                                       const struct dg_block *block, struct dg_span html,
+                                       const struct dg_filter_block *block, struct dg_span html,
                                        struct dg_buf *out, struct dg_error *error);
 
 /* Writes the HTML of a block with marks: their bytes, and text as `escape` writes it. */
-enum dg_err dg_block_render(const struct dg_block_source *source, const struct dg_block *block,
-                            struct dg_span html,
+enum dg_err dg_block_render(const struct dg_block_source *source,
+                            const struct dg_filter_block *block, struct dg_span html,
                             enum dg_err (*escape)(struct dg_span text, struct dg_buf *out),
                             struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 

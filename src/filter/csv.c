@@ -375,8 +375,8 @@ static enum dg_err put_text(struct dg_span text, bool is_quoted, bool has_return
 }
 
 enum dg_err dg_filter_put_csv(void *ctx, const struct dg_block_source *source,
-                              const struct dg_block *block, struct dg_span html, struct dg_buf *out,
-                              struct dg_error *error)
+                              const struct dg_filter_block *block, struct dg_span html,
+                              struct dg_buf *out, struct dg_error *error)
 {
     const struct dg_filter *filter = ctx;
     (void)source;

@@ -19,7 +19,7 @@ struct dg_filter_row {
     enum dg_err (*open)(struct dg_filter *filter, const struct dg_filter_opts *opts,
                         struct dg_error *error);
     enum dg_err (*put)(void *filter, const struct dg_block_source *source,
-                       const struct dg_block *block, struct dg_span html, struct dg_buf *out,
+                       const struct dg_filter_block *block, struct dg_span html, struct dg_buf *out,
                        struct dg_error *error);
 };
 
@@ -31,7 +31,7 @@ struct dg_filter {
     struct dg_buf decoded;         /* holds these if they are not the file's */
     char charset[DG_CHARSET_NAME]; /* of the file; empty for UTF-8 */
     struct dg_office *office;      /* owned; NULL: the text is in `blocks` */
-    struct dg_mail *mail;          /* owned; NULL: it is none */
+    struct dg_mail_message *mail;  /* owned; NULL: it is none */
     enum dg_rendition output;      /* pdf: what is written */
     const atomic_bool *stop;       /* borrowed; may be NULL */
     struct dg_blocks blocks;
@@ -51,8 +51,8 @@ size_t dg_filter_line(const struct dg_filter *filter, size_t at);
 enum dg_err dg_filter_open_csv(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_filter_put_csv(void *filter, const struct dg_block_source *source,
-                              const struct dg_block *block, struct dg_span html, struct dg_buf *out,
-                              struct dg_error *error) DG_MUST_CHECK;
+                              const struct dg_filter_block *block, struct dg_span html,
+                              struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
 bool dg_filter_has_front_matter(struct dg_span bytes);
 enum dg_err dg_filter_open_markdown(struct dg_filter *filter, const struct dg_filter_opts *opts,
@@ -60,13 +60,13 @@ enum dg_err dg_filter_open_markdown(struct dg_filter *filter, const struct dg_fi
 enum dg_err dg_filter_open_yaml(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                 struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_filter_put_yaml(void *filter, const struct dg_block_source *source,
-                               const struct dg_block *block, struct dg_span html,
+                               const struct dg_filter_block *block, struct dg_span html,
                                struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
 enum dg_err dg_filter_open_latex(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                  struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_filter_put_latex(void *filter, const struct dg_block_source *source,
-                                const struct dg_block *block, struct dg_span html,
+                                const struct dg_filter_block *block, struct dg_span html,
                                 struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
 /* Interface texts: .strings and .properties; Android's resources, .resx and .stringsdict. */
@@ -75,7 +75,7 @@ enum dg_err dg_filter_open_strings(struct dg_filter *filter, const struct dg_fil
 enum dg_err dg_filter_open_properties(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                       struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_filter_put_strings(void *filter, const struct dg_block_source *source,
-                                  const struct dg_block *block, struct dg_span html,
+                                  const struct dg_filter_block *block, struct dg_span html,
                                   struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
 bool dg_filter_is_android(struct dg_span bytes);
@@ -86,11 +86,11 @@ enum dg_err dg_filter_open_resx(struct dg_filter *filter, const struct dg_filter
 enum dg_err dg_filter_open_stringsdict(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                        struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_filter_put_resources(void *filter, const struct dg_block_source *source,
-                                    const struct dg_block *block, struct dg_span html,
+                                    const struct dg_filter_block *block, struct dg_span html,
                                     struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 
-struct dg_mail;
-void dg_mail_free(struct dg_mail *mail); /* NULL is fine */
+struct dg_mail_message;
+void dg_mail_free(struct dg_mail_message *mail); /* NULL is fine */
 enum dg_err dg_filter_open_mail(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                 struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_filter_text_mail(const struct dg_filter *filter, struct dg_buf *text) DG_MUST_CHECK;

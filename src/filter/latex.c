@@ -839,7 +839,7 @@ static enum dg_err escape(struct dg_span text, struct dg_buf *out)
 }
 
 enum dg_err dg_filter_put_latex(void *ctx, const struct dg_block_source *source,
-                                const struct dg_block *block, struct dg_span html,
+                                const struct dg_filter_block *block, struct dg_span html,
                                 struct dg_buf *out, struct dg_error *error)
 {
     (void)ctx;

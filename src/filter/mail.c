@@ -49,14 +49,14 @@ struct dg_mail_part {
     const char *line_end;
 };
 
-struct dg_mail {
+struct dg_mail_message {
     struct dg_mail_part *parts; /* owned; [n] */
     size_t n, cap;
 };
 
 struct reader {
     struct dg_filter *filter;
-    struct dg_mail *mail;
+    struct dg_mail_message *mail;
     struct dg_span bytes;
     bool is_signed, is_encrypted;
 };
@@ -499,7 +499,7 @@ static size_t columns_of(struct dg_span text)
 }
 
 /* Writes a paragraph in lines, each behind the mark of the first. */
-static enum dg_err put_plain(const struct dg_mail_part *part, const struct dg_block *block,
+static enum dg_err put_plain(const struct dg_mail_part *part, const struct dg_filter_block *block,
                              struct dg_span words, struct dg_buf *out)
 {
     const struct dg_span text = dg_buf_span(&part->text);
@@ -608,7 +608,7 @@ static enum dg_err escape_html(struct dg_span text, struct dg_buf *out)
 
 static struct dg_mail_part *new_part(struct reader *reader)
 {
-    struct dg_mail *mail = reader->mail;
+    struct dg_mail_message *mail = reader->mail;
     if (mail->n == mail->cap) {
         const size_t cap = mail->cap ? 2 * mail->cap : 4;
         struct dg_mail_part *grown = dg_try_realloc(mail->parts, cap * sizeof *grown);
@@ -765,7 +765,7 @@ static enum dg_err read_entity(struct reader *reader, size_t at, size_t end, siz
     return DG_OK;
 }
 
-void dg_mail_free(struct dg_mail *mail)
+void dg_mail_free(struct dg_mail_message *mail)
 {
     if (!mail)
         return;
@@ -844,7 +844,7 @@ static enum dg_err add_text(struct writer *w, size_t at, size_t len, const char 
 }
 
 static enum dg_err put(void *ctx, const struct dg_block_source *source,
-                       const struct dg_block *block, struct dg_span html, struct dg_buf *out,
+                       const struct dg_filter_block *block, struct dg_span html, struct dg_buf *out,
                        struct dg_error *error)
 {
     const struct dg_mail_part *part = ctx;

@@ -524,8 +524,9 @@ static enum dg_err escape_quoted(struct dg_span text, struct dg_buf *out)
     return put_text(text, IS_ANDROID | IS_QUOTED, out);
 }
 
-static enum dg_err put_contents(const struct dg_block_source *source, const struct dg_block *block,
-                                struct dg_span html, struct dg_buf *out, struct dg_error *error)
+static enum dg_err put_contents(const struct dg_block_source *source,
+                                const struct dg_filter_block *block, struct dg_span html,
+                                struct dg_buf *out, struct dg_error *error)
 {
     struct dg_buf text;
     dg_buf_init(&text, TEXT_MAX);
@@ -560,7 +561,7 @@ static enum dg_err put_category(struct dg_span head, const char *category, struc
 }
 
 enum dg_err dg_filter_put_resources(void *ctx, const struct dg_block_source *source,
-                                    const struct dg_block *block, struct dg_span html,
+                                    const struct dg_filter_block *block, struct dg_span html,
                                     struct dg_buf *out, struct dg_error *error)
 {
     const struct dg_filter *filter = ctx;

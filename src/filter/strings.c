@@ -422,7 +422,7 @@ static enum dg_err escape_icu_ascii(struct dg_span text, struct dg_buf *out)
 }
 
 enum dg_err dg_filter_put_strings(void *ctx, const struct dg_block_source *source,
-                                  const struct dg_block *block, struct dg_span html,
+                                  const struct dg_filter_block *block, struct dg_span html,
                                   struct dg_buf *out, struct dg_error *error)
 {
     struct dg_buf text;

@@ -562,7 +562,7 @@ static enum dg_err put_value(struct dg_span text, enum style style, struct dg_bu
 }
 
 enum dg_err dg_filter_put_yaml(void *ctx, const struct dg_block_source *source,
-                               const struct dg_block *block, struct dg_span html,
+                               const struct dg_filter_block *block, struct dg_span html,
                                struct dg_buf *out, struct dg_error *error)
 {
     const struct dg_filter *filter = ctx;

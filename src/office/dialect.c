@@ -192,7 +192,7 @@ static const struct {
     {DG_NS_DC, DG_ROLE_SAYS, "language"},
 };
 
-enum dg_office_ns dg_dialect_ns(const struct dg_dialect *dialect, struct dg_span name,
+enum dg_office_ns dg_dialect_ns(const struct dg_office_dialect *dialect, struct dg_span name,
                                 struct dg_span *local)
 {
     const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
@@ -213,7 +213,7 @@ static enum dg_office_ns ns_of(struct dg_span uri)
     return DG_NS_OTHER;
 }
 
-static void declare(struct dg_dialect *dialect, struct dg_span prefix, enum dg_office_ns ns)
+static void declare(struct dg_office_dialect *dialect, struct dg_span prefix, enum dg_office_ns ns)
 {
     size_t i = 0;
     while (i < dialect->n && !dg_span_eq(dialect->prefixes[i].text, prefix))
@@ -224,7 +224,7 @@ static void declare(struct dg_dialect *dialect, struct dg_span prefix, enum dg_o
     dialect->n += i == dialect->n;
 }
 
-void dg_dialect_note(struct dg_dialect *dialect, struct dg_span tag)
+void dg_dialect_note(struct dg_office_dialect *dialect, struct dg_span tag)
 {
     struct dg_span name, value;
     size_t at = 0;

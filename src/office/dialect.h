@@ -4,7 +4,7 @@
 /* What the elements of office documents are for a translation: paragraphs, runs, text, or marks
  * that stand in the text. Names are compared by namespace, whatever their prefix.
  *
- *     struct dg_dialect dialect = {.n = 0};
+ *     struct dg_office_dialect dialect = {.n = 0};
  *     dg_dialect_note(&dialect, tag);             for each start tag: it may declare prefixes
  *     switch (dg_dialect_role(&dialect, name)) ...
  *
@@ -67,7 +67,7 @@ enum dg_office_role {
 
 enum { DG_DIALECT_PREFIXES = 64 };
 
-struct dg_dialect {
+struct dg_office_dialect {
     struct dg_dialect_prefix {
         struct dg_span text; /* of the part; may be empty */
         enum dg_office_ns ns;
@@ -75,10 +75,10 @@ struct dg_dialect {
     size_t n;
 };
 
-void dg_dialect_note(struct dg_dialect *dialect, struct dg_span tag);
+void dg_dialect_note(struct dg_office_dialect *dialect, struct dg_span tag);
 
 /* The namespace of an element's name, and the name without its prefix. */
-enum dg_office_ns dg_dialect_ns(const struct dg_dialect *dialect, struct dg_span name,
+enum dg_office_ns dg_dialect_ns(const struct dg_office_dialect *dialect, struct dg_span name,
                                 struct dg_span *local);
 
 enum dg_office_role dg_dialect_role(enum dg_office_ns ns, struct dg_span local);

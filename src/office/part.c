@@ -33,7 +33,7 @@ struct paragraph {
 struct reader {
     struct dg_office_part *part;
     struct dg_markup markup;
-    struct dg_dialect dialect;
+    struct dg_office_dialect dialect;
     struct dg_error *error;
     size_t depth, n_atoms;
     size_t end_at; /* where the last end tag began */

@@ -26,7 +26,7 @@ static void check(const struct dg_catalogue *catalogue)
 static void try_catalogue(struct dg_span text)
 {
     struct dg_catalogue catalogue, again;
-    struct dg_choice choice;
+    struct dg_model_choice choice;
     const struct dg_choice_opts opts = {0};
     struct dg_buf buf;
     if (dg_catalogue_parse(&catalogue, text, NULL))

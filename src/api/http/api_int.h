@@ -5,7 +5,7 @@
 #ifndef DG_API_HTTP_API_INT_H
 #define DG_API_HTTP_API_INT_H
 
-#include "api/compat/documents.h"
+#include "api/http/documents.h"
 #include "api/http/api.h"
 #include "api/http/call.h"
 #include "api/http/gate.h"

@@ -6,7 +6,7 @@
 #ifndef DG_API_JOBS_BULK_INT_H
 #define DG_API_JOBS_BULK_INT_H
 
-#include "api/compat/documents.h"
+#include "api/http/documents.h"
 #include "api/jobs/bulk.h"
 #include "api/v1/job.h"
 #include "base/memory/clock.h"

@@ -13,7 +13,7 @@
  * format; formats whose parts cannot stand alone are one line. The file lies beside them. The
  * result is made when it is fetched, from the file, the lines and their translations. Reading and
  * making run on the readers' threads. */
-#include "api/compat/documents.h"
+#include "api/http/documents.h"
 #include "api/http/api_int.h"
 #include "api/http/bodies.h"
 #include "api/http/upload.h"

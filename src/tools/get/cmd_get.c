@@ -247,7 +247,7 @@ static struct dg_choice_opts choice_opts(const struct options *opt)
 
 static enum dg_err plan_pair(struct work *work, const char *pair, struct dg_error *error)
 {
-    struct dg_choice choice;
+    struct dg_model_choice choice;
     struct dg_hf hf;
     char opus[128];
     const struct dg_choice_opts opts = choice_opts(work->opt);

@@ -45,9 +45,10 @@ static void start(void)
     ck_assert_int_eq(dg_catalogue_parse(&catalogue, dg_span_cstr(text), NULL), DG_OK);
 }
 
-static struct dg_choice find(const char *pair, struct dg_choice_opts opts, enum dg_err expected)
+static struct dg_model_choice find(const char *pair, struct dg_choice_opts opts,
+                                   enum dg_err expected)
 {
-    struct dg_choice choice = {.n = 0};
+    struct dg_model_choice choice = {.n = 0};
     struct dg_error error = DG_ERROR_NONE;
     ck_assert_int_eq(dg_choice_find(&catalogue, pair, &opts, &choice, &error), expected);
     ck_assert_int_eq(expected != DG_OK, error.text[0] != '\0');
@@ -76,7 +77,7 @@ END_TEST
 START_TEST(a_way_leads_through_english)
 {
     start();
-    const struct dg_choice choice = find("fr-de", (struct dg_choice_opts){0}, DG_OK);
+    const struct dg_model_choice choice = find("fr-de", (struct dg_choice_opts){0}, DG_OK);
     ck_assert_uint_eq(choice.n, 2);
     ck_assert_str_eq(choice.models[1]->target, "de");
     find("de-fr", (struct dg_choice_opts){0}, DG_ERR_NOT_FOUND);

@@ -16,8 +16,8 @@
  *     dg_documents_send(call, found, true);            answers with it, then removes it
  *
  * A pointer is good until the next call of any of these. One thread: the loop's. */
-#ifndef DG_API_COMPAT_DOCUMENTS_H
-#define DG_API_COMPAT_DOCUMENTS_H
+#ifndef DG_API_HTTP_DOCUMENTS_H
+#define DG_API_HTTP_DOCUMENTS_H
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"

@@ -4,7 +4,7 @@
 /* A list: there are few, and old ones go when anything is looked for. Files are written and read by
  * an offload's thread, each by an errand of its own that has what it needs: a document may go
  * meanwhile. */
-#include "api/compat/documents.h"
+#include "api/http/documents.h"
 #include "api/compat/office_file.h"
 #include "api/http/api_int.h"
 #include "api/http/client_share.h"

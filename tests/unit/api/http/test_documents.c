@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
-#include "api/compat/documents.h"
+#include "api/http/documents.h"
 #include "base/file/tmp_file.h"
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"
