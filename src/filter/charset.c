@@ -129,7 +129,7 @@ static enum dg_err convert(UConverter *to, UConverter *from, struct dg_span text
                            struct dg_buf *out, UErrorCode *status)
 {
     UChar pivot[STEP], *pivot_source = pivot, *pivot_target = pivot;
-    const char *source = text.ptr, *source_end = text.ptr + text.len;
+    const char *source = text.len ? text.ptr : "", *source_end = source + text.len;
     bool is_first = true;
     enum dg_err err = DG_OK;
     do {
