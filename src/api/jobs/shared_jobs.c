@@ -53,6 +53,7 @@ struct dg_bulk_part {
     char entry[ENTRY_MAX];
     char id[DG_BULK_ID_LEN + 1]; /* of its job */
     unsigned number, n_parts;
+    size_t job_lines; /* while it is assembled: of the whole job */
     uint64_t begin, end;
     size_t lines_before;
     uint64_t taken_ms, tries; /* tries: servers that had it */
@@ -570,9 +571,17 @@ static void run_place(struct dg_offload_task *task)
                     : dg_error_errno(&part->error, "cannot rename %s", part->other);
 }
 
+static size_t count_lines(const char *bytes, size_t n)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < n; i++)
+        lines += bytes[i] == '\n';
+    return lines;
+}
+
 /* Appends a file to one that is open. */
 static enum dg_err append_file(int *out, const char *out_path, const char *path, char *piece,
-                               uint64_t *bytes, struct dg_error *error)
+                               uint64_t *bytes, size_t *n_lines, struct dg_error *error)
 {
     int in = -1;
     size_t n = 1;
@@ -581,6 +590,8 @@ static enum dg_err append_file(int *out, const char *out_path, const char *path,
         err = dg_bulk_file_read(&in, path, at, piece, PIECE, &n, error);
         if (!err && n > 0)
             err = dg_bulk_file_append(out, out_path, dg_span_make(piece, n), false, error);
+        if (!err)
+            *n_lines += count_lines(piece, n);
     }
     if (in >= 0)
         close(in);
@@ -593,6 +604,7 @@ static void run_assemble(struct dg_offload_task *task)
     struct dg_bulk_job names = {.n_parts = 0};
     char path[DG_BULK_PATH_MAX];
     char *piece = dg_try_malloc(PIECE);
+    size_t n_lines = 0;
     int out = -1;
     snprintf(names.in_path, sizeof names.in_path, "%.*sin", (int)strlen(part->path) - 3,
              part->path); /* ID.out */
@@ -601,8 +613,13 @@ static void run_assemble(struct dg_offload_task *task)
     for (unsigned k = 0; !part->err && k < part->n_parts; k++) {
         part->err = dg_shared_jobs_part_path(&names, k, path);
         if (!part->err)
-            part->err = append_file(&out, part->other, path, piece, &part->out_bytes, &part->error);
+            part->err = append_file(&out, part->other, path, piece, &part->out_bytes, &n_lines,
+                                    &part->error);
     }
+    if (!part->err && n_lines != part->job_lines) /* a part that lost its file is done again */
+        part->err =
+            dg_error_set(&part->error, DG_ERR_NOT_FOUND, "the parts hold %zu lines, expected %zu",
+                         n_lines, part->job_lines);
     if (!part->err)
         part->err =
             dg_bulk_file_append(&out, part->other, (struct dg_span){"", 0}, true, &part->error);
@@ -634,6 +651,7 @@ static void on_counted(void *ctx, enum dg_err err, int64_t left)
     if (left == 0 && job) {
         memcpy(part->path, job->out_path, sizeof part->path);
         part->n_parts = job->n_parts;
+        part->job_lines = job->n_lines;
         snprintf(part->other, sizeof part->other, "%.*s.pout.%s.%" PRIu64,
                  (int)strlen(job->out_path) - 4, job->out_path, shared->server, shared->n_files++);
     }
