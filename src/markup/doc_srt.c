@@ -79,19 +79,7 @@ static bool is_number(struct dg_span line)
 static void add_tagged(struct dg_doc *doc, size_t at, size_t end)
 {
     static const struct dg_doc_text how = {.keeps_space = false};
-    struct dg_markup markup = {
-        .text = dg_span_sub(doc->original, 0, end), .kind = DG_MARKUP_XML, .at = at};
-    struct dg_markup_token token;
-    while (!dg_doc_is_over(doc) && dg_markup_next(&markup, &token)) {
-        if (token.type == DG_MARKUP_TEXT)
-            dg_doc_add_text(doc, token.at, token.len, &how);
-        else
-            dg_doc_add(doc,
-                       token.type == DG_MARKUP_START ? DG_DOC_OPEN
-                       : token.type == DG_MARKUP_END ? DG_DOC_CLOSE
-                                                     : DG_DOC_POINT,
-                       token.at, token.len, none);
-    }
+    dg_subtitle_add_tagged(doc, at, end, &how);
 }
 
 /* The same with codes such as {\an8}. */

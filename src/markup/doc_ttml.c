@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-static const struct dg_span none = {NULL, 0};
-
 /* The name without its prefix: of "tt:p" p. */
 static struct dg_span local_name(struct dg_span name)
 {
@@ -51,19 +49,7 @@ static size_t line_end(const struct dg_doc *doc, size_t at, size_t end, size_t *
 static void add_text(struct dg_doc *doc, size_t at, size_t len)
 {
     static const struct dg_doc_text how = {.has_entities = true, .entities = DG_ENTITY_XML};
-    struct dg_markup markup = {
-        .text = dg_span_sub(doc->original, 0, at + len), .kind = DG_MARKUP_XML, .at = at};
-    struct dg_markup_token token;
-    while (!dg_doc_is_over(doc) && dg_markup_next(&markup, &token)) {
-        if (token.type == DG_MARKUP_TEXT)
-            dg_doc_add_text(doc, token.at, token.len, &how);
-        else
-            dg_doc_add(doc,
-                       token.type == DG_MARKUP_START ? DG_DOC_OPEN
-                       : token.type == DG_MARKUP_END ? DG_DOC_CLOSE
-                                                     : DG_DOC_POINT,
-                       token.at, token.len, none);
-    }
+    dg_subtitle_add_tagged(doc, at, at + len, &how);
 }
 
 static struct dg_span name_of(const struct dg_doc *doc, const struct dg_doc_item *tag)

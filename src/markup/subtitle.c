@@ -8,6 +8,7 @@
 #include "markup/subtitle.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
+#include "markup/markup.h"
 
 #include <string.h>
 #include <unicode/uchar.h>
@@ -373,4 +374,22 @@ void dg_subtitle_read(struct dg_doc *doc, const struct dg_subtitle_how *how)
     add_border(doc, at, doc->original.len);
     doc->line = how->line;
     doc->is_subtitle = true;
+}
+
+void dg_subtitle_add_tagged(struct dg_doc *doc, size_t at, size_t end,
+                            const struct dg_doc_text *how)
+{
+    struct dg_markup markup = {
+        .text = dg_span_sub(doc->original, 0, end), .kind = DG_MARKUP_XML, .at = at};
+    struct dg_markup_token token;
+    while (!dg_doc_is_over(doc) && dg_markup_next(&markup, &token)) {
+        if (token.type == DG_MARKUP_TEXT)
+            dg_doc_add_text(doc, token.at, token.len, how);
+        else
+            dg_doc_add(doc,
+                       token.type == DG_MARKUP_START ? DG_DOC_OPEN
+                       : token.type == DG_MARKUP_END ? DG_DOC_CLOSE
+                                                     : DG_DOC_POINT,
+                       token.at, token.len, (struct dg_span){NULL, 0});
+    }
 }

@@ -47,4 +47,8 @@ size_t dg_subtitle_tag(const struct dg_subtitle_how *how, struct dg_span text, s
 /* The cue that holds a byte of the original; NULL: none does. */
 const struct dg_doc_cue *dg_subtitle_cue_at(const struct dg_doc *doc, size_t at);
 
+/* Adds the text of [at, end) and its tags, such as <i>, to the items. */
+void dg_subtitle_add_tagged(struct dg_doc *doc, size_t at, size_t end,
+                            const struct dg_doc_text *how);
+
 #endif
