@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import write_lex
+from harness import STATION, STATION_SAID, write_lex
 
 SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
 PROGRAM = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
@@ -30,7 +30,7 @@ def translate(text, *args, check=True):
     return run("translate", "--model", MODEL, *args, text=text, check=check)
 
 
-SENTENCES = ["Bonjour.", "Je ne sais pas.", "Où est la gare ?", "Il fait beau aujourd'hui.", "Merci beaucoup."]
+SENTENCES = ["Bonjour.", "Je ne sais pas.", STATION, "Il fait beau aujourd'hui.", "Merci beaucoup."]
 
 
 class Commands(unittest.TestCase):
@@ -69,9 +69,9 @@ class Installed(unittest.TestCase):
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def test_an_argument_is_translated_by_the_model_of_its_language(self):
-        self.assertEqual(self.translate("--to", "en", "Où est la gare ?"), (0, "Where is the station?\n", ""))
-        self.assertEqual(self.translate("--to=en", "Où", "est la gare ?")[1], "Where is the station?\n")
-        self.assertIn("gare", self.translate("--from=en", "--to=fr", "Where is the station?")[1])
+        self.assertEqual(self.translate("--to", "en", STATION), (0, STATION_SAID + "\n", ""))
+        self.assertEqual(self.translate("--to=en", "Où", "est la gare ?")[1], STATION_SAID + "\n")
+        self.assertIn("gare", self.translate("--from=en", "--to=fr", STATION_SAID)[1])
         self.assertEqual(self.translate("--to=en", "-q", text="Merci.\n\nMerci.")[:2], (0, "Thank you.\n\nThank you."))
         self.assertEqual(self.translate("--to=en", "--format=html", "<p>Merci.</p>")[1], "<p>Thank you.</p>\n")
         self.assertEqual(self.translate("--to=en", "--", "")[:2], (0, "\n"))

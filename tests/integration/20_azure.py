@@ -4,12 +4,11 @@ import hashlib
 import json
 import os
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main
+from harness import CAT, CAT_SAID, MODELS_DIR, SOURCES, IntegrationTest, main
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
 JSON = {"Content-Type": "application/json"}
-CAT, SAID = "Le chat dort.", "The cat is asleep."
 KEY = "secret-of-alice"
 
 
@@ -39,20 +38,20 @@ class Azure(IntegrationTest):
 
     def test_translates(self):
         self.assertEqual(self.translate("&from=fr&to=en", CAT, "Le chien dort."), [
-            {"translations": [{"text": SAID, "to": "en"}]}, {"translations": [{"text": "The dog is asleep.", "to": "en"}]}])
+            {"translations": [{"text": CAT_SAID, "to": "en"}]}, {"translations": [{"text": "The dog is asleep.", "to": "en"}]}])
         self.assertEqual(self.headers["X-RequestId"], self.headers["X-Request-Id"])
         answer = self.translate("&to=en&to=fr", CAT, headers={**JSON, "X-ClientTraceId": "a-trace"})[0]
-        self.assertEqual(answer["translations"], [{"text": SAID, "to": "en"}, {"text": CAT, "to": "fr"}])
+        self.assertEqual(answer["translations"], [{"text": CAT_SAID, "to": "en"}, {"text": CAT, "to": "fr"}])
         self.assertEqual(answer["detectedLanguage"]["language"], "fr")
         self.assertGreater(answer["detectedLanguage"]["score"], 0.5)
         self.assertEqual(self.headers["X-ClientTraceId"], "a-trace")
-        self.assertEqual(self.ask("/translate?api-version=3.0&to=en&from=fr", [{"text": CAT}])[0]["translations"][0]["text"], SAID)
+        self.assertEqual(self.ask("/translate?api-version=3.0&to=en&from=fr", [{"text": CAT}])[0]["translations"][0]["text"], CAT_SAID)
         self.assertEqual([one["to"] for one in self.translate("&to=en,fr&to=en", CAT)[0]["translations"]], ["en", "fr", "en"])
         self.assertEqual(self.translate("&to=en"), [])
         html = self.translate("&from=fr&to=en&textType=html", f"<p>{CAT}</p>")[0]["translations"][0]["text"]
-        self.assertEqual(html, f"<p>{SAID}</p>")
+        self.assertEqual(html, f"<p>{CAT_SAID}</p>")
         for ignored in ("profanityAction=Marked", "profanityMarker=Tag", "category=general", "allowFallback=true", "suggestedFrom=fr"):
-            self.assertEqual(self.translate(f"&from=fr&to=en&{ignored}", CAT)[0]["translations"][0]["text"], SAID)
+            self.assertEqual(self.translate(f"&from=fr&to=en&{ignored}", CAT)[0]["translations"][0]["text"], CAT_SAID)
 
     def test_alignment(self):
         source = "👍 Le chien mange dans le jardin. Il dort."
@@ -129,7 +128,7 @@ class Azure(IntegrationTest):
         for headers, query in (({"Ocp-Apim-Subscription-Key": KEY, "Ocp-Apim-Subscription-Region": "westeurope"}, ""),
                                ({"Authorization": f"Bearer {KEY}"}, ""), ({}, f"&Subscription-Key={KEY}")):
             answer = self.ask(path + query, body, server=server, headers={**JSON, **headers})
-            self.assertEqual(answer[0]["translations"][0]["text"], SAID)
+            self.assertEqual(answer[0]["translations"][0]["text"], CAT_SAID)
         self.assertIn("en", self.ask("/languages?api-version=3.0", method="GET", server=server)["translation"])
 
 

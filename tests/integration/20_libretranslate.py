@@ -5,7 +5,7 @@ import json
 import os
 import urllib.parse
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main
+from harness import CAT_SAID, MODELS_DIR, SOURCES, IntegrationTest, main
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
@@ -41,7 +41,7 @@ class LibreTranslate(IntegrationTest):
     def test_four_ways_to_ask(self):
         self.server = self.start(MODELS, LANGUAGES)
         fields = {"q": "Le chat dort.", "source": "fr", "target": "en"}
-        expected = {"translatedText": "The cat is asleep."}
+        expected = {"translatedText": CAT_SAID}
         self.assertEqual(self.ask("/translate", fields), expected)
         self.assertEqual(self.ask("/translate", urllib.parse.urlencode(fields), FORM), expected)
         self.assertEqual(self.ask("/translate", *multipart(fields)), expected)
@@ -49,7 +49,7 @@ class LibreTranslate(IntegrationTest):
         self.assertEqual(self.ask("/translate?source=fr&target=en", "q=Le+chat+dort.", FORM), expected)
         self.assertEqual(self.ask("/translate", {**fields, "source": "FR", "target": "EN", "format": "text"}), expected)
         two = {**fields, "q": "Le chat dort.\r\nLe chat dort.\r\n"}
-        lines = {"translatedText": "The cat is asleep.\nThe cat is asleep."}
+        lines = {"translatedText": CAT_SAID + "\n" + CAT_SAID}
         self.assertEqual(self.ask("/translate", urllib.parse.urlencode(two), FORM), lines)
         for name, value in (("Access-Control-Allow-Origin", "*"), ("Access-Control-Allow-Methods", "GET, POST"),
                             ("Access-Control-Allow-Headers", "Authorization, Content-Type"),
@@ -171,7 +171,7 @@ class LibreTranslate(IntegrationTest):
                            ("a.vtt", b"WEBVTT\n\n00:01.000 --> 00:02.000\nLe chat dort.\n"), ("a.json", b'{"a": "Le chat dort."}'),
                            ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nLe chat dort.\n")):
             path = urllib.parse.urlsplit(send(file=(name, body))["translatedFileUrl"]).path
-            self.assertEqual(self.server.request("GET", path)[2], body.replace(b"Le chat dort.", b"The cat is asleep."))
+            self.assertEqual(self.server.request("GET", path)[2], body.replace(b"Le chat dort.", CAT_SAID.encode()))
         # What a proxy was asked for counts when the proxy is trusted.
         for trusted, told, host in ((True, {"X-Forwarded-Host": "shown.example:8443"}, "shown.example:8443"),
                                     (True, {"X-Forwarded-Host": "their.own, shown.example"}, "shown.example"),

@@ -7,12 +7,11 @@ import os
 import struct
 import urllib.parse
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main
+from harness import CAT, CAT_SAID, MODELS_DIR, SOURCES, IntegrationTest, main
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
 JSON = {"Content-Type": "application/json"}
-CAT, SAID = "Le chat dort.", "The cat is asleep."
 
 
 class Others(IntegrationTest):
@@ -30,7 +29,7 @@ class Others(IntegrationTest):
         for path in ("/translate", "/deeplx", "/translate?token=x"):
             answer = self.ask(path, {"text": CAT, "source_lang": "auto", "target_lang": "EN"})
             self.assertEqual((answer["code"], answer["data"], answer["source_lang"], answer["target_lang"], answer["method"]),
-                             (200, SAID, "FR", "EN", "Free"))
+                             (200, CAT_SAID, "FR", "EN", "Free"))
             self.assertIsInstance(answer["alternatives"], list)
             self.assertIsInstance(answer["id"], int)
         answer = self.ask("/translate", {"text": "Le <b>chat</b> dort.", "target_lang": "en", "tag_handling": "html"})
@@ -41,11 +40,11 @@ class Others(IntegrationTest):
 
     def test_mtranserver_and_kiss(self):
         answer = self.ask("/translate", {"from": "fr", "to": "en", "text": CAT, "html": False})
-        self.assertEqual((answer["result"], answer["text"], answer["src"]), (SAID, SAID, "fr"))
+        self.assertEqual((answer["result"], answer["text"], answer["src"]), (CAT_SAID, CAT_SAID, "fr"))
         self.assertEqual(self.ask("/translate/batch", {"from": "auto", "to": "en", "texts": [CAT, "Good morning, friends!"]}),
-                         {"results": [SAID, "Good morning, friends!"]})
+                         {"results": [CAT_SAID, "Good morning, friends!"]})
         answer = self.ask("/kiss", {"texts": [CAT], "from": "", "to": "en"})
-        self.assertEqual(answer, {"translations": [{"text": SAID, "src": "fr"}]})
+        self.assertEqual(answer, {"translations": [{"text": CAT_SAID, "src": "fr"}]})
         self.assertIn("<b>", self.ask("/translate", {"from": "fr", "to": "en", "text": "<b>Le chat</b> dort.", "html": True})["result"])
         for path, headers in (("/mtran/languages", {}), ("/languages", {"X-API-Token": "x"}), ("/languages?token=x", {})):
             self.assertEqual(self.ask(path, method="GET", headers=headers),
@@ -65,25 +64,25 @@ class Others(IntegrationTest):
         answer = self.ask("/translate", {"source_lang": "auto", "target_lang": "en", "text_list": texts})
         self.assertEqual([one["detected_source_lang"] for one in answer["translations"]][:2], ["fr", "fr"])
         self.assertEqual(len(answer["translations"]), 3)
-        self.assertEqual(self.ask("/imme", {"target_lang": "en", "text_list": [CAT]})["translations"][0]["text"], SAID)
+        self.assertEqual(self.ask("/imme", {"target_lang": "en", "text_list": [CAT]})["translations"][0]["text"], CAT_SAID)
         self.assertIsInstance(self.ask("/imme", {"target_lang": "zz", "text_list": [CAT]}, status=400)["error"], str)
         nllb = {"source": [CAT], "src_lang": "fra_Latn", "tgt_lang": "eng_Latn"}
         for answer in (self.ask("/translate", nllb), self.ask("/translate", {**nllb, "source": CAT}),
                        self.ask("/translate?" + urllib.parse.urlencode({**nllb, "source": CAT}), method="GET", headers={})):
             self.assertEqual(answer.pop("time_units"), "s")
             self.assertGreaterEqual(answer.pop("time_taken"), 0)
-            self.assertEqual(answer, {"source": [CAT], "translation": [SAID], "src_lang": "fra_Latn", "tgt_lang": "eng_Latn"})
+            self.assertEqual(answer, {"source": [CAT], "translation": [CAT_SAID], "src_lang": "fra_Latn", "tgt_lang": "eng_Latn"})
         self.ask("/translate", method="GET", status=405, headers={})
 
     def test_google_and_opus(self):
         answer = self.ask("/language/translate/v2?key=x", {"q": [CAT], "target": "en", "format": "text"})
-        self.assertEqual(answer, {"data": {"translations": [{"translatedText": SAID, "detectedSourceLanguage": "fr"}]}})
+        self.assertEqual(answer, {"data": {"translations": [{"translatedText": CAT_SAID, "detectedSourceLanguage": "fr"}]}})
         query = urllib.parse.urlencode({"q": CAT, "source": "fr", "target": "en"})
         self.assertEqual(self.ask("/language/translate/v2?" + query, method="GET", headers={}),
-                         {"data": {"translations": [{"translatedText": SAID}]}})
+                         {"data": {"translations": [{"translatedText": CAT_SAID}]}})
         error = self.ask("/language/translate/v2", {"q": CAT}, status=400)["error"]
         self.assertEqual((error["code"], error["errors"][0]["reason"]), (400, "invalid"))
-        self.assertEqual(self.ask("/api/translate", {"from": "fr", "to": "en", "source": CAT}), {"translation": SAID})
+        self.assertEqual(self.ask("/api/translate", {"from": "fr", "to": "en", "source": CAT}), {"translation": CAT_SAID})
         self.assertEqual(self.ask("/api/translate", {"from": "en", "to": "xx", "source": CAT}),
                          {"error": "Language pair en-xx not suppported"})
         self.assertEqual(self.ask("/api/languages", method="GET"), {"languages": {"fr": ["en"]}})
@@ -107,7 +106,7 @@ class Others(IntegrationTest):
         for project in ("/v3/projects/any", "/v3/projects/any/locations/global"):
             asked = {"contents": [CAT], "mimeType": "text/plain", "targetLanguageCode": "en"}
             self.assertEqual(self.ask(f"{project}:translateText", asked),
-                             {"translations": [{"translatedText": SAID, "detectedLanguageCode": "fr"}]})
+                             {"translations": [{"translatedText": CAT_SAID, "detectedLanguageCode": "fr"}]})
             self.assertEqual(self.ask(f"{project}:detectLanguage", {"content": CAT})["languages"][0]["languageCode"], "fr")
             answer = self.ask(f"{project}/supportedLanguages?displayLanguageCode=en", method="GET")
             self.assertEqual(answer["languages"][1], {"languageCode": "fr", "displayName": "French", "supportSource": True,
@@ -123,7 +122,7 @@ class Others(IntegrationTest):
 
     def test_amazon(self):
         asked = {"Text": CAT, "SourceLanguageCode": "auto", "TargetLanguageCode": "en"}
-        self.assertEqual(self.amazon(asked), {"TranslatedText": SAID, "SourceLanguageCode": "fr", "TargetLanguageCode": "en"})
+        self.assertEqual(self.amazon(asked), {"TranslatedText": CAT_SAID, "SourceLanguageCode": "fr", "TargetLanguageCode": "en"})
         self.assertEqual([one["LanguageName"] for one in self.amazon({}, "ListLanguages")["Languages"]], ["English", "French"])
         for body, operation, wanted in (({**asked, "TargetLanguageCode": "xx"}, "TranslateText", "UnsupportedLanguagePairException"),
                                         ({**asked, "Text": [CAT]}, "TranslateText", "InvalidRequestException"),
@@ -135,16 +134,16 @@ class Others(IntegrationTest):
     def test_hcfy(self):
         for path in ("/translate", "/hcfy"):
             answer = self.ask(path, {"name": "x", "text": f"{CAT}\n{CAT}", "destination": ["中文(简体)", "英语"]})
-            self.assertEqual(answer, {"text": f"{CAT}\n{CAT}", "from": "法语", "to": "英语", "result": [SAID, SAID]})
+            self.assertEqual(answer, {"text": f"{CAT}\n{CAT}", "from": "法语", "to": "英语", "result": [CAT_SAID, CAT_SAID]})
         answer = self.ask("/hcfy", {"text": CAT, "destination": ["法语", "英语"], "source": "法语"})
-        self.assertEqual(answer["result"], [SAID])
+        self.assertEqual(answer["result"], [CAT_SAID])
         for wrong in ({"destination": ["德语"], "text": CAT}, {"destination": [5], "text": CAT}, {"destination": ["英语"], "text": 5}):
             self.assertIsInstance(self.ask("/translate", wrong, status=400)["error"], str)
 
     def test_lingva(self):
         quoted = urllib.parse.quote(CAT)
-        self.assertEqual(self.ask(f"/api/v1/auto/en/{quoted}", method="GET"), {"translation": SAID, "info": {"detectedSource": "fr"}})
-        self.assertEqual(self.ask(f"/api/v1/fr/en/{quoted}", method="GET"), {"translation": SAID, "info": {}})
+        self.assertEqual(self.ask(f"/api/v1/auto/en/{quoted}", method="GET"), {"translation": CAT_SAID, "info": {"detectedSource": "fr"}})
+        self.assertEqual(self.ask(f"/api/v1/fr/en/{quoted}", method="GET"), {"translation": CAT_SAID, "info": {}})
         for slash in ("%2F", "/"):
             said = self.ask(f"/api/v1/fr/en/1{slash}2{slash}{quoted}", method="GET")["translation"]
             self.assertIn("1/2/", said)
@@ -161,11 +160,11 @@ class Others(IntegrationTest):
         query = f"/translate?engine=google&from=auto&to=en&text={urllib.parse.quote(CAT)}"
         for path in (f"/api{query}", f"/api{query}".replace("?", "/?"), f"/simplytranslate/api{query}"):
             answer = self.ask(path, method="GET")
-            self.assertEqual((answer["translated-text"], answer["translated_text"]), (SAID, SAID))
+            self.assertEqual((answer["translated-text"], answer["translated_text"]), (CAT_SAID, CAT_SAID))
             self.assertEqual((answer["detected"], answer["source_language"], answer["target_language"]), ("fr", "fr", "en"))
         form = urllib.parse.urlencode({"engine": "google", "from": "fr", "to": "en", "text": CAT}).encode()
         answer = self.ask("/api/translate", form, headers={"Content-Type": "application/x-www-form-urlencoded"})
-        self.assertEqual((answer["translated-text"], answer["detected"]), (SAID, ""))
+        self.assertEqual((answer["translated-text"], answer["detected"]), (CAT_SAID, ""))
         for slash in ("", "/"):
             self.assertEqual(self.ask(f"/api/target_languages{slash}?engine=google", method="GET"), [{"Id": "en", "Name": "English"}])
             self.assertEqual(self.ask(f"/simplytranslate/api/target_languages{slash}", method="GET"), {"en": "English"})
@@ -184,34 +183,34 @@ class Others(IntegrationTest):
     def test_chat(self):
         chat, said = self.chat, self.said
         answer = chat(("system", "You are a translator. Translate from French into English."), ("user", CAT))
-        self.assertEqual(answer["choices"][0]["message"], {"role": "assistant", "content": SAID})
+        self.assertEqual(answer["choices"][0]["message"], {"role": "assistant", "content": CAT_SAID})
         self.assertEqual((answer["object"], answer["choices"][0]["finish_reason"]), ("chat.completion", "stop"))
         self.assertEqual(answer["usage"]["total_tokens"], answer["usage"]["prompt_tokens"] + answer["usage"]["completion_tokens"])
         for other in (chat(("user", CAT), model="fr-en"), chat(("user", CAT), target="en", source="fr"),
                       chat(("user", f"Translate to English: {CAT}")), chat(("user", [{"type": "text", "text": CAT}]), model="fr-en"),
                       chat(("system", "Translate to English."), ("user", "Bonjour."), ("assistant", "Hello."), ("user", CAT)),
                       chat(("user", [{"type": "text", "text": "Translate to English:\n\n"}, {"type": "text", "text": CAT}]))):
-            self.assertEqual(other["choices"][0]["message"]["content"], SAID)
+            self.assertEqual(other["choices"][0]["message"]["content"], CAT_SAID)
         self.assertEqual(chat(("user", CAT), target="xx", status=400)["error"]["type"], "invalid_request_error")
         for wrong in ({}, {"messages": []}, {"messages": [{"role": "user"}]}, {"messages": "x"}, {"messages": [{"role": 1}]}):
             self.assertIn("message", self.ask("/v1/chat/completions", wrong, status=400)["error"])
         for messages in ([("user", CAT)], [("user", "What is the capital of France?")],
                          [("system", "Translate to German."), ("user", CAT)], [("user", "Translate to English")]):
             self.assertIn("anslate", chat(*messages, status=400)["error"]["message"])
-        self.assertEqual(said(("system", "You are a translator."), ("user", CAT)), SAID)  # the only target there is
+        self.assertEqual(said(("system", "You are a translator."), ("user", CAT)), CAT_SAID)  # the only target there is
 
     def test_chat_keeps_structure(self):
         said = self.said
         self.assertEqual(said(("user", 'Translate the values of this JSON to English:\n{"a": "Le chat dort.", "b": [1, "Le chat dort."]}')),
-                         '{"a": "The cat is asleep.", "b": [1, "The cat is asleep."]}')
-        self.assertEqual(said(("system", "Translate French to English."), ("user", f"1. {CAT}\n2. {CAT}")), f"1. {SAID}\n2. {SAID}")
-        self.assertEqual(said(("user", f"Translate to English:\n\n{CAT}\n\n%%\n\n{CAT}")), f"{SAID}\n\n%%\n\n{SAID}")
+                         json.dumps({"a": CAT_SAID, "b": [1, CAT_SAID]}))
+        self.assertEqual(said(("system", "Translate French to English."), ("user", f"1. {CAT}\n2. {CAT}")), f"1. {CAT_SAID}\n2. {CAT_SAID}")
+        self.assertEqual(said(("user", f"Translate to English:\n\n{CAT}\n\n%%\n\n{CAT}")), f"{CAT_SAID}\n\n%%\n\n{CAT_SAID}")
         asked = {"targetLanguage": "English", "segments": [{"id": 7, "text": CAT}, {"id": 8, "text": CAT}]}
         self.assertEqual(json.loads(said(("system", "Act as a translation API."), ("user", json.dumps(asked)))),
-                         {"translations": [{"id": 7, "text": SAID}, {"id": 8, "text": SAID}]})
+                         {"translations": [{"id": 7, "text": CAT_SAID}, {"id": 8, "text": CAT_SAID}]})
         schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object", "properties": {
             "translation": {"type": "string"}}}}}
-        self.assertEqual(json.loads(said(("user", f"Translate to English: {CAT}"), response_format=schema)), {"translation": SAID})
+        self.assertEqual(json.loads(said(("user", f"Translate to English: {CAT}"), response_format=schema)), {"translation": CAT_SAID})
         self.chat(("user", f"Translate to English: {CAT}"), response_format={"type": "json_object"}, status=400)
 
     def events(self, **members):
@@ -225,13 +224,13 @@ class Others(IntegrationTest):
         user = [{"role": "user", "content": CAT}]
         chunks = [chunk["choices"][0] for chunk in self.events(messages=user)]
         self.assertEqual(chunks[0]["delta"]["role"], "assistant")
-        self.assertEqual("".join(chunk["delta"].get("content", "") for chunk in chunks), SAID)
+        self.assertEqual("".join(chunk["delta"].get("content", "") for chunk in chunks), CAT_SAID)
         self.assertEqual(chunks[-1]["finish_reason"], "stop")
         chunks = self.events(messages=user, stream_options={"include_usage": True})
         self.assertEqual((chunks[-1]["choices"], chunks[0]["usage"]), ([], None))
         self.assertGreater(chunks[-1]["usage"]["completion_tokens"], 0)
         chunks = self.events(messages=[{"role": "user", "content": f"Translate to English:\n\n1. {CAT}\n2. {CAT}"}])
-        self.assertEqual("".join(c["choices"][0]["delta"].get("content", "") for c in chunks), f"1. {SAID}\n2. {SAID}")
+        self.assertEqual("".join(c["choices"][0]["delta"].get("content", "") for c in chunks), f"1. {CAT_SAID}\n2. {CAT_SAID}")
 
     def test_models_for_openai(self):
         answer = self.ask("/v1/models", method="GET")
@@ -244,18 +243,18 @@ class Others(IntegrationTest):
         user = {"model": "fr-en:latest", "messages": [{"role": "user", "content": CAT}]}
         lines = [json.loads(line) for line in self.ask("/api/chat", user).decode().splitlines()]
         self.assertEqual(self.headers["Content-Type"], "application/x-ndjson")
-        self.assertEqual("".join(line["message"]["content"] for line in lines), SAID)
+        self.assertEqual("".join(line["message"]["content"] for line in lines), CAT_SAID)
         self.assertEqual([line["done"] for line in lines], [False] * (len(lines) - 1) + [True])
         self.assertEqual(lines[-1]["done_reason"], "stop")
         answer = self.ask("/api/chat", {**user, "stream": False})
-        self.assertEqual((answer["message"], answer["done"]), ({"role": "assistant", "content": SAID}, True))
+        self.assertEqual((answer["message"], answer["done"]), ({"role": "assistant", "content": CAT_SAID}, True))
         prompt = {"model": "llama3", "prompt": f"Translate from French to English, give only the output: {CAT}", "stream": False}
-        self.assertEqual(self.ask("/api/generate", prompt)["response"], SAID)
+        self.assertEqual(self.ask("/api/generate", prompt)["response"], CAT_SAID)
         prompt = {"model": "llama3", "system": "Translate to English.", "prompt": CAT}
         lines = [json.loads(line) for line in self.ask("/api/generate", prompt).decode().splitlines()]
-        self.assertEqual("".join(line["response"] for line in lines), SAID)
+        self.assertEqual("".join(line["response"] for line in lines), CAT_SAID)
         schema = {"type": "object", "properties": {"t": {"type": "string"}}}
-        self.assertEqual(json.loads(self.ask("/api/chat", {**user, "stream": False, "format": schema})["message"]["content"]), {"t": SAID})
+        self.assertEqual(json.loads(self.ask("/api/chat", {**user, "stream": False, "format": schema})["message"]["content"]), {"t": CAT_SAID})
         self.assertIsInstance(self.ask("/api/generate", {"model": "x", "prompt": CAT}, status=400)["error"], str)
         self.assertEqual([model["name"] for model in self.ask("/api/tags", method="GET")["models"]], ["fr-en"])
         self.assertTrue(self.ask("/api/version", method="GET")["version"])
@@ -306,8 +305,8 @@ class Others(IntegrationTest):
         connection.sendall(self.frame(f"{CAT}\n\nBonjour.") + self.frame(CAT) + self.frame(CAT + "\n"))
         opcode, text = self.read_frame(stream)
         lines = text.decode().split("\n")
-        self.assertEqual((opcode, len(lines), lines[0], lines[1], lines[3]), (1, 4, SAID, "", ""))
-        self.assertEqual([self.read_frame(stream)[1] for _ in range(2)], [SAID.encode() + b"\n"] * 2)
+        self.assertEqual((opcode, len(lines), lines[0], lines[1], lines[3]), (1, 4, CAT_SAID, "", ""))
+        self.assertEqual([self.read_frame(stream)[1] for _ in range(2)], [CAT_SAID.encode() + b"\n"] * 2)
         connection.sendall(self.frame("x", opcode=2))
         opcode, reason = self.read_frame(stream)
         self.assertEqual((opcode, struct.unpack(">H", reason[:2])[0]), (8, 1003))

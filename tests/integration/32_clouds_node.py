@@ -6,11 +6,10 @@ import os
 import shutil
 import subprocess
 
-from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
+from harness import CAT_SAID, MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
-SAID = "The cat is asleep."
 
 
 class CloudsNode(IntegrationTest):
@@ -35,18 +34,19 @@ class CloudsNode(IntegrationTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual((found["openaiModels"], found["openaiModel"]), (["fr-en"], "model"))
-        self.assertEqual((found["openai"], found["openaiStream"]), (SAID, SAID))
+        self.assertEqual((found["openai"], found["openaiStream"]), (CAT_SAID, CAT_SAID))
         self.assertGreater(found["openaiUsage"], 0)
         self.assertEqual(found["openaiRefused"]["status"], 400)
         self.assertIn("Translate to English", found["openaiRefused"]["message"])
-        self.assertEqual((found["ollamaModels"], found["ollama"], found["ollamaStream"]), (["fr-en"], SAID, SAID))
+        self.assertEqual((found["ollamaModels"], found["ollama"], found["ollamaStream"]), (["fr-en"], CAT_SAID, CAT_SAID))
         self.assertIn("Translate to English", found["ollamaRefused"])
-        self.assertEqual((found["google"], found["googleMany"][0], len(found["googleMany"])), (SAID, SAID, 2))
+        self.assertEqual((found["google"], found["googleMany"][0], len(found["googleMany"])), (CAT_SAID, CAT_SAID, 2))
         self.assertEqual((found["googleDetect"], found["googleDetectMany"]), ("fr", ["fr", "en"]))
         self.assertEqual([one["code"] for one in found["googleLanguages"]], ["en", "fr"])
         self.assertEqual([one["name"] for one in found["googleLanguagesInFrench"]], ["anglais", "français"])
-        self.assertEqual([(one["to"], one["text"]) for one in found["azure"]], [("en", SAID), ("fr", "Le chat dort.")])
-        self.assertIn("8:11-11:16", found["azure"][0]["alignment"]["proj"].split())  # dort, asleep
+        self.assertEqual([(one["to"], one["text"]) for one in found["azure"]], [("en", CAT_SAID), ("fr", "Le chat dort.")])
+        dort = f"8:11-{CAT_SAID.rindex(' ') + 1}:{len(CAT_SAID) - 2}"  # to the last word, without its full stop
+        self.assertIn(dort, found["azure"][0]["alignment"]["proj"].split())
         self.assertEqual((found["azureDetect"], found["azureSentences"], found["azureLanguages"], found["azureRefused"]),
                          ("fr", [13], ["en", "fr"], 400036))
         self.files_by_google(folder, server)
@@ -65,7 +65,7 @@ class CloudsNode(IntegrationTest):
                       "--to=en", GOOGLE_CLOUD_TRANSLATE_ENDPOINT=f"http://127.0.0.1:{server.port()}/language/translate/v2")
         with open(os.path.join(folder, "en.json"), encoding="utf-8") as file:
             said = json.load(file)
-        self.assertEqual(said["more"]["cat"], SAID)
+        self.assertEqual(said["more"]["cat"], CAT_SAID)
         self.assertIn("{{name}}", said["greeting"])
         self.assertIn("{button}", said["more"]["button"])
 
@@ -81,7 +81,7 @@ class CloudsNode(IntegrationTest):
                       "--config=amazon.json")
         with open(os.path.join(folder, "locales", "en", "app.json"), encoding="utf-8") as file:
             said = json.load(file)
-        self.assertEqual(said["more"]["cat"], SAID)
+        self.assertEqual(said["more"]["cat"], CAT_SAID)
         self.assertIn("{name}", said["greeting"])
 
 

@@ -5,11 +5,10 @@ import os
 import shutil
 import subprocess
 
-from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
+from harness import CAT_SAID, MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
-SAID = "The cat is asleep."
 
 
 class DeepLNode(IntegrationTest):
@@ -33,7 +32,7 @@ class DeepLNode(IntegrationTest):
                               timeout=2 * PATIENCE_S, encoding="utf-8")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
-        self.assertEqual(found["one"], {"text": SAID, "detectedSourceLang": "fr", "billedCharacters": 13})
+        self.assertEqual(found["one"], {"text": CAT_SAID, "detectedSourceLang": "fr", "billedCharacters": 13})
         self.assertEqual(found["many"][0]["modelTypeUsed"], "latency_optimized")
         self.assertEqual(found["html"]["text"], "<p>The <b>dog</b> eats.</p>")
         self.assertEqual(found["xml"]["text"].count('<x id="7"></x>'), 1)
@@ -44,7 +43,7 @@ class DeepLNode(IntegrationTest):
         self.assertGreater(found["usage"]["limit"], found["usage"]["count"])
         self.assertIn("'formality' is not supported", found["formality"]["message"])
         self.assertIn("target_lang", found["language"]["message"])
-        self.assertEqual((found["status"]["status"], found["document"]), ("done", f"{SAID}\n"))
+        self.assertEqual((found["status"]["status"], found["document"]), ("done", f"{CAT_SAID}\n"))
         self.assertIn("Document not found", found["gone"]["message"])
         self.assertEqual(found["batch"], ["fr"] * 3)
         self.assertEqual(found["lacking"], ["AuthorizationError"] * 3)

@@ -6,11 +6,10 @@ import os
 import shutil
 import subprocess
 
-from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
+from harness import CAT_SAID, MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
-SAID = "The cat is asleep."
 INSTALL_S = 30  # nobody waits longer for a registry
 
 
@@ -39,9 +38,9 @@ class ToolsNode(IntegrationTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         for name in ("translate", "libretranslate", "ai", "aiStream", "langchain", "langchainStream"):
-            self.assertEqual(found[name], SAID, name)
-        self.assertEqual(found["aiObject"], {"translation": SAID})
-        self.assertEqual(found["amazon"], [SAID, "fr", "en"])
+            self.assertEqual(found[name], CAT_SAID, name)
+        self.assertEqual(found["aiObject"], {"translation": CAT_SAID})
+        self.assertEqual(found["amazon"], [CAT_SAID, "fr", "en"])
         self.assertEqual((found["amazonLanguages"], found["amazonRefused"]), (["en", "fr"], "UnsupportedLanguagePairException"))
 
 

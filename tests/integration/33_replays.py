@@ -11,12 +11,11 @@ import os
 import re
 import urllib.parse
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+from harness import CAT, CAT_SAID, MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
 KEY = "4b1d-of-the-test:fx"
-CAT, SAID = "Le chat dort.", "The cat is asleep."
 BOLD = "<p>Le <b>chat</b> dort. <a href=\"https://x.org/@a\">@a</a></p>"
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -509,20 +508,20 @@ class Replays(IntegrationTest):
         self.assertEqual(client.languages(), {"en": [], "fr": ["en"]})
         self.assertEqual(keyed(self, Mastodon, lambda one: one.translate([CAT], "fr", "en")).args, ("QuotaExceeded",))
         client = MastodonDeepL(self.open)
-        self.assertEqual(client.translate([CAT, CAT], None, "en"), [(SAID, "fr")] * 2)
+        self.assertEqual(client.translate([CAT, CAT], None, "en"), [(CAT_SAID, "fr")] * 2)
         self.check_bold(client.translate([BOLD], "fr", "en")[0][0])
         self.assertEqual(client.languages(), (["fr"], ["en", "pt", "en-GB", "en-US"]))
         keyed(self, MastodonDeepL, lambda one: (one.translate([CAT], "fr", "en"), one.languages()))
         client = Akkoma(self.open)
-        self.assertEqual(client.translate(CAT, None, "en"), ("fr", SAID))
-        self.assertEqual(client.translate(CAT, "fr", "en"), ("fr", SAID))
-        self.assertEqual(client.deepl(CAT, None, "EN"), ("FR", SAID))
+        self.assertEqual(client.translate(CAT, None, "en"), ("fr", CAT_SAID))
+        self.assertEqual(client.translate(CAT, "fr", "en"), ("fr", CAT_SAID))
+        self.assertEqual(client.deepl(CAT, None, "EN"), ("FR", CAT_SAID))
         self.check_bold(client.translate(BOLD, None, "en")[1])
         self.check_bold(client.deepl(BOLD, "FR", "EN")[1])
         keyed(self, Akkoma, lambda one: one.translate(CAT, "fr", "en"))
         keyed(self, Akkoma, lambda one: one.deepl(CAT, "fr", "en"))
-        self.assertEqual(Misskey(self.open).translate(CAT, "en-US"), ("FR", SAID))
-        self.assertEqual(Misskey(self.open).free(CAT, "EN"), ("FR", SAID))
+        self.assertEqual(Misskey(self.open).translate(CAT, "en-US"), ("FR", CAT_SAID))
+        self.assertEqual(Misskey(self.open).free(CAT, "EN"), ("FR", CAT_SAID))
         keyed(self, Misskey, lambda one: one.translate(CAT, "en"))
 
     def test_sites_and_clouds(self):
@@ -532,22 +531,22 @@ class Replays(IntegrationTest):
         client = Nextcloud(self.open)
         settings, languages = client.connect()
         self.assertEqual((settings["keyRequired"], languages), (False, {"en": "English", "fr": "French"}))
-        self.assertEqual((client.detect("Où est la gare ?"), client.translate(CAT, "fr", "en")), ("fr", SAID))
+        self.assertEqual((client.detect("Où est la gare ?"), client.translate(CAT, "fr", "en")), ("fr", CAT_SAID))
         with self.assertRaises(Refused) as failure:
             client.translate(CAT, "fr", "zz")
         self.assertEqual(failure.exception.args, ("zz is not supported",))
         keyed(self, Nextcloud, lambda one: one.translate(CAT, "fr", "en"))
-        self.assertEqual(NextcloudDeepL(self.open).translate(None, "en-US", CAT), (SAID, "fr", len(CAT)))
+        self.assertEqual(NextcloudDeepL(self.open).translate(None, "en-US", CAT), (CAT_SAID, "fr", len(CAT)))
         self.assertEqual(keyed(self, NextcloudDeepL, lambda one: one.translate("fr", "en", CAT)).args[0], 403)
         strings = ["<b>Le chat</b> dort.", "Bonjour.", "", CAT]
         for found in (Wagtail(self.open).libretranslate(strings), Wagtail(self.open).deepl(strings)):
             self.assertEqual(list(found), strings)
-            self.assertEqual((found[""], found[CAT], found[strings[0]].count("<b>")), ("", SAID, 1))
+            self.assertEqual((found[""], found[CAT], found[strings[0]].count("<b>")), ("", CAT_SAID, 1))
         keyed(self, Wagtail, lambda one: one.libretranslate([CAT]))
 
     def test_tools_of_translators(self):
         self.assertEqual(Weblate(self.open).download_languages(), ["en", "fr"])
-        self.assertEqual(Weblate(self.open).translate(CAT, "fr", "en"), SAID)
+        self.assertEqual(Weblate(self.open).translate(CAT, "fr", "en"), CAT_SAID)
         keyed(self, Weblate, lambda one: one.translate(CAT, "fr", "en"))
         client = WeblateDeepL(self.keyed, KEY)
         self.assertEqual(client.languages(), {("FR", "EN"), ("FR", "EN-GB"), ("FR", "EN-US")})
@@ -562,7 +561,7 @@ class Replays(IntegrationTest):
             client.translate([CAT], "FR", "EN", formality="more")
         self.assertEqual(failure.exception.args, ("'formality' is not supported for given 'target_lang'.",))
         keyed(self, WeblateDeepL, lambda one: one.translate([CAT], "FR", "EN"))
-        self.assertEqual(OmegaT(self.open).translate(CAT), SAID)
+        self.assertEqual(OmegaT(self.open).translate(CAT), CAT_SAID)
         text = OmegaT(self.open).translate("Le <g1>chien</g1> mange<t0/>.")
         self.assertEqual((text.count("<g1>dog</g1>"), text.count("<t0/>")), (1, 1), text)
         keyed(self, OmegaT, lambda one: one.translate(CAT))
@@ -570,53 +569,53 @@ class Replays(IntegrationTest):
     def test_readers_and_subtitles(self):
         client = Zotero(self.open)
         for call in (client.libretranslate, client.deepl, client.deepl_custom, client.mtranserver, client.nllb_serve):
-            self.assertEqual(call(CAT), SAID, call)
+            self.assertEqual(call(CAT), CAT_SAID, call)
         for stream in (False, True):
-            self.assertEqual(client.nllb_api(CAT, stream).replace(" ", ""), SAID.replace(" ", ""))
+            self.assertEqual(client.nllb_api(CAT, stream).replace(" ", ""), CAT_SAID.replace(" ", ""))
         query = f"text={urllib.parse.quote(CAT + chr(13) + CAT + chr(13) + chr(10) + CAT)}&source=fra_Latn&target=eng_Latn"
         events = client.send("GET", f"/api/v4/translator/stream?{query}")[1]  # a carriage return ends a line, too
-        self.assertEqual(re.split(rb"\r\n|\r|\n", events), [b"data: " + SAID.encode()] * 3 + [b"", b""])
+        self.assertEqual(re.split(rb"\r\n|\r|\n", events), [b"data: " + CAT_SAID.encode()] * 3 + [b"", b""])
         for service in ("libretranslate", "deepl", "mtranserver"):
             self.assertRegex(str(keyed(self, Zotero, lambda one: getattr(one, service)(CAT))), "Request error: 40[13]")
         client = SubtitleEdit(self.open)
-        self.assertEqual(client.libretranslate(" " + CAT), SAID)
-        self.assertEqual((client.deepl(CAT), client.deepl(CAT, formality="default")), (SAID, SAID))
+        self.assertEqual(client.libretranslate(" " + CAT), CAT_SAID)
+        self.assertEqual((client.deepl(CAT), client.deepl(CAT, formality="default")), (CAT_SAID, CAT_SAID))
         two = client.deepl(f"- {CAT}\r\n- Bonjour.")
         self.assertEqual((two.count("\n"), two.count("- ")), (1, 2))
-        self.assertEqual(client.nllb_serve(f"{CAT}\n{CAT}"), f"{SAID}\n{SAID}")
-        self.assertEqual(client.nllb_api(CAT), SAID)
+        self.assertEqual(client.nllb_serve(f"{CAT}\n{CAT}"), f"{CAT_SAID}\n{CAT_SAID}")
+        self.assertEqual(client.nllb_api(CAT), CAT_SAID)
         keyed(self, SubtitleEdit, lambda one: one.libretranslate(CAT))
         self.assertEqual(keyed(self, SubtitleEdit, lambda one: one.deepl(CAT)).args[0], "Forbidden!")
-        self.assertEqual(Lingarr(self.open).translate(CAT, "fr", "en"), SAID)
+        self.assertEqual(Lingarr(self.open).translate(CAT, "fr", "en"), CAT_SAID)
         self.assertIn(b"zz is not supported", self.refusal(lambda: Lingarr(self.open).translate(CAT, "fr", "zz")).args[1])
         keyed(self, Lingarr, lambda one: one.translate(CAT, "fr", "en"))
         client = SillyTavern(self.open)
         for call in (client.libre, client.deepl, client.deeplx):
-            self.assertEqual(call(CAT), SAID, call)
+            self.assertEqual(call(CAT), CAT_SAID, call)
         self.assertEqual(client.libre('"Bonjour," *dit-elle* {{user}}.').count("{{user}}"), 1)
         keyed(self, SillyTavern, lambda one: one.libre(CAT))
         client = TranslateYou(self.open)
-        self.assertEqual((client.languages(), client.translate(CAT, "", "en")), ({"en": "English", "fr": "French"}, (SAID, "fr")))
-        self.assertEqual((client.translate(CAT, "fr", "en"), client.deepl(CAT)), ((SAID, None), SAID))
+        self.assertEqual((client.languages(), client.translate(CAT, "", "en")), ({"en": "English", "fr": "French"}, (CAT_SAID, "fr")))
+        self.assertEqual((client.translate(CAT, "fr", "en"), client.deepl(CAT)), ((CAT_SAID, None), CAT_SAID))
         keyed(self, TranslateYou, lambda one: one.translate(CAT, "fr", "en"))
 
     def test_libraries(self):
         client = DeepLPython(self.keyed, KEY)
-        self.assertEqual(client.translate_text(CAT), [(SAID, "FR", len(CAT), None)])
+        self.assertEqual(client.translate_text(CAT), [(CAT_SAID, "FR", len(CAT), None)])
         self.assertEqual(client.translate_text([CAT, CAT], source_lang="FR", split_sentences="nonewlines", preserve_formatting=False,
-                                               model_type="prefer_quality_optimized")[1], (SAID, "FR", len(CAT), "quality_optimized"))
+                                               model_type="prefer_quality_optimized")[1], (CAT_SAID, "FR", len(CAT), "quality_optimized"))
         self.assertEqual(client.languages(True), [("EN-GB", "English (British)", False), ("EN-US", "English (American)", False)])
         self.assertEqual(client.languages(False), [("FR", "French", None)])
         count, limit, documents = client.usage()
         self.assertTrue(limit > count and documents is None)
-        self.assertEqual(client.document("chat.txt", CAT.encode()), SAID.encode())
+        self.assertEqual(client.document("chat.txt", CAT.encode()), CAT_SAID.encode())
         made, entries = client.glossary("pets", {"chat": "hound", "noir": "dark"})
         self.assertEqual((entries, made["ready"], made["entry_count"]), ({"chat": "hound", "noir": "dark"}, True, 2))
         for name, call in (("BadRequest", lambda: client.translate_text(CAT, target_lang="XX")), ("NotFound", lambda: client.call("GET", "/v2/glossaries/x")),
                            ("Authorization", lambda: DeepLPython(self.keyed, "wrong").usage())):
             self.assertEqual(self.refusal(call).args[0], name)
         client = LibreTranslatePy(self.open)
-        self.assertEqual((client.translate(CAT, "fr", "en"), client.detect("Où est la gare ?")[0]["language"]), (SAID, "fr"))
+        self.assertEqual((client.translate(CAT, "fr", "en"), client.detect("Où est la gare ?")[0]["language"]), (CAT_SAID, "fr"))
         self.assertEqual([one["code"] for one in client.languages()], ["en", "fr"])
         self.assertEqual([one["code"] for one in LibreTranslatePy(self.open, "any").languages()], ["en", "fr"])
         keyed(self, LibreTranslatePy, lambda one: (one.translate(CAT, "fr", "en"), one.detect(CAT), one.languages()))

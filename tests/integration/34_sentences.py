@@ -8,14 +8,13 @@ import os
 import re
 import urllib.parse
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+from harness import CAT, CAT_SAID, MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 TSV = {"Accept": "text/tab-separated-values"}
-CAT = "Le chat dort."
 
 LT = {"q": CAT, "source": "fr", "target": "en"}
 FILE = {"file": ("a.txt", CAT.encode()), "source": "fr", "target": "en"}
@@ -169,7 +168,7 @@ class Sentences(IntegrationTest):
             if i % 20 and i < len(rows):
                 continue
             status, _, answer = self.send(server, "/translate", LT)
-            self.assertEqual((status, json.loads(answer)), (200, {"translatedText": "The cat is asleep."}), row)
+            self.assertEqual((status, json.loads(answer)), (200, {"translatedText": CAT_SAID}), row)
 
     def test_keys_limits_and_quotas(self):
         keys = os.path.join(self.directory, "keys")
@@ -246,7 +245,7 @@ class Sentences(IntegrationTest):
 
         wait_for(lambda: n_open() == 1, "the only file that is kept")
         self.assertEqual(os.listdir(folder), [])
-        self.assertEqual(self.send(server, path + "/result", key)[2], b"The cat is asleep.")
+        self.assertEqual(self.send(server, path + "/result", key)[2], CAT_SAID.encode())
         wait_for(lambda: n_open() == 0, "the file to be closed")
         self.check(server, path + "/result", key, 404, "Document not found")
         bad = self.start("--documents-dir=/nowhere/at/all", ready=False)

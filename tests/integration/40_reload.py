@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for, write_lex
+from harness import MODELS_DIR, SOURCES, STATION, STATION_SAID, IntegrationTest, main, wait_for, write_lex
 
 MODEL = os.path.join(SOURCES, "models", "fr-en")
 KEYS = os.path.join(SOURCES, "tests", "data", "minisign")
@@ -76,8 +76,8 @@ class Reload(IntegrationTest):
 
     def test_without_a_configuration_the_installed_models_serve(self):
         server = self.start("--config=", env={"XDG_DATA_HOME": self.directory})
-        status, answer = translate(server, "Où est la gare ?", target="en")
-        self.assertEqual((status, answer["model"], answer["translations"][0]["text"]), (200, "fr-en", "Where is the station?"))
+        status, answer = translate(server, STATION, target="en")
+        self.assertEqual((status, answer["model"], answer["translations"][0]["text"]), (200, "fr-en", STATION_SAID))
 
     def test_of_two_directories_the_first_counts(self):
         first, second = (os.path.join(self.directory, name) for name in ("first", "second"))

@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+from harness import CAT_SAID, MODELS_DIR, SOURCES, STATION, STATION_SAID, IntegrationTest, main, wait_for
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MODEL = os.path.join(SOURCES, "models", "fr-en")
@@ -188,8 +188,8 @@ class File(IntegrationTest):
 
     def test_the_installed_models_serve_where_none_is_named(self):
         cue = "1\n00:00:01,000 --> 00:00:02,500\n%s\n"
-        self.assertEqual(self.installed(cue % "Où est la gare ?", "--to=en")[0], cue % "Where is the station?")
-        self.assertIn("gare", self.installed(cue % "Where is the station?", "--from=en", "--to=fr")[0])
+        self.assertEqual(self.installed(cue % STATION, "--to=en")[0], cue % STATION_SAID)
+        self.assertIn("gare", self.installed(cue % STATION_SAID, "--from=en", "--to=fr")[0])
         # What no installed model reads stays as it is, and that is said.
         german = cue % "Wo ist denn hier der Bahnhof, bitte?"
         text, said = self.installed(german, "--to=en")
@@ -365,7 +365,7 @@ class File(IntegrationTest):
                  "a.resx": '<root><data name="k"><value>%s</value><comment>note</comment></data></root>\n',
                  "a.stringsdict": "<plist><dict><key>one</key><string>%s</string></dict></plist>\n", "a.arb": '{"k": "%s", "@k": {}}\n'}
         for name, form in texts.items():
-            self.assertEqual(self.translated(name, form % "Le chat dort."), form % "The cat is asleep.", name)
+            self.assertEqual(self.translated(name, form % "Le chat dort."), form % CAT_SAID, name)
             self.assertEqual(self.dry(name, form % "Le chat dort."), form % "Le chat dort.", name)
         said = self.tool("--dry-run", self.path("bad.strings", '"a" = "b";\n"c"'), self.path("out"), code=1).stderr
         self.assertIn("line 2: expected an entry", said)
