@@ -129,10 +129,10 @@ void dg_api_stop(struct dg_api *api)
         return;
     dg_api_stop_scoring(api);
     dg_redis_table_close(api->glossaries.table);
-    dg_jobs_stop(&api->jobs); /* documents above all, which no connection takes with it and none can
-                                 fetch any more */
+    dg_jobs_stop(&api->jobs); /* above all those of documents: no connection ends with them, and
+                                 nobody can fetch their results any more */
     struct dg_bulk *bulk = api->bulk;
-    api->bulk = NULL; /* first: what ends now may ask for more */
+    api->bulk = NULL; /* set first, because what ends now may ask for more */
     dg_bulk_close(bulk);
 }
 
@@ -151,7 +151,8 @@ static void log_call(struct dg_call *call, int status)
                      status, dg_clock_now(&api->clock) - call->started_ns);
     if (!api->opts.access_log || !dg_log_wants(api->log, DG_LOG_INFO))
         return;
-    /* The route's name, not the path: paths are what users write. */
+    /* The log has the route's name rather than the path, because users may write private things
+     * into paths. */
     dg_log_event(api->log, DG_LOG_INFO, "access",
                  DG_LOG_FIELDS(dg_log_request(dg_span_cstr(call->id)), dg_log_int("status", status),
                                dg_log_str("method", dg_http_method_name(call->req->method)),
@@ -212,7 +213,7 @@ static const struct dg_route *find_route(const struct dg_http_req *req, struct d
 /* "GET, HEAD, OPTIONS": what the path takes. */
 static void add_methods(struct dg_http_req *req, const char *header)
 {
-    char text[64]; /* for all methods that there are */
+    char text[64]; /* room for the names of all methods */
     struct dg_span arg;
     size_t n, len = 0;
     const struct dg_route *routes = dg_routes(&n);
@@ -282,7 +283,7 @@ static void on_head(void *user, struct dg_http_req *req)
     if (call->dialect == &dg_lt_dialect && dg_azure_asks(call))
         call->dialect = &dg_azure_dialect;
     if (call->route && !dg_gate_head(call)) {
-        return; /* answered */
+        return; /* dg_gate_head has answered */
     } else if (call->route && call->route->is_admin && !dg_admin_allows(call)) {
         dg_admin_refuse(call);
     } else if (call->route) {
@@ -348,7 +349,7 @@ static void on_refused(void *user, struct dg_http_req *req, int status, const ch
 {
     struct dg_call *call = req->owner ? req->owner : dg_call_new(user, req);
     if (!call)
-        return; /* the machine answers by itself */
+        return; /* the HTTP machine answers by itself */
     req->owner = call;
     req->on_done = on_reply_done;
     char message[256];

@@ -26,18 +26,21 @@ struct dg_engine;
 struct dg_offload;
 
 struct dg_api_opts {
-    const char *version;     /* of the program; borrowed */
-    bool access_log;         /* one line at level info for each request */
+    const char *version;     /* the program's version; borrowed */
+    bool access_log;         /* writes one line at level info for each request */
     const char *cors_origin; /* "*", one origin, or "" for no CORS headers; borrowed */
-    size_t texts_max;        /* texts of one request */
-    int alternatives_max;    /* that LibreTranslate's clients may ask for */
-    /* the file for their suggestions; NULL or "": none; borrowed */
+    size_t texts_max;        /* the most texts in one request */
+    int alternatives_max;    /* the most alternatives that LibreTranslate's clients may ask for */
+    /* the file that suggestions are appended to; NULL or "": they are not kept; borrowed */
     const char *suggestions;
-    size_t characters_max;           /* of one text, where an API has such a limit; 0: none */
-    size_t beam_max, min_length_max; /* that a request may ask for; 0: no further limit */
-    struct dg_allowance *buffers;    /* borrowed; the memory of connections, jobs and scores that
-                                        servers and jobs count too; NULL: no limit */
-    bool ops_loopback;               /* clients on this machine may look without a key (admin.h) */
+    size_t characters_max; /* the most characters in one text, for APIs that have such a limit; 0:
+                              no limit */
+    size_t beam_max, min_length_max; /* the largest values that a request may ask for; 0: no further
+                                        limit */
+    struct dg_allowance *buffers;    /* borrowed; the memory of connections, jobs and scores, which
+                                        servers and jobs use too; NULL: no limit */
+    bool ops_loopback; /* clients on this machine may see the operators' page without a key
+                          (admin.h) */
 };
 
 #define DG_API_OPTS_DEFAULT                                                                        \

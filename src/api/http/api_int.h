@@ -32,46 +32,49 @@ struct dg_api {
     struct dg_offload *threads, *readers; /* NULL until set */
     const struct dg_admin_ops *admin;     /* NULL until set */
     void *admin_user;
-    struct dg_bulk *bulk;         /* NULL: there are no bulk jobs */
-    size_t bulk_bytes_max;        /* of one upload */
+    struct dg_bulk *bulk;         /* NULL when the server has no bulk jobs */
+    size_t bulk_bytes_max;        /* the most bytes of one upload */
     struct dg_list uploads;       /* calls whose bodies may be large */
-    struct dg_list file_uploads;  /* files that go to disk as they come (upload.h) */
+    struct dg_list file_uploads;  /* files that go to disk as they arrive (upload.h) */
     struct dg_list bodies;        /* calls with a body, where their memory is bounded (bodies.h) */
     struct dg_list event_streams; /* calls that are answered by server-sent events */
     uint64_t n_bodies_refused;
-    struct dg_list resting_streams; /* sockets with messages for the next turn (v1_stream.c) */
-    uint64_t n_turns;               /* so far */
-    struct dg_list scorings;        /* requests to score, waiting and under way */
-    struct dg_list generations;     /* of struct dg_generation_job, likewise */
-    struct dg_list readings;        /* of v1_read.c, likewise */
+    struct dg_list resting_streams; /* sockets that have messages for the next turn (v1_stream.c) */
+    uint64_t n_turns;               /* turns of the loop so far */
+    struct dg_list scorings;        /* requests for scores, waiting and under way */
+    struct dg_list generations; /* requests of struct dg_generation_job, waiting and under way */
+    struct dg_list readings;    /* readings (v1_read.c), waiting and under way */
     struct dg_jobs jobs;
     struct dg_clock clock;
     uint64_t started_ns;
-    struct dg_documents documents; /* uploaded files to translate */
+    struct dg_documents documents; /* uploaded files that are translated, or wait to be fetched */
     struct dg_glossaries glossaries;
-    uint64_t deepl_characters; /* translated through DeepL's API since then */
+    uint64_t deepl_characters; /* characters translated through DeepL's API since then */
     struct dg_metrics metrics;
-    struct dg_access *access; /* NULL until set: everybody may do everything */
+    struct dg_access *access; /* NULL until set; without it everybody may do everything */
     struct dg_languages_cache languages;
-    struct dg_segmenter *segmenter; /* for APIs that ask for sentences; NULL until the first */
-    struct dg_langnames *langnames; /* of all languages, for chats; NULL until the first */
+    struct dg_segmenter *segmenter; /* for APIs that split texts into sentences; NULL until the
+                                       first use */
+    struct dg_langnames *langnames; /* the names of all languages, for chats; NULL until the first
+                                       use */
     uint64_t refusals[DG_N_REFUSALS];
     struct dg_live live;        /* for the viewers of /ops */
     char instance[17];          /* identifies this process; hexadecimal, random */
-    unsigned char random[1024]; /* for request ids */
+    unsigned char random[1024]; /* a supply of random bytes for request ids */
     size_t random_used;         /* bytes of `random` that are used up */
 };
 
 struct dg_route {
-    enum dg_http_method method; /* GET answers HEAD too */
-    const char *path;           /* segments may be "*": call->arg is what the first matches */
-    const char *name;           /* for metrics and the log */
+    enum dg_http_method method; /* a route for GET answers HEAD too */
+    const char *path;           /* a segment may be "*"; call->arg is what the first "*" matches */
+    const char *name;           /* the route's name in metrics and in the log */
     void (*handle)(struct dg_call *call);
-    bool is_admin;                         /* for administrators only (admin.h) */
-    void (*prepare)(struct dg_call *call); /* called before the body is read; may change its limit,
-                                            * or answer at once; or NULL */
-    const struct dg_dialect *dialect;      /* NULL: our own */
-    enum dg_gate gate;                     /* who may call it, and how it is counted */
+    bool is_admin; /* the route is for administrators only (admin.h) */
+    /* Called before the body is read. It may change the limit of the body, or answer at once.
+     * NULL: nothing is called. */
+    void (*prepare)(struct dg_call *call);
+    const struct dg_dialect *dialect; /* NULL: our own API */
+    enum dg_gate gate;                /* who may call it, and how it is counted */
 };
 
 /* Whether the path is the route's; *arg is what "*" matches (empty when the route has none). */

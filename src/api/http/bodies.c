@@ -41,7 +41,7 @@ bool dg_bodies_open(struct dg_call *call)
     if (!buffers)
         return true;
     call->client = dg_gate_client(call);
-    /* Connections hold something always, so that a little less than half can be had. */
+    /* Connections always hold some memory, so at most a little less than half can be had. */
     const size_t most =
         call->client ? dg_client_share_of(buffers->max, buffers->max / 8, 0) : buffers->max;
     if (call->req->body_max > most)

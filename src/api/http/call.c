@@ -54,7 +54,8 @@ static void choose_id(struct dg_call *call)
     }
     struct dg_api *api = call->api;
     if (api->random_used + ID_RANDOM_BYTES > sizeof api->random) {
-        randombytes_buf(api->random, sizeof api->random); /* a system call: for many ids at once */
+        /* a system call, so it fetches bytes for many ids at once */
+        randombytes_buf(api->random, sizeof api->random);
         api->random_used = 0;
     }
     sodium_bin2hex(call->id, sizeof call->id, api->random + api->random_used, ID_RANDOM_BYTES);
@@ -132,8 +133,8 @@ void dg_call_begin_stream(struct dg_call *call, const char *type)
 {
     dg_call_add_headers(call);
     dg_http_reply_header(call->req, "Cache-Control", DG_SPAN("no-store"));
-    dg_http_reply_header(call->req, "X-Accel-Buffering", DG_SPAN("no")); /* nginx: pass it on at
-                                                                            once */
+    /* tells nginx not to buffer the answer */
+    dg_http_reply_header(call->req, "X-Accel-Buffering", DG_SPAN("no"));
     dg_http_reply_begin(call->req, 200, type);
     if (strcmp(type, "text/event-stream") == 0)
         dg_list_link_last(&call->api->event_streams, &call->events);
@@ -254,7 +255,7 @@ void dg_call_fail(struct dg_call *call, struct dg_failure failure)
     }
     if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
         dg_call_json(call, failure.status, dg_buf_span(&buf));
-    else /* whatever it was to say: there is no memory for it */
+    else /* there is no memory even for an error message */
         dg_call_json(call, 503,
                      DG_SPAN("{\"error\":{\"code\":\"overloaded\",\"message\":\"There is no "
                              "memory.\"}}"));

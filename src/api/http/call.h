@@ -39,9 +39,11 @@ struct dg_dialect {
     /* Answers a refused request. `failure->code` says why it was refused; this function chooses the
      * message and may choose another status. */
     void (*fail)(struct dg_call *call, const struct dg_failure *failure);
-    void (*add_headers)(struct dg_call *call); /* besides the common ones */
-    const char *key_name; /* of the API key in a query string; NULL: it is not sent there */
-    bool takes_array;     /* a body may be a JSON array (fields.h) */
+    void (*add_headers)(struct dg_call *call); /* adds headers besides the common ones; NULL: adds
+                                                  none */
+    const char *key_name; /* the name of the API key in a query string; NULL: keys are not sent
+                             there */
+    bool takes_array;     /* the body may be a JSON array (fields.h) */
 };
 
 enum { DG_CALL_ID_MAX = 64 };
@@ -49,26 +51,28 @@ enum { DG_CALL_ID_MAX = 64 };
 struct dg_call {
     struct dg_api *api;
     struct dg_http_req *req;
-    const struct dg_route *route;     /* NULL when there is none */
+    const struct dg_route *route;     /* NULL when no route matches */
     struct dg_span arg;               /* what "*" in the route's path matches */
-    const struct dg_dialect *dialect; /* the route's, until the body shows which API is spoken;
-                                         NULL: ours */
+    const struct dg_dialect *dialect; /* the route's dialect, until the body shows which API the
+                                         client speaks; NULL: our own */
     char id[DG_CALL_ID_MAX + 1];
 
-    struct dg_work *work; /* of a route that answers later (work.h); NULL: none */
+    struct dg_work *work; /* the work of a route that answers later (work.h); NULL: none */
 
     struct dg_charge charge; /* who sent the request, and what it cost (gate.h) */
 
     uint64_t started_ns;
-    bool has_headers;       /* the common headers are in the answer */
-    struct dg_list upload;  /* in api->uploads, if the body may be large */
-    struct dg_upload *form; /* what has come of a form with a file (upload.h); NULL: it is none */
-    struct dg_list events;  /* in api->event_streams, if the answer is server-sent events */
-    uint64_t events_bytes;  /* of the answer, when it was last looked at */
-    unsigned quiet_s;       /* how long it has had no more since then */
-    struct dg_list body;    /* in api->bodies, with `body_bytes` of the memory for bodies */
+    bool has_headers;       /* the common headers are already in the answer */
+    struct dg_list upload;  /* linked in api->uploads if the body may be large */
+    struct dg_upload *form; /* what has arrived of a form with a file (upload.h); NULL: the body is
+                               no such form */
+    struct dg_list events;  /* linked in api->event_streams if the answer is server-sent events */
+    uint64_t events_bytes;  /* bytes of the answer when it was last looked at */
+    unsigned quiet_s;       /* how long the answer has not grown since then */
+    struct dg_list body;    /* linked in api->bodies, with `body_bytes` of the memory for bodies */
     size_t body_bytes;
-    uint64_t client; /* whose they are (dg_gate_client); set by dg_bodies_open */
+    uint64_t client; /* the client whom these bytes count for (dg_gate_client); set by
+                        dg_bodies_open */
 
     /* For the access log. */
     uint64_t tokens_in, tokens_out;
@@ -79,13 +83,13 @@ enum { DG_CALL_QUIET_S = 15 };
 
 struct dg_failure {
     int status;
-    const char *code;    /* stable: "invalid_json", "missing_field", ... */
-    const char *message; /* a sentence */
-    const char *field;   /* which field of the request; NULL for none */
-    int64_t limit;       /* with has_limit: what would have been accepted */
+    const char *code;    /* a stable code: "invalid_json", "missing_field", ... */
+    const char *message; /* a sentence for people */
+    const char *field;   /* the field of the request that is wrong; NULL for none */
+    int64_t limit;       /* with has_limit: the largest value that would have been accepted */
     bool has_limit;
-    const char *unit;       /* of a limit that comes again: "per 1 minute"; NULL for none */
-    unsigned retry_after_s; /* 0: no Retry-After */
+    const char *unit; /* the period of a limit that renews itself: "per 1 minute"; NULL for none */
+    unsigned retry_after_s; /* seconds for the header Retry-After; 0: no such header */
 };
 
 /* Makes the call of a request; NULL when its arena is full. */

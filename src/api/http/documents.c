@@ -37,7 +37,7 @@ void dg_documents_deinit(struct dg_documents *documents)
 {
     while (!dg_list_is_empty(&documents->all))
         dg_documents_remove(documents, DG_LIST_ITEM(documents->all.next, struct dg_document, link));
-    while (!dg_list_is_empty(&documents->files)) { /* whoever has one frees it later */
+    while (!dg_list_is_empty(&documents->files)) { /* whoever still uses a file frees it later */
         struct dg_document_file *file =
             DG_LIST_ITEM(documents->files.next, struct dg_document_file, link);
         dg_list_unlink(&file->link);
@@ -98,7 +98,8 @@ void dg_document_clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1])
             break;
         }
     }
-    if (name.len > DG_DOCUMENT_NAME) /* its ending is what matters */
+    if (name.len > DG_DOCUMENT_NAME) /* a long name loses its beginning, because its ending says the
+                                        format */
         name = dg_span_sub(name, name.len - DG_DOCUMENT_NAME, DG_DOCUMENT_NAME);
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
@@ -277,19 +278,21 @@ struct errand {
     struct dg_documents *documents;
     char id[DG_DOCUMENT_ID + 1];
     int fd;     /* owned; -1 for none */
-    char *text; /* owned; [len] */
+    char *text; /* owned; [len] bytes */
     size_t len;
-    struct dg_office_file *file; /* owned; of which `text` is the text; NULL for none */
+    struct dg_office_file *file; /* owned; the file that `text` was read from; NULL for none */
     enum dg_err err;
     struct dg_error error;
     dg_documents_fn fn;
     void *ctx;
 
-    struct dg_work work; /* of what is sent: `text` is a piece of it, of `n` bytes before `at` */
+    struct dg_work work; /* the work of sending a result: `text` is the piece of `n` bytes that ends
+                            at `at` */
     uint64_t at;
     size_t n;
     bool has_begun, is_reading;
-    struct dg_document_file *sent; /* owned; whose room it takes; NULL: a document's */
+    struct dg_document_file *sent; /* owned; the file that is sent, whose room is freed with it;
+                                      NULL: a document's own file is sent */
     char name[DG_DOCUMENT_NAME + 1];
     enum dg_doc_format format;
     bool removes;
@@ -385,7 +388,7 @@ static enum dg_err keep(struct dg_documents *documents, struct dg_offload *offlo
     size_t n_own;
     uint64_t own;
     count_own(documents, document->client, &n_own, &own);
-    const size_t size = file ? file->len : text.len; /* of an office document about */
+    const size_t size = file ? file->len : text.len; /* an estimate for office documents */
     const bool fits = dg_client_share_has_room(document->client, documents->opts.bytes_max,
                                                documents->bytes, own, size);
     enum dg_err err = fits ? DG_OK : DG_ERR_LIMIT;
@@ -412,7 +415,7 @@ static enum dg_err keep(struct dg_documents *documents, struct dg_offload *offlo
         if (err)
             free_errand(errand);
     }
-    document = find(documents, dg_span_cstr(id)); /* `fn` may have removed it */
+    document = find(documents, dg_span_cstr(id)); /* `fn` may have removed the document */
     if (err && document)
         set_failed(documents, document, "There is no room for the translation.");
     return err;
@@ -460,7 +463,7 @@ static void break_off(struct errand *errand)
     }
     call->req->on_room = NULL;
     dg_work_end(&errand->work);
-    dg_http_reply_abort(call->req); /* so that nobody takes the part for the whole */
+    dg_http_reply_abort(call->req); /* so that nobody takes a part for the whole file */
 }
 
 static void begin_sending(struct errand *errand, struct dg_call *call)
@@ -504,7 +507,7 @@ static void on_piece(struct dg_offload_task *task)
         end_sending(errand);
         return;
     }
-    /* A client that left is told of by the work. */
+    /* When the client has left, the work reports it. */
     (void)!dg_http_reply_write(call->req, dg_span_make(errand->text, errand->n));
 }
 
@@ -594,6 +597,7 @@ const char *dg_document_type(struct dg_span name, enum dg_doc_format format)
 {
     if (dg_filter_is_named(name))
         return dg_filter_type(name);
-    (void)dg_doc_format_of(name, &format); /* of what a PDF became, not of its text */
+    (void)dg_doc_format_of(name, &format); /* the format of what the PDF was made into, not of its
+                                              text */
     return dg_doc_media_type(format);
 }

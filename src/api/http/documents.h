@@ -32,7 +32,7 @@ struct dg_call;
 struct dg_offload;
 struct dg_office_file;
 
-enum { DG_DOCUMENTS_MAX = 1000 /* each holds a file open */ };
+enum { DG_DOCUMENTS_MAX = 1000 /* each document holds a file open */ };
 enum { DG_DOCUMENT_ID = 32, DG_DOCUMENT_KEY = 64, DG_DOCUMENT_NAME = 100, DG_DOCUMENT_ERROR = 256 };
 
 enum dg_document_state { DG_DOCUMENT_TRANSLATING, DG_DOCUMENT_DONE, DG_DOCUMENT_FAILED };
@@ -40,38 +40,38 @@ enum dg_document_state { DG_DOCUMENT_TRANSLATING, DG_DOCUMENT_DONE, DG_DOCUMENT_
 struct dg_document {
     struct dg_list link;
     char id[DG_DOCUMENT_ID + 1];     /* hexadecimal, random */
-    char key[DG_DOCUMENT_KEY + 1];   /* likewise */
+    char key[DG_DOCUMENT_KEY + 1];   /* hexadecimal, random */
     char name[DG_DOCUMENT_NAME + 1]; /* letters, digits, '.', '_' and '-' only, with its ending */
-    char error[DG_DOCUMENT_ERROR];   /* of a failed one */
-    enum dg_doc_format format;       /* of its text */
+    char error[DG_DOCUMENT_ERROR];   /* what failed, for a document that failed */
+    enum dg_doc_format format;       /* the format of its text */
     enum dg_document_state state;
-    int fd;     /* of a done one; else -1 */
+    int fd;     /* the translated file, once it is done; else -1 */
     size_t len; /* bytes of the translation */
     size_t n_characters;
     uint64_t expires_ns;
-    uint64_t client; /* the client to whose share it counts (dg_gate_client) */
+    uint64_t client; /* the client whose share it counts for (dg_gate_client) */
 };
 
 /* A file as it was sent, until its translation is kept: in a file without a name too, of which the
  * bytes are a mapping. What it takes counts as documents do. */
 struct dg_document_file {
-    struct dg_list link;            /* in documents->files */
-    struct dg_documents *documents; /* NULL: they are closed */
-    int fd;                         /* while it is written; else -1 */
+    struct dg_list link;            /* linked in documents->files */
+    struct dg_documents *documents; /* NULL once the documents are closed */
+    int fd;                         /* open while it is written; else -1 */
     const char *bytes; /* [len]; NULL before dg_document_file_map, and of an empty one */
     size_t len;
     uint64_t taken, client;
 };
 
 struct dg_documents_opts {
-    const char *dir;    /* borrowed */
-    uint64_t bytes_max; /* of all together; 0: there are no documents */
-    uint64_t file_max;  /* of one that is sent */
+    const char *dir;    /* the folder; borrowed */
+    uint64_t bytes_max; /* the most bytes of all files together; 0: the server keeps no documents */
+    uint64_t file_max;  /* the most bytes of one file that is sent */
 };
 
 struct dg_documents {
-    struct dg_list all;   /* of struct dg_document, oldest first */
-    struct dg_list files; /* of struct dg_document_file */
+    struct dg_list all;   /* list of struct dg_document, oldest first */
+    struct dg_list files; /* list of struct dg_document_file */
     size_t n;
     uint64_t bytes;
     struct dg_documents_opts opts;

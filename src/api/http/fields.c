@@ -110,7 +110,7 @@ static enum dg_err add_members(struct reader *reader, struct dg_span array, size
         struct dg_field field = {.kind = DG_FIELD_OTHER};
         dg_buf_clear(&name);
         if (array.len + key.len + 32 > NAME_MAX_BYTES)
-            continue; /* no name that anybody asks for */
+            continue; /* too long to be a name that any route asks for */
         err = dg_buf_printf(&name, "%.*s[%zu].%.*s", DG_SPAN_FMT(array), i, DG_SPAN_FMT(key));
         if (!err)
             err = copy(reader->arena, dg_buf_span(&name), &field.name);
@@ -259,7 +259,7 @@ static enum dg_err read_body(struct reader *reader, const struct dg_fields_sourc
     if (dg_multipart_is(source->type) && source->body.len)
         return read_multipart(reader, source->type, source->body, error);
     bool says_json = is_type(source->type, "application/json") && !source->is_get;
-    /* whoever writes forms writes %7B for a brace */
+    /* a form would have %7B where this has a brace */
     if (says_json ||
         (body.len && (body.ptr[0] == '{' || (source->takes_array && body.ptr[0] == '[')))) {
         reader->fields->is_json = true;

@@ -25,20 +25,20 @@
 #include "net/proto/http.h"
 
 enum dg_field_kind {
-    DG_FIELD_TEXT,   /* of JSON, or of a form, where everything is text */
-    DG_FIELD_NUMBER, /* of JSON; `value` is as it was written */
-    DG_FIELD_BOOL,   /* of JSON; `value` is "true" or "false" */
-    DG_FIELD_FILE,   /* of a multipart form, with a file name */
+    DG_FIELD_TEXT,   /* a text in JSON, or any value of a form, where everything is text */
+    DG_FIELD_NUMBER, /* a number in JSON; `value` has its characters unchanged */
+    DG_FIELD_BOOL,   /* a truth value in JSON; `value` is "true" or "false" */
+    DG_FIELD_FILE,   /* a file of a multipart form, with its file name */
     DG_FIELD_EMPTY,  /* an empty JSON array */
     DG_FIELD_OTHER,  /* an object, or an array within an array */
 };
 
 struct dg_field {
     struct dg_span name, value;
-    struct dg_span filename, type; /* of a FILE */
+    struct dg_span filename, type; /* only for DG_FIELD_FILE */
     enum dg_field_kind kind;
-    bool in_array;   /* an element of a JSON array */
-    bool from_query; /* not from the body */
+    bool in_array;   /* the field is an element of a JSON array */
+    bool from_query; /* the field comes from the query string */
     bool is_mapped;  /* the value is the file of an upload (upload.h), and is not copied */
 };
 
@@ -50,11 +50,11 @@ struct dg_fields {
 
 /* The parts of a request that can have fields. */
 struct dg_fields_source {
-    struct dg_span type, query, body; /* type: of the body */
-    const struct dg_fields *form;     /* of an upload, in place of the body; NULL: none */
+    struct dg_span type, query, body; /* `type` is the type of the body */
+    const struct dg_fields *form;     /* the form of an upload, in place of the body; NULL: none */
     bool is_get;
-    bool takes_array; /* the body may be a JSON array, whose objects give fields such as "[0].text"
-                         and whose elements are fields without a name */
+    bool takes_array; /* The body may be a JSON array. Its objects give fields such as "[0].text";
+                         its other elements are fields without a name. */
 };
 
 struct dg_fields_source dg_fields_source(const struct dg_http_req *req); /* borrowed */

@@ -58,7 +58,7 @@ static struct dg_span key_of_headers(const struct dg_http_req *req)
             return key;
     }
     if (value.len && !memchr(value.ptr, ' ', value.len))
-        return value; /* a bare token, as clients of MTranServer send it */
+        return value; /* a token without a scheme, which clients of MTranServer send */
     static const char *const names[] = {"x-api-key", "x-api-token", "ocp-apim-subscription-key"};
     for (size_t i = 0; i < sizeof names / sizeof *names && key.len == 0; i++)
         key = dg_http_header(req, names[i]);
@@ -404,7 +404,7 @@ void dg_charge_refund(struct dg_charge *charge, int status, uint64_t n_delivered
     if (status < 500 || n_delivered > 0)
         back.requests = 0;
     back.characters -= n_delivered < back.characters ? n_delivered : back.characters;
-    charge->options.requests -= back.requests; /* so that it is not given back twice */
+    charge->options.requests -= back.requests; /* so that these requests are not given back twice */
     charge->options.characters = 0;
     back.id = dg_span_cstr(charge->id.text);
     if (back.requests || back.characters)

@@ -32,13 +32,16 @@ struct dg_engine_request;
 struct dg_failure;
 
 enum dg_gate {
-    DG_GATE_COUNT,  /* a key where keys are required; counts as a request before the route is called
+    DG_GATE_COUNT,  /* needs a key where keys are required; counts as a request before the route is
+                       called */
+    DG_GATE_TEXT,   /* as DG_GATE_COUNT, but the route calls dg_gate_pass, and the key may be in the
+                       body */
+    DG_GATE_STREAM, /* for a WebSocket: open unless the key is wrong; each message passes the gate
                      */
-    DG_GATE_TEXT,   /* the same, but the route calls dg_gate_pass, and the key may be in the body */
-    DG_GATE_STREAM, /* a WebSocket: open unless the key is wrong; each message passes the gate */
-    DG_GATE_KEY,    /* a key where keys are required; does not count */
-    DG_GATE_FORM, /* the same, but the key may be in the body, and the route calls dg_gate_admit */
-    DG_GATE_OPEN, /* for everybody, even with a wrong key */
+    DG_GATE_KEY,    /* needs a key where keys are required; does not count as a request */
+    DG_GATE_FORM,   /* as DG_GATE_KEY, but the key may be in the body, and the route calls
+                       dg_gate_admit */
+    DG_GATE_OPEN,   /* open to everybody, even with a wrong key */
 };
 
 /* The reasons for refusals, for metrics. */
@@ -59,13 +62,13 @@ enum dg_refusal {
 };
 
 struct dg_gate_wish {
-    struct dg_span key;  /* of the body; "" when it has none. A key in the headers takes precedence
-                          */
-    uint64_t characters; /* code points of the texts */
-    struct dg_engine_request *request; /* gets the key's models and priority, and the client; NULL:
-                                          nothing to translate */
+    struct dg_span key;  /* the key in the body; "" when there is none. A key in the headers takes
+                            precedence. */
+    uint64_t characters; /* code points in the texts */
+    struct dg_engine_request *request; /* receives the models and the priority that the key allows,
+                                          and the client; NULL: there is nothing to translate */
     struct dg_arena *arena; /* for the names of the models; lives as long as the request */
-    bool has_priority;      /* the client named a priority */
+    bool has_priority;      /* the client asked for a priority */
 };
 
 typedef void (*dg_gate_fn)(void *work, const struct dg_failure *failure);
@@ -73,18 +76,18 @@ typedef void (*dg_gate_fn)(void *work, const struct dg_failure *failure);
 /* One passage through the gate. All zeros: none. */
 struct dg_charge {
     struct dg_api *api;
-    struct dg_call *call; /* whose answer gets the headers; NULL: nobody's */
+    struct dg_call *call; /* the call whose answer gets the headers; NULL: none */
     struct dg_who who;
     struct dg_quota_id id;
-    struct dg_quota_ask options; /* what was asked for */
+    struct dg_quota_ask options; /* what the quota was asked for */
     struct dg_quota_ticket *ticket;
     bool is_waiting;
     bool is_taken;         /* the quota is taken and not given back */
-    bool was_refused;      /* at the gate */
-    bool is_free;          /* refused by a limit, which costs nothing */
-    bool *answered;        /* on the stack of the caller that is asking the quota */
-    dg_gate_fn then;       /* NULL: the call goes on */
-    dg_quota_fn then_look; /* of a peek */
+    bool was_refused;      /* refused at the gate */
+    bool is_free;          /* refused by a limit; such a request costs nothing */
+    bool *answered;        /* points to the stack of the caller that is asking the quota */
+    dg_gate_fn then;       /* called with the decision; NULL: the call goes on */
+    dg_quota_fn then_look; /* called with the result of a look at the quota */
     void *work;
 };
 

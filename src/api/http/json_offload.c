@@ -13,7 +13,10 @@
 /* What waits to be read takes memory, and whoever sends it waits: 2 threads read about 100 MB a
  * second. */
 enum { WAITING_BYTES = 256 << 20 };
-enum { MUCH = 64 * 1024 /* bytes of JSON: about 1 ms */, ANSWER_MAX = 512 << 20 };
+enum {
+    MUCH = 64 * 1024 /* bytes of JSON whose parsing takes about 1 ms */,
+    ANSWER_MAX = 512 << 20
+};
 
 struct reading {
     struct dg_offload_task task;
@@ -23,7 +26,7 @@ struct reading {
     void *work;
     struct dg_failure failure;
     enum dg_err err;
-    size_t held; /* of the api's buffers */
+    size_t held; /* bytes taken from the api's buffers */
     size_t len;
     char bytes[]; /* [len] */
 };

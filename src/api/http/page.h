@@ -9,9 +9,9 @@
 #include <stddef.h>
 
 struct dg_page_file {
-    const char *name; /* below page/ */
+    const char *name; /* relative to page/ */
     const char *type;
-    const char *etag; /* in quotes */
+    const char *etag; /* with its quotation marks */
     const unsigned char *bytes;
     size_t len;
 };

@@ -29,8 +29,8 @@ static const struct dg_route routes[] = {
 
     /* The page for people. */
     {DG_HTTP_GET, "/", "page", dg_api_page, .gate = DG_GATE_OPEN},
-    {DG_HTTP_GET, "/ops", "ops", dg_api_ops, .gate = DG_GATE_OPEN}, /* what it shows is behind
-                                                                       admin_live */
+    /* open, because the data that the page shows are behind admin_live */
+    {DG_HTTP_GET, "/ops", "ops", dg_api_ops, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/docs", "docs", dg_api_docs, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/docs/", "docs_slash", dg_api_docs_slash, .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/page/*", "page_file", dg_api_page_file, .gate = DG_GATE_OPEN},
@@ -47,14 +47,14 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/v1/embed", "v1_embed", dg_api_v1_embed, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v1/score", "v1_score", dg_api_v1_score, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v1/jobs", "v1_jobs_add", dg_api_v1_jobs_add, .prepare = dg_api_v1_jobs_prepare,
-     .gate = DG_GATE_KEY}, /* it passes by itself, but a key in the body would be too late */
+     .gate = DG_GATE_KEY}, /* not DG_GATE_TEXT: a key in the body would come too late */
     {DG_HTTP_GET, "/v1/jobs", "v1_jobs", dg_api_v1_jobs, .gate = DG_GATE_KEY},
     {DG_HTTP_GET, "/v1/jobs/*", "v1_job", dg_api_v1_job, .gate = DG_GATE_KEY},
     {DG_HTTP_DELETE, "/v1/jobs/*", "v1_job_remove", dg_api_v1_job_remove, .gate = DG_GATE_KEY},
     {DG_HTTP_POST, "/v1/jobs/*/cancel", "v1_job_cancel", dg_api_v1_job_cancel, .gate = DG_GATE_KEY},
     {DG_HTTP_GET, "/v1/jobs/*/result", "v1_job_result", dg_api_v1_job_result, .gate = DG_GATE_KEY},
     {DG_HTTP_POST, "/v1/documents", "v1_documents_add", dg_api_v1_documents_add,
-     .prepare = dg_api_v1_documents_prepare, .gate = DG_GATE_KEY}, /* as jobs */
+     .prepare = dg_api_v1_documents_prepare, .gate = DG_GATE_KEY}, /* documents as jobs */
     {DG_HTTP_GET, "/v1/documents", "v1_documents", dg_api_v1_documents, .gate = DG_GATE_KEY},
     {DG_HTTP_GET, "/v1/documents/*", "v1_document", dg_api_v1_document, .gate = DG_GATE_KEY},
     {DG_HTTP_DELETE, "/v1/documents/*", "v1_document_remove", dg_api_v1_document_remove,
@@ -83,7 +83,8 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/v1/admin/reload", "admin_reload", dg_api_v1_admin_reload, ADMIN},
     {DG_HTTP_POST, "/v1/admin/drain", "admin_drain", dg_api_v1_admin_drain, ADMIN},
 
-    /* LibreTranslate's; /translate is told apart by its body (any_translate.c). */
+    /* LibreTranslate's. POST /translate has several APIs; the body tells which one is meant
+     * (any_translate.c). */
     {DG_HTTP_POST, "/translate", "translate", dg_api_any_translate, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/detect", "detect", dg_lt_detect, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/languages", "languages", dg_lt_languages, LT, .gate = DG_GATE_OPEN},
@@ -96,13 +97,12 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/suggest", "lt_suggest", dg_lt_suggest, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT, .gate = DG_GATE_OPEN},
 
-    /* Azure Translator's. It has /translate, /detect and /languages besides, told by the query
-     * (azure.h).
-     */
+    /* Azure Translator's. Its /translate, /detect and /languages share their paths with others
+     * and are recognised by the query (azure.h). */
     {DG_HTTP_POST, "/breaksentence", "azure_sentences", dg_azure_sentences,
      .dialect = &dg_azure_dialect, .gate = DG_GATE_TEXT},
 
-    /* Of those who share that path (compat_routes.h), what they have besides. */
+    /* What the other APIs on these shared paths have besides (compat_routes.h). */
     {DG_HTTP_GET, "/translate", "translate_get", dg_compat_get_translate, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/translate/batch", "mtran_batch", dg_compat_mtran_batch, MTRAN,
      .gate = DG_GATE_TEXT},
@@ -126,7 +126,8 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/api/v4/translator/stream", "nllb_api_stream", dg_compat_nllb_api_stream, PLAIN,
      .gate = DG_GATE_TEXT},
 
-    /* Lingva, and SimplyTranslate and Mozhi, which put slashes behind their paths or not. */
+    /* Lingva's, and those of SimplyTranslate and Mozhi, whose clients may put a slash behind the
+     * path. */
     {DG_HTTP_GET, "/api/v1/languages", "lingva_languages", dg_compat_lingva_languages, PLAIN,
      .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/api/v1/languages/source", "lingva_sources", dg_compat_lingva_languages, PLAIN,
@@ -203,12 +204,8 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/v2/translate", "deepl_translate", dg_deepl_translate, DEEPL,
      .gate = DG_GATE_TEXT},
     {DG_HTTP_GET, "/v2/translate", "deepl_get", dg_deepl_translate, DEEPL, .gate = DG_GATE_TEXT},
-    {DG_HTTP_GET, "/v1/translate", "deepl_v1", dg_deepl_v1_translate, .gate = DG_GATE_TEXT}, /* by
-                                                                                                POST
-                                                                                                it
-                                                                                                is
-                                                                                                ours
-                                                                                              */
+    /* POST on this path is our own API */
+    {DG_HTTP_GET, "/v1/translate", "deepl_v1", dg_deepl_v1_translate, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v2/document", "deepl_document", dg_deepl_document, DEEPL, UPLOAD,
      .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/v2/document/*", "deepl_document_status", dg_deepl_document_status, DEEPL,
@@ -259,8 +256,8 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/v3/languages/resources", "deepl_v3_resources", dg_deepl_v3_resources, DEEPL,
      .gate = DG_GATE_KEY},
 
-    /* What some accounts at DeepL lack: told in place of 404, which its libraries take for a wrong
-       address. */
+    /* Functions that some accounts at DeepL lack. They are refused explicitly, because DeepL's
+     * libraries take 404 for a wrong address. */
     {DG_HTTP_POST, "/v2/write/rephrase", "deepl_rephrase", dg_deepl_not_included, DEEPL,
      .gate = DG_GATE_OPEN},
     {DG_HTTP_GET, "/v3/style_rules", "deepl_styles", dg_deepl_not_included, DEEPL,

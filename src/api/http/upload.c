@@ -18,33 +18,33 @@
 #include <stdio.h>
 
 enum {
-    UPLOADS_MAX = 16, /* at the same time */
+    UPLOADS_MAX = 16, /* uploads at the same time */
     BUFFER_MAX = 64 * 1024,
-    MEMORY = 4 * BUFFER_MAX, /* of an upload: two buffers, which grow by doubling */
-    FORM_MAX = 64 * 1024,    /* of a body, beside the file, where the length is told before */
+    MEMORY = 4 * BUFFER_MAX, /* memory of one upload: two buffers, which grow by doubling */
+    FORM_MAX = 64 * 1024,    /* bytes of a body besides the file, when its length is announced */
     FIELDS_MAX = 10 * 1000
 };
 
 struct dg_upload {
     struct dg_offload_task task;
-    struct dg_list link; /* in api->uploads_of_files */
+    struct dg_list link; /* linked in api->file_uploads */
     struct dg_api *api;
-    struct dg_call *call; /* NULL: it is over */
+    struct dg_call *call; /* NULL once the call is over */
     uint64_t client;
     struct dg_multipart_feed feed;
-    struct dg_arena arena; /* of the fields */
+    struct dg_arena arena; /* holds the fields */
     struct dg_fields fields;
     size_t cap, fields_bytes, fields_bytes_max;
     struct dg_field field;         /* the current one */
-    struct dg_buf value;           /* its value, unless it is the file */
-    struct dg_document_file *file; /* NULL: none has come, or it was taken */
-    uint64_t file_len;             /* what has come of it */
+    struct dg_buf value;           /* the value of the current field, unless it is the file */
+    struct dg_document_file *file; /* NULL: none has arrived, or it was taken */
+    uint64_t file_len;             /* bytes of the file that have arrived */
     bool has_file, is_in_file;
     struct dg_buf filling, writing;
-    size_t held;    /* of the buffers */
-    bool has_ended; /* all has come */
-    bool is_busy;   /* a thread writes; */
-    bool is_last;   /* there is no more to write */
+    size_t held;    /* bytes of the buffers */
+    bool has_ended; /* the whole body has arrived */
+    bool is_busy;   /* a thread is writing; */
+    bool is_last;   /* and what it writes is the last part */
     enum dg_err err;
     struct dg_error error;
 };

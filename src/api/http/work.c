@@ -63,7 +63,8 @@ void dg_work_fail(struct dg_work *work, struct dg_failure failure)
         dg_gate_refund(call, failure.status, work->n_shown);
         dg_call_event_failure(call, "error", &failure);
     } else if (call) {
-        dg_call_fail(call, failure); /* whose strings may be the work's */
+        dg_call_fail(call, failure); /* first, because the strings of `failure` may belong to the
+                                        work */
     }
     work->ops->free(work);
     if (call && is_stream)

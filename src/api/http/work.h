@@ -43,44 +43,44 @@ struct dg_work;
 /* Only `free` must be there. Where a function returns an error it fills `failure`, whose strings
  * live as long as the work; if it does not, the failure is what the error stands for. */
 struct dg_work_ops {
-    /* Takes from the body what the route needs, and sets work->wish. Any thread: besides its own
-     * struct it may use only the api's options. */
+    /* Takes from the body what the route needs, and sets work->wish. It may run on any thread,
+     * so besides its own struct it may use only the api's options. */
     enum dg_err (*read)(struct dg_work *work, const struct dg_api *api, struct dg_span body,
                         struct dg_failure *failure);
-    /* The body was read: checks what needs the loop's thread, and calls dg_work_pass, or ends the
-     * work. It is detached meanwhile. NULL: the work goes to the gate at once. */
+    /* Called when the body was read, with the work detached: checks what needs the loop's
+     * thread, and calls dg_work_pass, or ends the work. NULL: the work goes to the gate at once. */
     void (*on_read)(struct dg_work *work);
-    /* Through the gate: begins. */
+    /* Called when the work has passed the gate: begins it. */
     enum dg_err (*start)(struct dg_work *work, struct dg_failure *failure);
-    /* The client has left while the work was under way: stops what is not worth finishing, and
-     * frees the work, now (it may be the same function as `free`) or when its end is reported.
-     * NULL: what is under way goes on to its end. */
+    /* Called when the client has left while the work was under way. It stops what is not worth
+     * finishing and frees the work, either now (then it may be the same function as `free`) or
+     * when the end of the work is reported. NULL: the work goes on to its end. */
     void (*leave)(struct dg_work *work);
-    /* Writes the JSON of the answer, for dg_work_finish. Any thread: it may use only its own
-     * struct. */
+    /* Writes the JSON of the answer, for dg_work_finish. It may run on any thread, so it may use
+     * only its own struct. */
     enum dg_err (*write)(struct dg_work *work, struct dg_buf *json, struct dg_failure *failure);
     void (*free)(struct dg_work *work);
 };
 
 /* What the client's leaving means for it. */
 enum dg_work_state {
-    DG_WORK_DETACHED,  /* it cannot happen, since the work is ended or passed on in this turn */
-    DG_WORK_AT_GATE,   /* it is freed */
+    DG_WORK_DETACHED,  /* cannot happen: the work is ended or passed on in the same turn */
+    DG_WORK_AT_GATE,   /* the work is freed */
     DG_WORK_UNDER_WAY, /* `leave` is called */
-    DG_WORK_ON_THREAD, /* it is freed when the thread has read or written */
+    DG_WORK_ON_THREAD, /* the work is freed when the thread has finished reading or writing */
 };
 
 struct dg_work {
     const struct dg_work_ops *ops;
-    struct dg_call *call; /* NULL: the client has left, or nobody waits (any more) */
+    struct dg_call *call; /* NULL: the client has left, or was answered */
     struct dg_api *api;
-    /* what the gate is asked; all zeros: nothing is charged but the call */
+    /* what the gate is asked for; all zeros: only the call itself is charged */
     struct dg_gate_wish wish;
-    size_t n_shown; /* of a stream: the characters whose translation was delivered; they
-                       stay charged when it fails */
+    size_t n_shown; /* of a stream: characters whose translation was delivered, which stay charged
+                       if it fails */
     bool is_stream; /* the answer is server-sent events (dg_work_begin_stream) */
     enum dg_work_state state;
-    struct dg_failure failure; /* of `read` or `write` */
+    struct dg_failure failure; /* the failure of `read` or `write` */
 };
 
 /* Runs the course for this call. */

@@ -48,8 +48,8 @@ enum dg_err dg_generation_job_new(struct dg_api *api, size_t body_len,
     generation->beam_max = api->opts.beam_max;
     generation->options = (struct dg_generate)DG_GENERATE_DEFAULT;
     generation->options.search.max_len = MAX_TOKENS_USUAL;
-    generation->options.search.loop_guard = false; /* an answer is what the model says, not what it
-                                                      should */
+    generation->options.search.loop_guard = false; /* the answer is what the model says, even if it
+                                                      repeats itself */
     dg_arena_init(&generation->arena, body_len * 2 + (1 << 20));
     dg_buf_init(&generation->answer, ANSWER_MAX);
     dg_list_link_last(&api->generations, &generation->link);

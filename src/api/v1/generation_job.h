@@ -30,26 +30,27 @@ struct dg_generation_job_listener {
 };
 
 struct dg_generation_job {
-    struct dg_list link; /* in api->generations */
+    struct dg_list link; /* linked in api->generations */
     struct dg_engine *engine;
     struct dg_arena arena;
     struct dg_generate options;
-    struct dg_engine_request gated; /* the gate's decision about models and priority */
+    struct dg_engine_request gated; /* what the gate decided about models and priority */
     struct dg_span api_key;
     bool has_priority, stream;
-    size_t characters_max;                             /* of a prompt; 0: no limit */
+    /* the most characters of a prompt; 0: no limit */
+    size_t characters_max;
     size_t beam_max;                                   /* 0: no further limit */
-    size_t n_characters;                               /* of the prompt */
-    const struct dg_generation_job_listener *listener; /* NULL after drop */
+    size_t n_characters;                               /* characters of the prompt */
+    const struct dg_generation_job_listener *listener; /* NULL after the job was dropped */
     void *owner;
     uint64_t id;
     bool is_open;
     enum dg_err err;
     struct dg_error error;
-    struct dg_buf answer; /* JSON */
+    struct dg_buf answer; /* the answer as JSON */
     size_t n_tokens_in, n_tokens_out;
-    size_t n_shown; /* characters of the prompt to charge for: all once anything was shown, else 0
-                     */
+    size_t n_shown; /* characters of the prompt to charge for: all of them once anything was shown,
+                       else 0 */
     uint64_t queue_ns, total_ns;
 };
 

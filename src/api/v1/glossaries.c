@@ -23,7 +23,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VALUES_MAX = 2000000, WAITING_MAX = 64, TRIES = 10 /* to share a change */ };
+enum {
+    VALUES_MAX = 2000000,
+    WAITING_MAX = 64,
+    TRIES = 10 /* attempts to share a change */
+};
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
@@ -278,7 +282,8 @@ static void make_id(char id[DG_GLOSSARIES_ID + 1])
 {
     unsigned char b[16];
     randombytes_buf(b, sizeof b);
-    b[6] = (unsigned char)((b[6] & 0x0F) | 0x40); /* RFC 9562, version 4 */
+    b[6] = (unsigned char)((b[6] & 0x0F) | 0x40); /* the version and the variant of RFC 9562,
+                                                     version 4 */
     b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
     snprintf(id, DG_GLOSSARIES_ID + 1,
              "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
@@ -375,7 +380,7 @@ static void reserve(struct dg_glossaries *store, struct dg_glossaries_change *ch
 static void run_glossary_work(struct dg_offload_task *task)
 {
     struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
-    /* Only its room, and its folder, which does not change. */
+    /* Reads only the limits and the folder of the store, which do not change. */
     struct dg_glossaries *store = &change->work.api->glossaries;
     char path[DG_GLOSSARIES_PATH];
     change->err = change->read(change);
@@ -395,7 +400,7 @@ static void run_glossary_work(struct dg_offload_task *task)
             change->err =
                 dg_file_out_save(path, 0640, change->file.ptr, change->file.len, &change->error);
         if (change->err && change->err != DG_ERR_NO_SPACE && change->err != DG_ERR_NOMEM)
-            change->err = DG_ERR_IO; /* whatever it was, what was asked is not to blame */
+            change->err = DG_ERR_IO; /* the request is not to blame, whatever the error was */
     }
 }
 
@@ -459,15 +464,15 @@ static void end(struct dg_glossaries_change *change)
     store->reserved -= change->reserved;
     struct dg_call *call = dg_work_detach(&change->work);
     if (!change->err && change->is_shared) {
-        /* The shared table has brought it already. */
+        /* The shared table has already brought this change. */
     } else if (!change->err && (old || change->is_new)) {
         dg_glossaries_link(store, change->entry);
         if (old) {
             dg_glossaries_unlink(store, old);
             dg_glossaries_free_entry(old);
         }
-    } else if (!change->err) { /* deleted meanwhile, maybe at once and before this change wrote its
-                                  file: that goes, too */
+    } else if (!change->err) { /* The entry was deleted meanwhile, perhaps before this change wrote
+                                  its file: the file is deleted, too. */
         remove_file(store, change->entry->id);
         change->err =
             dg_error_set(&change->error, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
@@ -479,7 +484,7 @@ static void end(struct dg_glossaries_change *change)
     if (call)
         change->answer(call, change);
     if (!change->err && !change->is_shared)
-        change->entry = NULL; /* the store's */
+        change->entry = NULL; /* now it is the store's */
     dg_work_end(&change->work);
     struct dg_glossaries_change *next;
     while ((next = next_change(store))) {
@@ -636,7 +641,7 @@ void dg_glossaries_change(struct dg_glossaries_change *change)
 /* A file on its way out. */
 struct removal {
     struct dg_offload_task task;
-    struct dg_work work; /* whose client may leave: what was asked for is carried out */
+    struct dg_work work; /* its client may leave: what was asked for is carried out */
     char path[DG_GLOSSARIES_PATH];
     char dir[4096];
 };
@@ -741,7 +746,7 @@ enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job
     const struct dg_translate_options *options = &job->options;
     const struct dg_glossaries_entry *entry = NULL;
     if (job->n_glossaries)
-        return DG_OK; /* of an attempt before */
+        return DG_OK; /* left by an earlier attempt */
     if (options->glossary)
         hold(job, options->glossary);
     for (size_t i = 0; i < options->n_glossary_ids; i++) {

@@ -48,33 +48,35 @@ enum dg_glossaries_whose {
 };
 
 struct dg_glossaries_opts {
-    const char *dir;                /* "": in memory only */
-    size_t n_max, bytes_max;        /* of all together */
+    const char *dir;                /* the folder; "": glossaries are kept in memory only */
+    size_t n_max, bytes_max;        /* limits for all glossaries together */
     enum dg_glossaries_whose whose; /* who may make glossaries */
-    struct dg_redis *redis;         /* where they are shared with other servers; NULL: nowhere */
-    uv_loop_t *loop;                /* with `redis` */
+    struct dg_redis *redis; /* the Redis through which servers share glossaries; NULL: they are not
+                               shared */
+    uv_loop_t *loop;        /* needed with `redis` */
 };
 
 struct dg_glossaries_entry {
     struct dg_list link;
     char id[DG_GLOSSARIES_ID + 1];
     char owner[DG_KEY_NAME_MAX + 1];
-    char address[DG_QUOTA_ID_MAX + 1]; /* the address that made it, if it has no owner */
+    char address[DG_QUOTA_ID_MAX + 1]; /* the address that the glossary came from, if it has no
+                                          owner */
     uint64_t client;                   /* the client that made it (dg_gate_client); 0: not known */
     char name[DG_GLOSSARIES_NAME + 1];
     char created[DG_GLOSSARIES_TIME]; /* ISO 8601 with milliseconds */
     bool is_shared;                   /* an administrator shares it with everybody */
-    struct dg_glossary *glossary;     /* a reference */
-    uint64_t version;                 /* in the shared table; 0: not there yet */
+    struct dg_glossary *glossary;     /* one reference */
+    uint64_t version;                 /* its version in the shared table; 0: it is not there yet */
 };
 
 struct dg_glossaries {
-    struct dg_list all;              /* of entries, oldest first */
-    struct dg_list running, waiting; /* changes */
+    struct dg_list all;              /* list of struct dg_glossaries_entry, oldest first */
+    struct dg_list running, waiting; /* lists of changes */
     size_t n_waiting;
     size_t n, n_changes;
-    _Atomic size_t bytes, reserved; /* of the stored glossaries, and of those that changes are about
-                                       to store; any thread */
+    _Atomic size_t bytes, reserved; /* bytes of the stored glossaries, and of those that changes are
+                                       about to store; read from any thread */
     struct dg_glossaries_opts opts;
     struct dg_log *log;
     uint64_t last_ms;             /* when the newest glossary was made */
@@ -98,42 +100,42 @@ struct dg_glossaries_part {
     enum dg_glossaries_how how;
     enum dg_glossary_format format;
     char source[DG_LANGTAG_TEXT], target[DG_LANGTAG_TEXT];
-    size_t at, len; /* its table, in the change's text */
+    size_t at, len; /* where its table lies in the change's text */
 };
 
 /* A change on its way: made by dg_glossaries_change_new, filled, and given to dg_glossaries_change.
  * Changes of one glossary, and those of one client, happen one after the other. */
 struct dg_glossaries_change {
     struct dg_offload_task task;
-    struct dg_list link; /* in `running`, or in `waiting` for earlier ones of its glossary or client
-                          */
-    struct dg_work work; /* whose client may leave: what was handed over is carried out */
-    struct dg_glossaries_entry *entry; /* owned: the new one */
-    struct dg_buf text;                /* what to read */
-    int format;                        /* of `text`; used only by `read` */
+    struct dg_list link; /* linked in `running`, or in `waiting` behind earlier changes of the same
+                            glossary or client */
+    struct dg_work work; /* its client may leave: what was handed over is carried out */
+    struct dg_glossaries_entry *entry; /* owned; the new entry */
+    struct dg_buf text;                /* the text to read */
+    int format;                        /* the format of `text`; used only by `read` */
     struct dg_glossaries_part *parts;  /* owned; [n_parts]; used only by `read` */
     size_t n_parts;
-    bool amends; /* it starts from `base`, the state of the glossary when the change's turn comes */
-    bool renames;             /* with `amends`: under another name */
-    struct dg_glossary *base; /* a reference */
+    bool amends;  /* the change starts from `base`, the state of the glossary when its turn comes */
+    bool renames; /* with `amends`: the glossary gets another name */
+    struct dg_glossary *base; /* one reference */
     bool may_be_empty;
     bool is_new, may_share;
-    size_t freed, reserved; /* bytes of what it replaces, of what it stores */
-    struct dg_buf file;     /* the new one, as it is kept */
-    uint64_t version;       /* of what it replaces, in the shared table */
-    int n_tries;            /* to share it */
-    bool is_shared;         /* it took effect for all servers, this one too */
-    size_t own_max;         /* bytes that it may store by its client's share */
+    size_t freed, reserved; /* bytes of what the change replaces, and of what it stores */
+    struct dg_buf file;     /* the new glossary in the form in which it is stored */
+    uint64_t version;       /* the version, in the shared table, of what the change replaces */
+    int n_tries;            /* attempts to share the change */
+    bool is_shared;         /* the change has taken effect for all servers, including this one */
+    size_t own_max;         /* the most bytes that it may store by its client's share */
     bool is_full;           /* it failed for want of room */
     char source[DG_LANGTAG_TEXT], target[DG_LANGTAG_TEXT]; /* used only by `read` */
-    /* Makes entry->glossary of `text`; any thread. */
+    /* Makes entry->glossary from `text`. It may run on any thread. */
     enum dg_err (*read)(struct dg_glossaries_change *change);
-    /* Answers, with the outcome in `err`; on the loop's thread, and only while the client is
+    /* Answers with the outcome in `err`, on the loop's thread and only while the client is
      * there. */
     void (*answer)(struct dg_call *call, struct dg_glossaries_change *change);
     enum dg_err err;
     struct dg_error error;
-    bool is_bad; /* the fault is in the text that was read */
+    bool is_bad; /* the error lies in the text that was read */
 };
 
 /* Makes a change whose entry has a new id, an owner and a time; `replaced` may be NULL. NULL: no

@@ -29,15 +29,16 @@ enum {
     WINDOW = 64,
     TURN_BYTES = 2048,
     TURN_TEXTS = 1,
-    TURN_JOBS = 16,    /* from the line, */
-    TURN_REFUSALS = 4, /* of which so many may be refused */
+    TURN_JOBS = 16,    /* jobs taken from the line in one turn; */
+    TURN_REFUSALS = 4, /* so many of them may be refused */
     AGAIN_MS = 20,
     CLIENTS_MAX = 1 << 20,
-    WORKER_WORK = 32 * 512, /* keeps a worker busy: 32 sentences of 100 tokens with a beam of 4 */
+    WORKER_WORK = 32 * 512, /* the work that keeps a worker busy: 32 sentences of 100 tokens with a
+                               beam of 4 */
     TOKEN_BYTES = 4,
-    SENTENCE_BYTES = 128, /* these two about, to estimate work */
-    HELD_BYTES = 1 << 20, /* of texts of one client; more are offered to the engine, which refuses
-                             what is too much */
+    SENTENCE_BYTES = 128, /* rough values of these two, for estimates of work */
+    HELD_BYTES = 1 << 20, /* bytes of texts held back for one client; further texts are offered to
+                             the engine, which refuses what is too much */
     JSON_MAX = 256 << 20
 };
 
@@ -205,7 +206,8 @@ void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock)
 uint64_t dg_jobs_client(const struct dg_jobs *jobs, bool is_key, struct dg_span id)
 {
     const uint64_t hash = dg_hash_bytes(&jobs->client_key, id);
-    return hash << 2 | (is_key ? 3 : 1); /* a key may be called like an address */
+    return hash << 2 | (is_key ? 3 : 1); /* the lowest bits keep a key apart from an address of the
+                                            same name */
 }
 
 void dg_jobs_deinit(struct dg_jobs *jobs)
@@ -510,8 +512,8 @@ enum dg_err dg_job_members(const struct dg_job_item *item, struct dg_buf *buf)
 
 enum dg_err dg_job_answer(const struct dg_job *job, struct dg_buf *buf)
 {
-    enum dg_err err = dg_buf_reserve(buf, dg_job_size(job)); /* so that what is large is not moved
-                                                                as it grows */
+    /* reserved at once, so that a large answer is not moved as it grows */
+    enum dg_err err = dg_buf_reserve(buf, dg_job_size(job));
     if (!err)
         err = dg_buf_append_cstr(buf, "{\"translations\":[");
     for (size_t i = 0; i < job->options.n_texts && !err; i++) {
@@ -705,7 +707,7 @@ static bool hold(struct dg_job *job, bool is_turn)
     get_in_line(job, &client->held);
     job->is_held = true;
     client->n_held_bytes += job->next.text.len;
-    job->may_wait = true; /* now that it was taken */
+    job->may_wait = true; /* the text was taken, so later ones may wait */
     return true;
 }
 
@@ -764,7 +766,7 @@ static void end_late(struct dg_jobs *jobs)
             jobs->late_ns = late_ns;
         }
     }
-    while ((at = dg_list_pop_first(&late))) /* the end of one may drop another */
+    while ((at = dg_list_pop_first(&late))) /* ending one job may drop another */
         go_on(DG_LIST_ITEM(at, struct dg_job, waits), false);
 }
 
@@ -774,7 +776,7 @@ static void begin_held(struct dg_jobs *jobs, struct dg_job_client *client)
 {
     const uint64_t work = client->work;
     bool waits = false;
-    client->n_jobs++; /* it stays, although the jobs may go */
+    client->n_jobs++; /* the client stays, although its jobs may go */
     while (!waits && client->work <= work && !dg_list_is_empty(&client->held)) {
         struct dg_job *job = DG_LIST_ITEM(client->held.next, struct dg_job, waits);
         waits = go_on(job, true);
@@ -812,7 +814,7 @@ void dg_jobs_turn(struct dg_jobs *jobs)
         return;
     uint64_t refused[TURN_REFUSALS];
     size_t n_refused = 0;
-    struct dg_list passed; /* by */
+    struct dg_list passed; /* jobs of those clients, which go back to `waiting` */
     dg_list_init(&passed);
     for (int n = 0;
          n < TURN_JOBS && n_refused < TURN_REFUSALS && (at = dg_list_pop_first(&jobs->waiting));) {
@@ -852,7 +854,8 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
     }
     job->options.request.usual_beam = !job->options.has_beam;
     job->options.request.usual_length = !job->options.has_length;
-    job->options.request.quality &= !job->is_plain; /* there it could not be told */
+    job->options.request.quality &= !job->is_plain; /* A plain answer has no place for the quality.
+                                                     */
     job->listener = listener;
     job->owner = owner;
     return pump(job, false, error, retry_ms);

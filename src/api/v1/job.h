@@ -35,58 +35,64 @@ struct dg_job_client {
     struct {
         uint64_t id, priority;
     } key;
-    size_t n_jobs;        /* it lives as long as they do */
-    uint64_t work;        /* of the texts that the engine has */
+    size_t n_jobs;        /* jobs of the client, which lives as long as they do */
+    uint64_t work;        /* estimated work of the texts that the engine has */
     struct dg_list held;  /* its jobs whose next text is held back, in the order of their turns */
-    size_t n_held_bytes;  /* of their texts */
-    struct dg_list ready; /* in jobs->ready while some are held and there is room for more work */
+    size_t n_held_bytes;  /* bytes of their texts */
+    struct dg_list ready; /* linked in jobs->ready while some are held and there is room for more
+                             work */
 };
 
 /* All jobs of an api. */
 struct dg_jobs {
-    struct dg_list all;            /* jobs that the engine has not finished with */
-    struct dg_list waiting;        /* for room in the engine, in the order of their refusals */
-    struct dg_list ready;          /* clients with held jobs that may begin more */
-    struct dg_map clients;         /* of owned struct dg_job_client, by key; none for client 0 */
+    struct dg_list all;     /* jobs that the engine has not finished */
+    struct dg_list waiting; /* jobs that wait for room in the engine, in the order in which they
+                               were refused */
+    struct dg_list ready;   /* clients with held jobs that may begin more work */
+    struct dg_map clients;  /* owned struct dg_job_client, by key; client 0 has none */
     const struct dg_clock *clock;  /* borrowed */
-    struct dg_hash_key client_key; /* random; for dg_jobs_client */
-    uint64_t client_max;           /* of a client's work; 0: what fills the engine's workers */
-    uint64_t late_ns;              /* the time of none that waits is over before this */
-    uint64_t again_ns; /* when to look at `waiting` again: offering a long text takes time, and many
-                          turns come while the engine is full */
+    struct dg_hash_key client_key; /* random; used by dg_jobs_client */
+    uint64_t client_max; /* the most work of one client; 0: as much as fills the engine's workers */
+    uint64_t late_ns;    /* no waiting job runs out of time before this */
+    uint64_t again_ns; /* When to look at `waiting` again. Offering a long text takes time, and many
+                          turns come while the engine is full. */
 };
 
 struct dg_job_item {
     struct dg_job *job;
     size_t index;
-    uint64_t waited_ns;       /* for room in the engine */
-    uint64_t id;              /* the engine's, while under way */
-    uint64_t work, byte_work; /* estimated, of what the engine has not delivered yet, counted in its
-                                 client's; of each byte of its text */
+    uint64_t waited_ns;       /* time spent waiting for room in the engine */
+    uint64_t id;              /* the engine's id, while under way */
+    uint64_t work, byte_work; /* estimated: the work that the engine has not delivered yet, which
+                                 counts for its client; and the work for each byte of its text */
     bool is_open, is_done;
-    struct dg_buf json;      /* the finished item without its text and its sentences
-                                (dg_job_members) */
-    struct dg_buf text;      /* escaped only when the answer is written, since it can be long */
-    struct dg_buf sentences; /* JSON of its sentences, as they come */
-    size_t sentences_at;     /* where in `json` the sentences belong; 0: nowhere */
-    struct dg_buf alternatives[DG_BEAM_MAX]; /* texts, from 1 on; empty if there is no such one */
-    size_t source_at;        /* bytes of the source that alternatives have covered */
-    struct dg_buf ends;      /* of size_t: where in `sentences` the quality of each belongs, if the
-                                client wants it */
-    struct dg_buf qualities; /* of float: the quality of each sentence */
+    struct dg_buf json; /* the finished item as JSON, without its text and its sentences
+                           (dg_job_members) */
+    struct dg_buf text; /* the text, escaped only when the answer is written, since it can be long
+                         */
+    struct dg_buf sentences; /* its sentences as JSON, in the order of their arrival */
+    size_t sentences_at;     /* where the sentences belong in `json`; 0: nowhere */
+    struct dg_buf alternatives[DG_BEAM_MAX]; /* texts of the alternatives, from 1 on; empty if there
+                                                is none */
+    size_t source_at;   /* bytes of the source that the alternatives have covered */
+    struct dg_buf ends; /* array of size_t: where in `sentences` the quality of each belongs, if the
+                           client wants it */
+    struct dg_buf qualities; /* array of float: the quality of each sentence */
 };
 
 struct dg_job_listener {
-    /* Called before a text is given to the engine, to set options of this text alone in `request`,
-     * which is a copy. */
+    /* Called before a text is given to the engine, to set options for this text alone in
+     * `request`, which is a copy. */
     void (*on_begin)(void *owner, struct dg_job_item *item, struct dg_engine_request *request);
     void (*on_delta)(void *owner, struct dg_job_item *item, struct dg_span text);
     void (*on_sentence)(void *owner, struct dg_job_item *item,
                         const struct dg_engine_sentence *sentence);
-    /* A text is done. With this callback no JSON is written for it. DG_ERR_NOMEM fails the job. */
+    /* Called when a text is done. With this callback no JSON is written for the text.
+     * DG_ERR_NOMEM fails the job. */
     enum dg_err (*on_item)(void *owner, struct dg_job_item *item,
                            const struct dg_engine_result *result);
-    void (*on_over)(void *owner, struct dg_job *job); /* all items are done, or the job failed */
+    void (*on_over)(void *owner, struct dg_job *job); /* all items are done, or the job has failed
+                                                       */
 };
 
 struct dg_job {
@@ -94,30 +100,30 @@ struct dg_job {
     struct dg_engine *engine;
     struct dg_arena arena;
     struct dg_translate_options options;
-    const struct dg_job_listener *listener; /* NULL after drop */
+    const struct dg_job_listener *listener; /* NULL after the job was dropped */
     void *owner;
     struct dg_job_item *items; /* [options.n_texts], in the arena */
     size_t n_begun, n_open, n_done;
-    bool is_plain; /* an item's `json` is only its text; the owner sets it before the start */
+    bool is_plain; /* the `json` of an item is only its text; set by the owner before the start */
     bool is_over;  /* on_over was called */
     bool is_pumping;
-    bool may_wait; /* even the first text may wait for room, since no client could be asked to come
-                      again; the owner sets it */
-    bool takes_turns; /* even the first text may be held back while the client has enough under way;
-                         the owner sets it */
+    bool may_wait; /* Even the first text may wait for room, since no client could be asked to come
+                      again. Set by the owner. */
+    bool takes_turns; /* Even the first text may be held back while the client has enough under way.
+                         Set by the owner. */
     struct dg_jobs *jobs;
-    struct dg_job_client *client;  /* NULL: of nobody in particular; nothing is held back */
-    bool is_held;                  /* in client->held */
-    struct dg_list waits;          /* in jobs->waiting, or in client->held */
-    bool has_next;                 /* a text waits: the engine had no room, or it is held back */
+    struct dg_job_client *client; /* NULL: the job counts for no client, and nothing is held back */
+    bool is_held;                 /* in client->held */
+    struct dg_list waits;         /* linked in jobs->waiting, or in client->held */
+    bool has_next; /* a text waits because the engine had no room, or because it is held back */
     struct dg_engine_request next; /* the request for that text */
     uint64_t next_ns;              /* when that text was first offered */
     enum dg_err err;               /* the first failure */
     struct dg_error error;
-    char model[128]; /* the one that was used */
+    char model[128]; /* the name of the model that was used */
     size_t n_tokens_in, n_tokens_out, n_characters, n_sentences;
     size_t n_shown; /* characters of the sentences of which anything was shown */
-    uint64_t queue_ns, first_ns, total_ns;                /* the longest of all items */
+    uint64_t queue_ns, first_ns, total_ns;                /* the longest times among all items */
     struct dg_glossary *glossaries[DG_ENGINE_GLOSSARIES]; /* [n_glossaries] a reference each
                                                              (glossaries.h) */
     size_t n_glossaries;

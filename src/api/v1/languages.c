@@ -230,7 +230,8 @@ const struct dg_language *dg_languages_find(const struct dg_languages *langs, st
 {
     struct dg_langtag want;
     const struct dg_language *best = NULL;
-    enum dg_langtag_fit best_fit = DG_LANGTAG_SCRIPT; /* another script is another language here */
+    enum dg_langtag_fit best_fit = DG_LANGTAG_SCRIPT; /* a language in another script is another
+                                                         language here */
     if (dg_langtag_parse(code, &want, NULL) != DG_OK)
         return NULL;
     for (size_t i = 0; i < langs->n; i++) {

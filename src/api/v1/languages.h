@@ -22,10 +22,11 @@ enum { DG_LANGUAGE_SOURCE = 1, DG_LANGUAGE_TARGET = 2, DG_LANGUAGE_ANY = 3 };
 
 struct dg_language {
     struct dg_langtag tag;
-    char code[DG_LANGTAG_TEXT];    /* "en", "pt-BR", "zh-Hans": Chinese always with its script */
+    char code[DG_LANGTAG_TEXT];    /* "en", "pt-BR", "zh-Hans"; Chinese always has its script */
     char name[DG_LANG_NAME];       /* in English */
     unsigned sides;                /* DG_LANGUAGE_SOURCE, _TARGET or both */
-    bool has_formal, has_informal; /* as a target: a model can translate so */
+    bool has_formal, has_informal; /* as a target language: some model can translate in that manner
+                                    */
 };
 
 struct dg_languages {
@@ -37,8 +38,8 @@ struct dg_languages {
 
 /* Zeroed at birth. */
 struct dg_languages_cache {
-    struct dg_languages langs; /* owned, like its arrays */
-    uint64_t version;          /* of the engine's models */
+    struct dg_languages langs; /* owned, with its arrays */
+    uint64_t version;          /* the version of the engine's list of models */
     bool is_read;
 };
 

@@ -19,14 +19,14 @@ enum { REMOVAL_TRIES = 10 };
 struct changed {
     char id[DG_GLOSSARIES_ID + 1];
     uint64_t version;
-    size_t at, len;                    /* of its text; no text: it is removed */
-    struct dg_glossaries_entry *entry; /* owned; NULL: removed, or it cannot be read */
+    size_t at, len; /* where its text lies; an empty text means that the glossary is removed */
+    struct dg_glossaries_entry *entry; /* owned; NULL: the glossary is removed, or cannot be read */
 };
 
 struct news {
     struct dg_offload_task task;
     struct dg_api *api;
-    struct dg_buf text; /* of all */
+    struct dg_buf text; /* the texts of all */
     size_t n;
     struct changed changed[];
 };
@@ -185,7 +185,7 @@ void dg_glossaries_share(struct dg_api *api)
 /* ---- Removing -------------------------------------------------------------------------------- */
 
 struct removal {
-    struct dg_work work; /* whose client may leave: what was asked for is carried out */
+    struct dg_work work; /* its client may leave: what was asked for is carried out */
     char id[DG_GLOSSARIES_ID + 1];
     int n_tries;
 };

@@ -17,7 +17,7 @@ dg_translate_options_bound_row(const struct dg_translate_options_row *row, size_
     const struct {
         const char *name;
         size_t max;
-        double less; /* alternatives are those besides the best */
+        double less; /* the alternatives besides the best */
     } bounds[] = {{"beam", beam_max, 0},
                   {"n", beam_max, 0},
                   {"alternatives", beam_max, 1},

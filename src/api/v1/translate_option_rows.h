@@ -25,17 +25,18 @@
 
 enum dg_translate_options_type {
     DG_TRANSLATE_OPTIONS_BOOL, /* bool */
-    DG_TRANSLATE_OPTIONS_NOT,  /* bool that is true when the field is false */
+    DG_TRANSLATE_OPTIONS_NOT,  /* a bool that is true when the field is false */
     DG_TRANSLATE_OPTIONS_INT,  /* int */
-    DG_TRANSLATE_OPTIONS_UINT, /* uint64_t; with max 0, up to the largest integer of JSON */
+    DG_TRANSLATE_OPTIONS_UINT, /* uint64_t; with a max of 0, up to the largest integer that JSON can
+                                  hold */
     DG_TRANSLATE_OPTIONS_REAL, /* float */
-    DG_TRANSLATE_OPTIONS_NAME, /* const char *, as from dg_translate_options_name */
+    DG_TRANSLATE_OPTIONS_NAME, /* const char *, made by dg_translate_options_name */
 };
 
 struct dg_translate_options_row {
     const char *name;
     enum dg_translate_options_type type;
-    size_t offset; /* into the struct that is read into */
+    size_t offset; /* the member's offset in the struct that is filled */
     double min, max;
 };
 

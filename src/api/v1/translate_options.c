@@ -122,7 +122,8 @@ struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_e
                                                const struct dg_error *error, const char *field)
 {
     struct dg_span text = {NULL, 0};
-    if (error && err != DG_ERR_IO && err != DG_ERR_NO_SPACE) /* whose sentences name files */
+    /* these errors have sentences that name files */
+    if (error && err != DG_ERR_IO && err != DG_ERR_NO_SPACE)
         text = dg_arena_copy(arena, dg_span_cstr(dg_error_text(error, err)));
     return (struct dg_failure){
         .status = status_of(err),
@@ -136,7 +137,7 @@ struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_e
 struct dg_failure dg_translate_options_file_failure(enum dg_err err)
 {
     struct dg_failure failure = dg_translate_options_failure(NULL, err, NULL, NULL);
-    if (failure.status < 500) { /* of a file of the server, not of what was asked */
+    if (failure.status < 500) { /* the failure lies in a file of the server, not in the request */
         failure.status = 500;
         failure.code = "internal";
     }
@@ -158,7 +159,7 @@ struct dg_failure dg_translate_options_field_failure(struct dg_arena *arena, enu
                                                      const char *field)
 {
     struct dg_failure failure = dg_translate_options_failure(arena, err, error, field);
-    if (failure.status == 404) { /* of a field, not of a model */
+    if (failure.status == 404) { /* the failure lies in a field, not in a model */
         failure.status = 400;
         failure.code = "missing_field";
     }
@@ -501,7 +502,7 @@ static enum dg_err read_texts(const struct dg_json *json, struct dg_arena *arena
 /* Fields that have a function each, in the order of reading: some look at the texts. */
 static const struct {
     const char *name;
-    size_t max; /* of what is counted */
+    size_t max; /* the largest number of elements */
     enum dg_err (*read)(const struct dg_json *json, struct dg_arena *arena, struct dg_error *error,
                         struct dg_translate_options *options);
 } parts[] = {
@@ -545,7 +546,7 @@ enum dg_err dg_translate_options_read(const struct dg_json *json, struct dg_aren
     const char *field = NULL;
     const struct dg_translate_options_row *row = NULL;
     struct dg_translate_options_row bounded;
-    size_t max = 0; /* of what is being read, where it is counted */
+    size_t max = 0; /* the largest number of elements of the array that is being read */
     enum dg_err err =
         dg_translate_options_check_names(json, rows, N_ROWS, other_fields, N_OTHERS, &error);
     for (size_t i = 0; i < N_ROWS && !err; i++) {

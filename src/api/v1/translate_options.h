@@ -19,28 +19,28 @@
 struct dg_translate_options;
 
 struct dg_translate_options_limits {
-    size_t texts;                            /* items of `text` */
-    const struct dg_translate_options *base; /* the defaults; borrowed, and the result
-                                              * borrows its strings; NULL: the usual defaults */
-    size_t characters;                       /* of each text; 0: no limit */
+    size_t texts;                            /* the most items of `text` */
+    const struct dg_translate_options *base; /* the defaults; borrowed, and the result borrows their
+                                                strings; NULL: the usual defaults */
+    size_t characters;                       /* the most characters of each text; 0: no limit */
     size_t beam_max, min_length_max;         /* 0: no further limit */
-    bool no_text;                            /* the JSON has options only */
+    bool no_text;                            /* the JSON has only options and no text */
 };
 
 struct dg_translate_options {
-    struct dg_span id;     /* the client's name for the request; ptr NULL: none */
+    struct dg_span id;     /* the name that the client gave the request; ptr NULL: none */
     struct dg_span *texts; /* [n_texts] */
     size_t n_texts;
     bool is_array;                    /* `text` was an array */
     struct dg_engine_request request; /* everything but the text */
-    struct dg_span prefix; /* text to put before the translation of the (only) text; not from JSON
-                            */
-    bool has_beam, has_length, has_priority; /* the client set them; has_length: length_penalty */
+    struct dg_span prefix; /* text to put before the translation of the only text; does not come
+                              from the JSON */
+    bool has_beam, has_length, has_priority; /* the client set these options; has_length is about
+                                                length_penalty */
     struct dg_span api_key;                  /* "" when there is none */
-    bool has_glossary;                       /* the client named glossaries: the following, the most
-                                                important first */
-    struct dg_glossary *glossary;            /* the request's own, in the arena; NULL: none */
-    const struct dg_span *glossary_ids;      /* [n_glossary_ids] */
+    bool has_glossary;            /* the client named these glossaries, the most important first */
+    struct dg_glossary *glossary; /* the request's own glossary, in the arena; NULL: none */
+    const struct dg_span *glossary_ids; /* [n_glossary_ids] */
     size_t n_glossary_ids;
     int alternatives;
     bool stream;

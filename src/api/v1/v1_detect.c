@@ -57,7 +57,7 @@ struct detect_work {
     struct dg_arena arena;
     struct dg_span *texts; /* [n] */
     size_t n;
-    struct dg_engine_languages among; /* n 0: all */
+    struct dg_engine_languages among; /* n 0: among all languages */
     struct dg_span api_key;
 };
 

@@ -66,7 +66,7 @@ static enum dg_err read_request(struct dg_work *work, const struct dg_api *api, 
 {
     struct dg_generation_job *generation = generation_of(work);
     struct dg_json *json;
-    (void)api; /* the generation knows it */
+    (void)api; /* the generation has its own pointer to the api */
     enum dg_err err =
         dg_translate_options_parse(body, JSON_VALUES_MAX, &generation->arena, failure, &json);
     if (err)

@@ -101,7 +101,7 @@ static void put_openai_members(struct dg_json_out *out, const char *name)
 {
     dg_json_out_put_cstr(out, "id", name);
     dg_json_out_put_cstr(out, "object", "model");
-    dg_json_out_put_uint(out, "created", 0); /* nobody knows */
+    dg_json_out_put_uint(out, "created", 0); /* the time is not known */
     dg_json_out_put_cstr(out, "owned_by", "dragoman");
 }
 

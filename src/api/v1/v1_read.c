@@ -28,14 +28,14 @@ enum { ANSWER_MAX = 64 << 20, JSON_VALUES_MAX = 100 * 1000, CHARACTERS = 1 };
 
 struct read_work {
     struct dg_work work;
-    struct dg_list link; /* in api->readings */
+    struct dg_list link; /* linked in api->readings */
     struct dg_arena arena;
     struct dg_engine_read options;
     struct dg_engine_item *items;
-    struct dg_engine_request gated; /* what the gate says about models and priority */
+    struct dg_engine_request gated; /* what the gate decided about models and priority */
     struct dg_span api_key;
     bool has_priority;
-    int offsets; /* 0: bytes, CHARACTERS: code points */
+    int offsets; /* what offsets count; 0: bytes, CHARACTERS: code points */
     uint64_t id;
     struct dg_buf json;
     struct dg_json_out out;
@@ -64,7 +64,8 @@ static void drop(struct dg_work *work)
 
 static void leave(struct dg_work *work)
 {
-    dg_engine_cancel(work->api->engine, ((struct read_work *)work)->id); /* its end frees it */
+    /* when the engine reports its end, the work is freed */
+    dg_engine_cancel(work->api->engine, ((struct read_work *)work)->id);
 }
 
 /* ---- What is said ---------------------------------------------------------------------------- */
@@ -345,7 +346,7 @@ static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
     struct dg_failure limits = {.has_limit = false};
     const char *field = NULL;
     struct dg_json *json;
-    (void)api; /* the work knows it */
+    (void)api; /* the work has its own pointer to the api */
     enum dg_err err =
         dg_translate_options_parse(body, JSON_VALUES_MAX, &work->arena, failure, &json);
     if (err)

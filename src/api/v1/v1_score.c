@@ -25,22 +25,22 @@ enum { ANSWER_MAX = 256 << 20, ANSWER_LEAST = 64 << 10, JSON_VALUES_MAX = 200 * 
 struct score_work {
     struct dg_work work;
     struct dg_offload_task task;
-    struct dg_list link; /* in api->scorings */
+    struct dg_list link; /* linked in api->scorings */
     struct dg_arena arena;
     struct dg_span *texts, *translations; /* [n] */
     size_t n;
     bool want_tokens, want_attention;
     int64_t attention_layer, attention_head;
-    double length_penalty; /* below 0: the model's own */
+    double length_penalty; /* below 0: the model's own value */
     struct dg_engine_request request;
     struct dg_span api_key;
     struct dg_scoring *scoring;
-    uint64_t waits; /* the engine's number of what waits for the model; 0: nothing does */
+    uint64_t waits; /* the engine's id of the request that waits for the model; 0: none */
     atomic_bool is_cancelled;
-    atomic_size_t answer_bytes; /* memory of `json`, told by the thread after each pair */
-    size_t texts_bytes;         /* of the arena, once they are read */
-    size_t held;                /* of the api's buffers */
-    /* What came of it. */
+    atomic_size_t answer_bytes; /* bytes of `json`, updated by the thread after each pair */
+    size_t texts_bytes;         /* bytes of the arena once the texts are read */
+    size_t held;                /* bytes taken from the api's buffers */
+    /* The result. */
     struct dg_buf json;
     struct dg_json_out out;
     enum dg_err err;
@@ -370,7 +370,7 @@ static enum dg_err begin(struct dg_work *owner, struct dg_failure *failure)
     struct dg_error error = DG_ERROR_NONE;
     work->texts_bytes = work->arena.used;
     count_buffers(work);
-    /* One answer is made at a time: it leaves memory for others. */
+    /* Only one answer is made at a time, and it leaves memory for other things. */
     const size_t left = dg_allowance_left(api->opts.buffers) / 2;
     if (left < ANSWER_MAX)
         work->json.max = left > ANSWER_LEAST ? left : ANSWER_LEAST;

@@ -26,13 +26,16 @@
 #include "base/memory/utf8.h"
 
 enum {
-    STRANDS_MAX = 1024, /* ids remembered; the oldest idle one makes room */
+    STRANDS_MAX = 1024, /* ids that are remembered; the idle one that was used least recently makes
+                           room */
     RUNNING_MAX = 256,  /* translations under way on one socket */
     ID_MAX = 128,
     VALUES_MAX = 200,
-    REMEMBERED_MAX = 4 << 20, /* bytes of what idle ids remember; the last one keeps what it has */
-    LOOK_BYTES = 8192,        /* of a text whose language is to be told */
-    TURN_BYTES = 2048, /* of messages of one socket in one turn; others have theirs in between */
+    REMEMBERED_MAX = 4 << 20, /* bytes that idle ids remember; the last one always keeps what it has
+                               */
+    LOOK_BYTES = 8192,        /* bytes of a text that are looked at to detect its language */
+    TURN_BYTES = 2048, /* bytes of one socket's messages that are read in one turn; then the other
+                          sockets have theirs */
     MESSAGE_MAX = 64 << 20
 };
 
@@ -40,8 +43,8 @@ static const uint64_t TURN_NS = DG_CLOCK_MS; /* for those that waited for their 
 
 /* A sentence whose translation is known. */
 struct known {
-    size_t at, len;           /* of the source */
-    size_t text_at, text_len; /* of `stream item->translations` */
+    size_t at, len;           /* the part of the source */
+    size_t text_at, text_len; /* its translation, in the item's `translations` */
 };
 
 struct stream_item {
@@ -50,23 +53,23 @@ struct stream_item {
     char id[ID_MAX + 1];
     size_t id_len;
     struct dg_job *job;                   /* NULL while nothing runs, */
-    struct dg_generation_job *generation; /* or a language model does */
-    struct ending *ending;      /* the job is over, and its last message is written; else NULL */
-    struct dg_charge charge;    /* of that */
-    struct dg_buf source;       /* the text as it is now */
-    size_t n_kept;              /* known sentences in the head */
-    size_t head;                /* bytes of it that the running job does not see */
+    struct dg_generation_job *generation; /* or while a language model runs */
+    struct ending *ending;   /* NULL unless the job is over and its last message is being written */
+    struct dg_charge charge; /* the charge for what runs */
+    struct dg_buf source;    /* the text in its present state */
+    size_t n_kept;           /* sentences of the head that are known */
+    size_t head; /* bytes at the beginning of the text that the running job does not see */
     struct dg_buf head_text;    /* their translation */
-    struct dg_buf known;        /* of struct known */
-    struct dg_buf translations; /* what they point into */
-    struct dg_json *options;    /* the "translate" message, for updates */
+    struct dg_buf known;        /* array of struct known */
+    struct dg_buf translations; /* the translations that these point to */
+    struct dg_json *options;    /* the "translate" message, which updates refer to */
     size_t options_len;         /* its bytes */
-    size_t n_held;              /* bytes that are counted in stream->n_held: while it is idle */
+    size_t n_held;              /* bytes that count in stream->n_held while the item is idle */
 };
 
 /* The last message of a job while it is written, in the job's arena. */
 struct ending {
-    struct stream_item *stream_item; /* NULL when it was told to halt, or has gone */
+    struct stream_item *stream_item; /* NULL when the item was told to halt, or is gone */
     struct dg_job *job;
     struct dg_span id;
 };
@@ -75,22 +78,23 @@ struct ending {
 struct message {
     struct stream *stream; /* NULL when the client has left */
     struct dg_json *json;
-    struct dg_arena arena; /* for what is wrong with it */
-    size_t len;            /* its bytes */
+    struct dg_arena arena; /* for the description of what is wrong with the message */
+    size_t len;            /* bytes of the message */
 };
 
 struct stream {
     struct dg_api *api;
     struct dg_ws *ws;
-    struct dg_who who;           /* by the headers */
-    char client[64];             /* address, as text */
+    struct dg_who who;           /* known from the headers of the handshake */
+    char client[64];             /* the client's address as text */
     struct dg_list stream_items; /* oldest first */
     size_t n_strands, n_running;
-    size_t n_held;           /* bytes of idle stream items */
-    struct message *reading; /* the one that another thread reads; NULL: none */
-    uint64_t turn;           /* the last one in which a message came, */
-    size_t n_turn_bytes;     /* and what came in it */
-    struct dg_list resting;  /* in api->resting_streams while messages wait for the next turn */
+    size_t n_held;           /* bytes that idle stream items hold */
+    struct message *reading; /* the message that another thread is reading; NULL: none */
+    uint64_t turn;           /* the last turn in which a message came, */
+    size_t n_turn_bytes;     /* and the bytes that came in it */
+    struct dg_list resting;  /* linked in api->resting_streams while messages wait for the next turn
+                              */
 };
 
 /* ---- Messages out ---------------------------------------------------------------------------- */
@@ -177,7 +181,8 @@ static void halt(struct stream_item *stream_item)
         return;
     dg_charge_cancel(&stream_item->charge);
     if (stream_item->ending)
-        stream_item->ending->stream_item = NULL; /* who writes it has the job */
+        stream_item->ending->stream_item = NULL; /* whoever writes the last message has the job now
+                                                  */
     else
         dg_job_drop(stream_item->job);
     dg_generation_job_drop(stream_item->generation);
@@ -326,9 +331,8 @@ static enum dg_err keep(struct stream_item *stream_item, struct dg_span text, si
         err = dg_buf_append_span(&stream_item->head_text, dg_span_sub(text, at, head - at));
     struct known last = kept ? known_at(stream_item, kept - 1) : (struct known){.at = 0};
     dg_buf_truncate(&stream_item->known, kept * sizeof(struct known));
-    dg_buf_truncate(&stream_item->translations, last.text_at + last.text_len); /* what came behind
-                                                                                  is not known any
-                                                                                  more */
+    /* the sentences behind this one are not known any more */
+    dg_buf_truncate(&stream_item->translations, last.text_at + last.text_len);
     stream_item->n_kept = kept;
     stream_item->head = head;
     return err;
@@ -346,8 +350,8 @@ static void remember(struct stream_item *stream_item, const struct dg_engine_sen
         return;
     known.text_len = sentence->answers[0].text.len;
     if (dg_buf_append_span(&stream_item->translations, sentence->answers[0].text) == DG_OK)
-        (void)!dg_buf_append(&stream_item->known, &known, sizeof known); /* not remembered is only
-                                                                            slower */
+        /* a sentence that is not remembered is only slower */
+        (void)!dg_buf_append(&stream_item->known, &known, sizeof known);
 }
 
 /* ---- What the job tells ---------------------------------------------------------------------- */
@@ -417,7 +421,7 @@ static void on_done_written(void *work, enum dg_err err, struct dg_buf *message)
         fail_over(stream_item, err, NULL);
         return;
     }
-    /* what cannot take it is closing by itself */
+    /* a socket that cannot take it is already closing */
     (void)!dg_ws_give(stream_item->stream->ws, message);
     halt(stream_item);
     hold(stream_item);
@@ -454,7 +458,7 @@ static enum dg_err read_ask(struct stream_item *stream_item, struct dg_job *job,
     enum dg_err err = dg_translate_options_read(stream_item->options, &job->arena, &limits, failure,
                                                 &job->options);
     if (!err && !(job->options.texts = dg_arena_calloc(&job->arena, 1, sizeof *job->options.texts)))
-        err = DG_ERR_NOMEM; /* the failure says so already */
+        err = DG_ERR_NOMEM; /* `failure` already says what is wrong */
     return err;
 }
 
@@ -505,8 +509,8 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     enum dg_err err = DG_OK;
     const bool tells_of_all =
         stream_item->job->n_glossaries > 0 || stream_item->job->options.request.quality;
-    if (tells_of_all && stream_item->head > 0) { /* each answer tells all terms of the text, and how
-                                                    good all of it is */
+    if (tells_of_all && stream_item->head > 0) { /* each answer has the terms, and the quality, of
+                                                    the whole text */
         err = keep(stream_item, dg_buf_span(&stream_item->source), 0, 0);
         set_text(stream_item);
     }
@@ -520,7 +524,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         give_up(stream_item, &failure);
         return;
     }
-    /* Its first event comes from the engine's next poll, so after these. */
+    /* The first event comes at the engine's next poll, and so after these messages. */
     send_plain(stream_item->stream, "accepted", id_of(stream_item));
     if (stream_item->head_text.len)
         send_token(stream_item, dg_buf_span(&stream_item->head_text));
@@ -546,8 +550,8 @@ static void run_stream_item(struct stream_item *stream_item)
     struct dg_translate_options *options = &job->options;
     if (!err && (options->alternatives || options->want_scores || options->want_tokens ||
                  options->want_alignment || options->request.format != DG_DOC_TEXT))
-        err = keep(stream_item, dg_buf_span(&stream_item->source), 0, 0); /* what is known has no
-                                                                             such details */
+        /* the known sentences have no such details */
+        err = keep(stream_item, dg_buf_span(&stream_item->source), 0, 0);
     if (err) {
         give_up(stream_item, &failure);
         return;
@@ -633,7 +637,7 @@ static void on_update(struct stream *stream, struct dg_span id, struct dg_span t
         return;
     }
     if (!is_short_enough(stream, id, text)) {
-        if (is_busy(stream_item)) { /* the text that it is at is not wanted any more */
+        if (is_busy(stream_item)) { /* the text that is under way is not wanted any more */
             halt(stream_item);
             hold(stream_item);
         }
@@ -875,7 +879,7 @@ void dg_api_turn_streams(struct dg_api *api)
     dg_list_splice_last(&todo, &api->resting_streams);
     do {
         at = dg_list_pop_first(&todo);
-        if (at) /* it may rest again, or be gone */
+        if (at) /* the socket may be resting again, or be gone */
             dg_ws_release(DG_LIST_ITEM(at, struct stream, resting)->ws);
     } while (at && dg_clock_now(&api->clock) < until);
     dg_list_splice_last(&todo, &api->resting_streams);

@@ -68,7 +68,7 @@ static void on_sentence(void *owner, struct dg_job_item *item,
 static enum dg_err write_answer(struct dg_work *work, struct dg_buf *json,
                                 struct dg_failure *failure)
 {
-    (void)failure; /* the error says it */
+    (void)failure; /* `error` already says what is wrong */
     return dg_job_answer(job_of(work), json);
 }
 
