@@ -29,8 +29,8 @@ struct dg_keys {
     uv_loop_t *loop;
     struct dg_log *log;
     struct dg_clock clock;
-    char path[PATH_CAP];       /* of the key file; "": no keys in use */
-    char usage_path[PATH_CAP]; /* "": memory only */
+    char path[PATH_CAP];       /* the key file; "": no keys are in use */
+    char usage_path[PATH_CAP]; /* "": usage is kept in memory only */
     struct dg_usage *usage;
     struct dg_quota_local *local;
     struct dg_quota quota;
@@ -38,9 +38,9 @@ struct dg_keys {
     uv_timer_t timer;
     uv_work_t writing;
     struct dg_usage_write write;
-    struct reading *reading; /* NULL when none is under way */
+    struct reading *reading; /* NULL when no reading is under way */
     bool has_timer, is_gathering, is_writing, read_again, is_closed;
-    bool has_failed; /* the last turn of the journal did, and the log says so */
+    bool has_failed; /* the last write of the journal failed, and the log has said so */
 };
 
 /* ---- The key file ---------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ static void on_have_read(uv_work_t *work, int status)
     if (!reading->err && status == 0 && dg_access_n_keys(keys->access) > 0)
         reading->err = check_ring(reading->path, dg_access_rules(keys->access)->require_key, false,
                                   reading->ring, &reading->error);
-    /* another file counts by now */
+    /* by now another file is in use */
     if (status != 0 || keys->is_closed || strcmp(reading->path, keys->path) != 0) {
         dg_keyring_free(reading->ring);
     } else if (reading->err) {
@@ -182,8 +182,8 @@ static void on_written(uv_work_t *work, int status)
     if (status != 0) /* cancelled before it began */
         keys->write.err = DG_ERR_CANCELLED;
     end_turn(keys);
-    if (!keys->has_failed && keys->write.is_cut) /* what changes all the time is written once a
-                                                    second */
+    if (!keys->has_failed && keys->write.is_cut) /* usage changes all the time, so it is written
+                                                    once a second */
         hurry(keys);
 }
 
@@ -311,7 +311,7 @@ enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_
     if (!*now->keys_file || (!is_other && !now->require_key))
         return DG_OK;
     if (!is_other && was->require_key && !is_small(now->keys_file))
-        return DG_OK; /* it has keys; they are read on another thread (begin_reading) */
+        return DG_OK; /* the file has keys, so it is read on another thread (begin_reading) */
     if (strlen(now->keys_file) >= PATH_CAP)
         return dg_error_set(error, DG_ERR_RANGE,
                             "keys-file: the path is too long, expected less than %d bytes",
@@ -330,7 +330,7 @@ static void change_file(struct dg_keys *keys, const char *path)
     struct dg_keyring *ring = NULL;
     struct dg_error error = DG_ERROR_NONE;
     enum dg_err err = *path ? read_ring(path, &error, &ring) : DG_OK;
-    if (err) { /* it was there when the configuration was checked */
+    if (err) { /* the file was there when the configuration was checked */
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(err)),
                      "the old keys stay in use: %s", dg_error_text(&error, err));
         return;

@@ -46,30 +46,30 @@ enum {
     SECOND_MS = 1000,
     MINUTE_MS = 60 * 1000,
     WAITING_MAX = 64,    /* requests that wait for the offload thread */
-    READINGS_MAX = 1024, /* requests that wait for the threads that read and write large ones */
-    READERS = 2          /* these threads: two, so that one slow request does not block all */
+    READINGS_MAX = 1024, /* requests that wait for the threads that read and write large bodies */
+    READERS = 2 /* the number of these threads: two, so that one slow request does not block all */
 };
 
 /* Everything that the process holds; one, on main's stack. The loop's thread. */
 struct daemon {
     int argc;
     char **argv;
-    struct dg_opt_set *start; /* the options we started with; texts of it are borrowed everywhere */
-    struct dg_opt_set *live;  /* the options that hold now; `start` until the first reload */
+    struct dg_opt_set *start; /* the options at the start, whose texts are borrowed everywhere */
+    struct dg_opt_set *live;  /* the options in force; `start` until the first reload */
     struct dg_network networks[DG_OPTIONS_NETWORKS];
     struct dg_log *log;
     uv_loop_t loop;
     bool loop_open, is_stopping;
-    uv_timer_t minute; /* rings once a minute */
-    uv_timer_t second; /* and once a second */
+    uv_timer_t minute; /* fires once a minute */
+    uv_timer_t second; /* fires once a second */
     struct dg_signals signals;
     struct dg_systemd_watchdog watchdog;
-    struct dg_shared *shared; /* NULL: nothing is */
+    struct dg_shared *shared; /* NULL: nothing is shared */
     struct dg_service *service;
     struct dg_keys *keys;
-    struct dg_offload *threads;  /* for what would hold the loop for long, */
-    struct dg_offload *readers;  /* and for what takes milliseconds */
-    struct dg_allowance buffers; /* of connections, jobs and scores */
+    struct dg_offload *threads;  /* for tasks that would hold the loop for long, */
+    struct dg_offload *readers;  /* and for tasks of a few milliseconds */
+    struct dg_allowance buffers; /* the memory of connections, jobs and scores */
     struct dg_api *api;
     struct dg_server *server;
     struct dg_agent *agent; /* NULL: agent-listen is empty */
@@ -122,7 +122,7 @@ static void finish(void *user)
     dg_agent_close(d->agent);
     d->agent = NULL;
     dg_api_stop(d->api);
-    dg_offload_close(d->readers); /* what it has read may have something for the threads */
+    dg_offload_close(d->readers); /* bodies that it has read may need the threads */
     d->readers = NULL;
     if (d->api)
         dg_api_set_readers(d->api, NULL);
@@ -296,9 +296,9 @@ static enum dg_err limit_process(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     size_t files = dg_process_open_files(), wanted = (size_t)options->max_connections;
-    size_t documents = options->documents_space ? DG_DOCUMENTS_MAX : 0; /* a file each */
-    if (files < wanted + documents + 64) /* the listeners, the log, model files and what libraries
-                                            hold */
+    size_t documents = options->documents_space ? DG_DOCUMENTS_MAX : 0; /* one file for each */
+    if (files < wanted + documents + 64) /* 64 for the listeners, the log, model files and what
+                                            libraries hold */
         dg_log_event(d->log, DG_LOG_WARNING, "daemon",
                      DG_LOG_FIELDS(dg_log_uint("files_max", files),
                                    dg_log_uint("max_connections", wanted),
@@ -520,7 +520,7 @@ static enum dg_err drop_privileges(struct daemon *d, struct dg_error *error)
         err = dg_keys_hand_over(d->keys, &account, error);
     if (!err)
         err = dg_process_become(&account, error);
-    if (!err) /* once more: the kernel sets it anew when the user changes */
+    if (!err) /* again, because the kernel resets it when the user changes */
         err = dg_process_core_dumps(options->core_dumps, error);
     return err;
 }
@@ -574,7 +574,7 @@ static void wind_down(struct daemon *d)
 {
     if (d->loop_open) {
         finish(d);
-        uv_run(&d->loop, UV_RUN_DEFAULT); /* the handles' close callbacks */
+        uv_run(&d->loop, UV_RUN_DEFAULT); /* runs the close callbacks of the handles */
     }
     dg_server_free(d->server);
     dg_service_free(d->service);

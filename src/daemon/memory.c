@@ -14,17 +14,18 @@
 
 enum {
     MIB = 1 << 20,
-    MARGIN = 12 * MIB, /* what is loaded or grows after the start: tables of ICU, stacks, the
-                          allocator's own */
+    MARGIN = 12 * MIB, /* for what is loaded or grows after the start: tables of ICU, stacks, the
+                          allocator's own data */
     QUEUE_BYTES_PER_TOKEN = 64,
     REQUEST_BYTES_PER_TEXT_BYTE = 16,
-    BUFFERS_LEAST = 4 * MIB, /* two bodies of the default max-body, one of each client */
+    BUFFERS_LEAST = 4 * MIB, /* two bodies of the default max-body, one from each of two clients */
 };
 
 void dg_memory_tune(void)
 {
 #ifdef __GLIBC__
-    /* The defaults grow with use: what was once freed as a large block is then kept for ever. */
+    /* By default these thresholds grow with use: once a large block was freed, later ones of
+     * that size are kept for ever. */
     mallopt(M_MMAP_THRESHOLD, MIB);
     mallopt(M_TRIM_THRESHOLD, 4 * MIB);
     mallopt(M_ARENA_MAX, 2);

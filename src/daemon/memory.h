@@ -20,9 +20,9 @@
 struct dg_memory_plan {
     size_t process;
     size_t cache;
-    size_t texts_bytes;  /* of all requests under way; 0: no limit */
-    size_t queue_tokens; /* of all sentences waiting; 0: no limit */
-    size_t buffers;      /* of connections, jobs and scores; 0: no limit */
+    size_t texts_bytes;  /* texts of all requests under way; 0: no limit */
+    size_t queue_tokens; /* tokens of all waiting sentences; 0: no limit */
+    size_t buffers;      /* buffers of connections, jobs and scores; 0: no limit */
     size_t models;       /* 0: no limit */
 };
 

@@ -17,7 +17,7 @@
 enum dg_cache_scope { DG_CACHE_SCOPE_ALL, DG_CACHE_SCOPE_KEY };
 
 struct dg_options {
-    /* What the program is to do; flags only. */
+    /* What the program is to do. These options are flags only. */
     int help;
     bool version, check_config, dump_config;
     const char *config;
@@ -59,7 +59,7 @@ struct dg_options {
     uint64_t cache_size;
     int cache_scope; /* enum dg_cache_scope */
 
-    /* Shared between servers. */
+    /* What servers share. */
     const char *redis, *redis_user, *redis_password_file;
     int64_t redis_timeout_ms, redis_keep_ms;
 

@@ -19,8 +19,8 @@
 
 enum dg_err dg_process_core_dumps(bool allow, struct dg_error *error)
 {
-    /* Allowed: the limit that we were started with applies; the flag is set all the same, because
-     * the kernel clears it when the user changes. */
+    /* The limit that we were started with applies. The flag is set in any case, because the
+     * kernel clears it when the user changes. */
     const struct rlimit none = {0, 0};
     if ((!allow && setrlimit(RLIMIT_CORE, &none) != 0) ||
         prctl(PR_SET_DUMPABLE, allow, 0, 0, 0) != 0)
@@ -80,7 +80,7 @@ enum dg_err dg_process_become(const struct dg_account *account, struct dg_error 
 {
     if (is_account(account))
         return DG_OK;
-    /* Groups first: afterwards there is no right to change them. */
+    /* Groups first: after the change of user there is no right to change them. */
     if (initgroups(account->name, account->gid) != 0 ||
         setresgid(account->gid, account->gid, account->gid) != 0 ||
         setresuid(account->uid, account->uid, account->uid) != 0)

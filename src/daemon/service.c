@@ -44,13 +44,14 @@ enum { LOAD_LIMIT_MS = 5 * 60 * 1000 };
 struct entry {
     char name[NAME_MAX_LEN];
     char path[PATH_MAX_LEN];
-    char source[LANGS_MAX_LEN], target[LANGS_MAX_LEN];     /* "": from the vocabulary or the name */
+    /* "": taken from the vocabulary or the name */
+    char source[LANGS_MAX_LEN], target[LANGS_MAX_LEN];
     char formal[MANNER_MAX_LEN], informal[MANNER_MAX_LEN]; /* "": none */
     char template[DG_TRANSLATION_PROMPT_TEXT_MAX + 1],
         stop[DG_TRANSLATION_PROMPT_STOP_MAX + 1]; /* "": none */
-    char judges[DG_JUDGES_MAX + 1];               /* "": as its directory has it */
-    bool is_found; /* in a folder of models; else a section names it */
-    bool is_later; /* there was no room, or no wish, to load it now */
+    char judges[DG_JUDGES_MAX + 1];               /* "": as the model's directory has it */
+    bool is_found; /* the model lies in a folder of models; otherwise a section names it */
+    bool is_later; /* there was no room for the model, or it is to be loaded later */
     struct dg_served_model *loaded;
 };
 
@@ -63,28 +64,30 @@ struct list {
     size_t n, cap;
     enum dg_err err;
     struct dg_error error;
-    void (*on_over)(void *user, enum dg_err err); /* of a reload; or */
-    dg_service_loaded_fn on_loaded;               /* of one model, beside which the others stay */
+    void (*on_over)(void *user, enum dg_err err); /* called at the end of a reload; or */
+    dg_service_loaded_fn on_loaded; /* called for a single model, while the others stay */
     void *user;
 };
 
 struct dg_service {
     uv_loop_t *loop;
     struct dg_log *log;
-    size_t buffers; /* their share of memory-limit */
+    size_t buffers; /* the share of memory-limit that the buffers have */
     struct dg_engine *engine;
     pthread_mutex_t lock;
-    struct dg_waker *waker; /* guarded: workers ring it, and it closes before they end */
-    struct dg_trust trust;  /* guarded: what is loaded later is checked by the options in force */
-    struct list *reloading; /* under way */
-    const struct dg_opt_set *again; /* a reload that came meanwhile; borrowed, NULL: none */
+    struct dg_waker *waker; /* guarded, because workers use it, and it closes before they end */
+    struct dg_trust trust;  /* guarded; models that are loaded later are checked by the options in
+                               force */
+    struct list *reloading; /* the reload that is under way */
+    const struct dg_opt_set *again; /* options of a reload that was asked for meanwhile; borrowed;
+                                       NULL: none */
     void (*on_again)(void *user, enum dg_err err);
     void *again_user;
-    struct list known; /* what was published from where; nothing in it is loaded */
-    uv_timer_t *tick;  /* frees itself when closed */
-    size_t n_stalled;  /* as the log has it */
+    struct list known; /* what was published, and from where; its models are not loaded */
+    uv_timer_t *tick;  /* frees itself when it is closed */
+    size_t n_stalled;  /* the number that the log last reported */
     bool is_closed;
-    void (*on_turn)(void *user); /* or NULL */
+    void (*on_turn)(void *user); /* called after each turn; or NULL */
     void *turn_user;
 };
 
@@ -326,7 +329,7 @@ static void remember(struct dg_service *service, const struct entry *entry)
 
 static enum dg_err let_go(struct dg_service *service, const char *name, struct dg_error *error)
 {
-    char copy[NAME_MAX_LEN]; /* `name` may be the model's own */
+    char copy[NAME_MAX_LEN]; /* a copy, because `name` may be the model's own */
     snprintf(copy, sizeof copy, "%s", name);
     enum dg_err err = dg_engine_unload(service->engine, copy, error);
     if (!err)
@@ -344,7 +347,7 @@ static void publish_list(struct list *list)
         struct dg_engine_model_info info = dg_engine_model_info(engine, i);
         enum dg_err err =
             is_listed(list, info.name) ? DG_OK : let_go(list->service, info.name, NULL);
-        (void)err; /* it is there */
+        (void)err; /* the model is there */
     }
     for (size_t i = 0; !list->err && i < list->n; i++) {
         struct entry *entry = &list->entries[i];
@@ -536,7 +539,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
                          "no model is configured; set models-dir or add a [model NAME] section");
     }
     free_list(list);
-    *out = service; /* also on failure, so that the one ladder takes it down */
+    *out = service; /* set also on failure, so that one clean-up serves both cases */
     return err;
 }
 
@@ -577,14 +580,15 @@ void dg_service_close(struct dg_service *service)
         uv_close((uv_handle_t *)service->tick, on_tick_closed);
     service->tick = NULL;
     if (service->reloading)
-        uv_cancel((uv_req_t *)&service->reloading->work); /* else it ends by itself */
+        /* if it cannot be cancelled, it ends by itself */
+        uv_cancel((uv_req_t *)&service->reloading->work);
 }
 
 void dg_service_free(struct dg_service *service)
 {
     if (!service)
         return;
-    /* What was cancelled when the connections closed still has to be delivered. */
+    /* Sentences that were cancelled when the connections closed still have to be delivered. */
     for (int i = 0; service->engine && dg_engine_poll(service->engine) > 0 && i < LAST_POLLS; i++)
         uv_sleep(1);
     dg_engine_free(service->engine);

@@ -68,7 +68,7 @@ enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_se
  * keys to trust. */
 struct dg_service_model {
     const char *name, *path;
-    const char *source, *target; /* "": from the name */
+    const char *source, *target; /* "": taken from the name */
 };
 
 /* Called once, later, whatever happens; DG_ERR_CLOSED when the service ends first. */

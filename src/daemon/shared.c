@@ -14,8 +14,8 @@
 
 enum {
     PASSWORD_MAX = 512,
-    MARGIN_MS = 30, /* the engine's own patience ends so much after Redis's, which therefore always
-                       answers */
+    MARGIN_MS = 30, /* the engine's time limit ends so much after that of Redis, which therefore
+                       always answers */
     PUT_MS = 1000,  /* nobody waits for it */
 };
 
@@ -24,7 +24,7 @@ struct dg_shared {
     struct dg_engine *engine; /* NULL until attached, and again once closed */
     struct dg_shared_quota quota;
     uint64_t timeout_ms;
-    char keep_s[24]; /* as text */
+    char keep_s[24]; /* the time to keep an entry, as text */
     bool is_closed;
 };
 

@@ -102,7 +102,7 @@ enum { N_ANSWERS = 5 + 2 * DG_QUOTA_WINDOWS };
 struct dg_quota_ticket {
     struct dg_shared_quota *shared;
     struct dg_redis_ask *redis_ask;
-    struct dg_quota_ask ask; /* its id lies in `id` */
+    struct dg_quota_ask ask; /* its id points to `id` */
     char id[DG_QUOTA_ID_MAX];
     bool takes;
     dg_quota_fn then;
@@ -213,7 +213,7 @@ static void on_reply(void *ctx, const struct dg_redis_reply *reply)
             ticket->then(ticket->ctx, &verdict);
     } else {
         log_refusal(shared, reply);
-        /* at once */
+        /* answers at once */
         (void)ask_locally(shared, &ticket->ask, ticket->takes, ticket->then, ticket->ctx);
     }
     dg_free(ticket);

@@ -24,7 +24,7 @@ static void on_held(int number)
 void dg_signals_hold(void)
 {
     struct sigaction action = {.sa_handler = on_held, .sa_flags = SA_RESTART};
-    sigfillset(&action.sa_mask); /* one at a time: the counters are not atomic */
+    sigfillset(&action.sa_mask); /* one signal at a time, because the counters are not atomic */
     for (int i = 0; i < DG_SIGNALS_N; i++)
         sigaction(numbers[i], &action, NULL);
     action.sa_handler = SIG_IGN;
@@ -60,7 +60,7 @@ enum dg_err dg_signals_open(struct dg_signals *signals, uv_loop_t *loop,
     *signals = (struct dg_signals){.handlers = handlers, .user = user, .open = true};
     int code = 0;
     for (int i = 0; i < DG_SIGNALS_N; i++) {
-        uv_signal_init(loop, &signals->handles[i]); /* fails only where the loop's own pipe did */
+        uv_signal_init(loop, &signals->handles[i]); /* fails only if the loop's own pipe failed */
         signals->handles[i].data = signals;
     }
     for (int i = 0; i < DG_SIGNALS_N && code == 0; i++)

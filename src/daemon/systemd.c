@@ -26,7 +26,7 @@ void dg_systemd_ready(const char *status)
 
 void dg_systemd_reloading(void)
 {
-    struct timespec now; /* Type=notify-reload compares it with the time of its request */
+    struct timespec now; /* Type=notify-reload compares this time with the time of its request */
     clock_gettime(CLOCK_MONOTONIC, &now);
     sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
                (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);

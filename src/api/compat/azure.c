@@ -291,7 +291,8 @@ static void on_sentences(struct dg_call *call, struct dg_compat *compat)
     if (language.len && !compat->from)
         dg_compat_fail(compat, 400, "400003", "language: expected a language of this server");
     else
-        pass(compat, false, put_all_sentences); /* the segmenter is the loop's */
+        pass(compat, false, put_all_sentences); /* not on another thread, because the segmenter
+                                                   belongs to the loop */
 }
 
 void dg_azure_sentences(struct dg_call *call)

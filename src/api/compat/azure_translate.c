@@ -27,8 +27,8 @@ struct told {
     size_t n_pairs, pairs_cap;
     size_t *starts[2]; /* [n_sentences] where the sentences begin, in source and translation */
     size_t n_sentences, starts_cap;
-    size_t source_at, said_at;       /* bytes that were told */
-    size_t source_units, said_units; /* the same in units */
+    size_t source_at, said_at; /* bytes of the source and of the translation that were reported */
+    size_t source_units, said_units; /* the same positions in UTF-16 units */
 };
 
 struct azure {

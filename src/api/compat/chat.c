@@ -28,12 +28,13 @@ struct chat {
     const struct dg_langnames *names;
     struct dg_span model, system, text, source, target;
     struct dg_chat_prompt prompt;
-    struct dg_span member; /* the answer is an object with this member only; "": it is the text */
+    struct dg_span member; /* the answer is an object with only this member; "": the answer is the
+                              text itself */
     bool stream, has_usage;
     uint64_t created_s;
     char id[DG_CALL_ID_MAX + 16];
-    char created[32]; /* for Ollama's */
-    bool has_begun;   /* the first event is out */
+    char created[32]; /* the time for Ollama's answers */
+    bool has_begun;   /* the first event was sent */
 };
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -160,7 +161,8 @@ static enum dg_err read_format(const struct dg_json *json, struct dg_arena *aren
 /* "fr-en", "zh-Hans-en", "translate-fr-en": the last cut that leaves a language on either side. */
 static bool read_model_name(struct dg_compat *compat, struct dg_span name)
 {
-    if (dg_span_ends(name, DG_SPAN(":latest"))) /* as Ollama's clients write what has no tag */
+    if (dg_span_ends(name, DG_SPAN(":latest"))) /* Ollama's clients write a name without a tag like
+                                                   this */
         name.len -= strlen(":latest");
     for (size_t i = name.len; i > 0; i--) {
         if (name.ptr[i - 1] != '-' && name.ptr[i - 1] != '_')
@@ -620,7 +622,7 @@ static void begin_chat(struct dg_call *call, enum form form)
     }
     chat->form = form;
     chat->names = api->langnames;
-    chat->stream = form != OPENAI; /* where nothing is said */
+    chat->stream = form != OPENAI; /* the default when the request has no such field */
     dg_compat_open_as(compat, read_request, on_open);
 }
 

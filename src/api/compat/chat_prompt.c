@@ -12,11 +12,13 @@
 #include <strings.h>
 
 enum {
-    INSTRUCTION_MAX = 16 * 1024, /* bytes of instructions that are read */
-    READ_MAX = 256 * 1024, /* of one message, in all tries to find where an instruction ends */
-    HEAD_MAX = 4096,       /* of the user's message, in which one must end */
-    REACH = 6,             /* words between "into" and the language */
-    TRIES_MAX = 40, /* places where a cut is tried, so that a message of colons takes no time */
+    INSTRUCTION_MAX = 16 * 1024, /* bytes of instructions that are read at most */
+    READ_MAX = 256 * 1024, /* bytes of one message that are read, over all attempts to find where an
+                              instruction ends */
+    HEAD_MAX = 4096, /* bytes at the start of the user's message in which an instruction must end */
+    REACH = 6,       /* words between "into" and the language */
+    TRIES_MAX = 40,  /* places where a cut is tried, so that a message full of colons takes no time
+                      */
 };
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -87,8 +89,8 @@ static struct dg_span trim(struct dg_span text)
 enum side { NOWHERE, SOURCE, TARGET, IN };
 
 struct said {
-    const char *source, *target; /* of a sentence that translates */
-    const char *maybe;           /* a language that stands somewhere */
+    const char *source, *target; /* the languages named in a sentence that asks for a translation */
+    const char *maybe;           /* a language that is named anywhere */
     bool translates, is_imperative, has_text_word, is_ambiguous;
 };
 
@@ -96,12 +98,12 @@ struct scan {
     const struct dg_langnames *names;
     struct dg_span text;
     struct said *said;
-    enum side side; /* what the last preposition says of the language to come, */
-    size_t n_since; /* and how many words ago */
-    size_t n_words; /* of this sentence, but for fillers */
+    enum side side; /* the side that the last preposition gives to the language that follows, */
+    size_t n_since; /* and how many words ago it stood */
+    size_t n_words; /* words of this sentence without fillers */
     bool sentence_translates, is_negated, was_label;
-    const char *sentence_source; /* named in this sentence */
-    size_t target_end;           /* where the last target ended; 0: none */
+    const char *sentence_source; /* the source language that this sentence names */
+    size_t target_end;           /* where the last target language ended; 0: none was named */
 };
 
 static void begin_sentence(struct scan *scan)
@@ -278,12 +280,12 @@ static struct said read_instruction(const struct dg_langnames *names, struct dg_
 struct reading {
     const struct dg_langnames *names;
     struct said system;
-    bool has_system; /* it is an instruction to translate */
+    bool has_system; /* the system message is an instruction to translate */
     struct dg_span user;
-    struct said said; /* by the user's message */
+    struct said said; /* what the user's message says */
     struct dg_span text;
-    bool is_whole; /* the user's message is the text, blanks and all */
-    size_t n_read; /* bytes that were read as an instruction, READ_MAX at most */
+    bool is_whole; /* the whole user's message is the text, with its blanks */
+    size_t n_read; /* bytes that were read as instructions, at most READ_MAX */
 };
 
 /* True where this part of the user's message asks for a translation, in a way that could not be
@@ -330,7 +332,7 @@ static bool is_tail(struct reading *reading, struct dg_span tail)
 
 struct delimiter {
     const char *open, *close;
-    bool is_fence; /* the rest of its line names a kind */
+    bool is_fence; /* the rest of its line names the kind of its contents */
 };
 
 static const struct delimiter delimiters[] = {
@@ -614,7 +616,7 @@ static bool cut_quotes(struct reading *reading)
         const char *target = after.target ? after.target : after.maybe;
         if (!before.translates || !before.is_imperative)
             continue;
-        /* "to English" behind the text: the verb is in front of it */
+        /* "to English" stands behind the text, and its verb in front of it */
         before.target = before.target ? before.target : target;
         before.source = before.source ? before.source : after.source;
         if (!before.target && !reading->system.target)

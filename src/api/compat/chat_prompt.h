@@ -30,20 +30,20 @@ enum dg_chat_prompt_kind { DG_CHAT_PROMPT_LITERAL, DG_CHAT_PROMPT_TEXT, DG_CHAT_
 
 struct dg_chat_prompt_part {
     enum dg_chat_prompt_kind kind;
-    struct dg_span text; /* of JSON: without its escapes */
+    struct dg_span text; /* the text comes from JSON, without its escapes */
 };
 
 struct dg_chat_prompt_ask {
     struct dg_span system, user;
-    bool is_named; /* the languages are named elsewhere, so that a text without an instruction will
-                      do */
+    bool is_named; /* The languages are named elsewhere, so a text without an instruction is enough.
+                    */
 };
 
 struct dg_chat_prompt {
-    const char *source, *target;       /* borrowed from the names; NULL: not named */
+    const char *source, *target; /* borrowed from the names; NULL: the prompt does not name it */
     struct dg_chat_prompt_part *parts; /* [n_parts], of which n_texts are to be translated */
     size_t n_parts, n_texts;
-    bool is_json; /* the answer is a JSON text */
+    bool is_json; /* the answer is to be JSON */
 };
 
 /* Texts live in the arena or are borrowed from `ask`. DG_ERR_INVALID with a sentence, DG_ERR_LIMIT,

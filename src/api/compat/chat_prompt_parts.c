@@ -13,7 +13,7 @@ enum { PARTS_MAX = 20 * 1000, VALUES_MAX = 100 * 1000, DEPTH_MAX = 64 };
 
 struct putter {
     struct dg_arena *arena;
-    struct dg_chat_prompt *prompt; /* its parts are NULL while they are counted */
+    struct dg_chat_prompt *prompt; /* its parts are NULL while they are only counted */
     size_t n;
     enum dg_err err;
 };

@@ -21,7 +21,7 @@ static void free_compat(struct dg_work *work)
         compat->undo(compat);
     dg_document_file_free(compat->file);
     dg_allowance_hold(compat->work.api->opts.buffers, &compat->held, 0);
-    dg_job_drop(compat->job); /* frees its arena, which `compat` is in */
+    dg_job_drop(compat->job); /* frees its arena, in which `compat` lies */
 }
 
 void dg_compat_drop(struct dg_compat *compat)
@@ -193,8 +193,8 @@ static enum dg_err keep_lost(struct dg_compat *compat, struct dg_compat_item *it
     item->missed = kept + item->n_lost;
     for (size_t i = 0; i < result->n_terms; i++)
         if (!result->terms[i].is_used)
-            item->missed[item->n_missed++] = result->terms[i].term->source; /* the job holds the
-                                                                               glossary */
+            /* the job keeps the glossary alive */
+            item->missed[item->n_missed++] = result->terms[i].term->source;
     return DG_OK;
 }
 
@@ -237,8 +237,8 @@ static enum dg_err on_item(void *owner, struct dg_job_item *job_item,
     keep_source(compat, item, result);
     if (result->n_lost + result->n_terms > 0 && keep_lost(compat, item, result) != DG_OK)
         return DG_ERR_NOMEM;
-    return dg_buf_append_span(&job_item->json, result->text); /* where our own API would have put
-                                                                 JSON */
+    /* in the place where our own API has its JSON */
+    return dg_buf_append_span(&job_item->json, result->text);
 }
 
 static void on_sentence(void *owner, struct dg_job_item *job_item,
@@ -341,7 +341,7 @@ static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
     if (!err && compat->work.call &&
         dg_glossaries_apply_call(compat->work.call, compat->job, failure))
         return DG_ERR_INVALID;
-    if (!err && compat->n == 0) { /* nothing to wait for */
+    if (!err && compat->n == 0) { /* there is nothing to wait for */
         on_over(compat, compat->job);
         return DG_OK;
     }
@@ -411,7 +411,7 @@ void dg_compat_start(struct dg_compat *compat,
         compat->work.wish.arena = compat->arena;
         dg_compat_pass(compat, key_of(compat), begin);
     } else if (begin(compat, &failure) != DG_OK) {
-        end(compat, &failure); /* what passed the gate before: a message on a socket, a document */
+        end(compat, &failure); /* passed the gate earlier: a message on a socket, or a document */
     }
 }
 

@@ -34,54 +34,56 @@ struct dg_document_file;
 
 struct dg_compat_item {
     struct dg_span text;
-    const struct dg_language *to;   /* its target; NULL: the request's */
-    const struct dg_language *from; /* its language, named or detected; NULL: not known */
-    const char *detected;           /* the detected tag, which this server may not translate; or
-                                       NULL */
-    float confidence;               /* of the detection, 0 to 1 */
-    bool is_blank;        /* it has nothing to translate, so that no language can be detected */
-    bool is_foreign;      /* it is surely in `detected`, from which no model leads to the target,
-                             and returned unchanged */
+    const struct dg_language *to;   /* its target language; NULL: the request's */
+    const struct dg_language *from; /* its language, whether named or detected; NULL: unknown */
+    const char *detected; /* the detected tag, if this server may be unable to translate from it; or
+                             NULL */
+    float confidence;     /* how sure the detection is, 0 to 1 */
+    bool is_blank;        /* it has nothing to translate, so no language can be detected */
+    bool is_foreign; /* It is surely in `detected`, from which no model leads to the target; it is
+                        returned unchanged. */
     size_t n_characters;  /* code points of the text */
     struct dg_span *lost; /* [n_lost] protected spans that the translation lacks */
     size_t n_lost;
     struct dg_span *missed; /* [n_missed] glossary terms that the translation does not use */
     size_t n_missed;
-    enum dg_err err; /* of on_sentence: the item fails with it */
+    enum dg_err err; /* the error of on_sentence, with which the item fails */
 };
 
 struct dg_compat {
-    struct dg_work work; /* detached while on_open, on_end or what dg_compat_pass calls has the
-                            call, work.call, to answer it */
+    struct dg_work work; /* Detached while on_open, on_end or a function called by dg_compat_pass
+                            holds the call, work.call, to answer it. */
     struct dg_job *job;
-    struct dg_arena *arena;        /* the job's; the request's data live there */
+    struct dg_arena *arena;        /* the job's arena, in which the request's data lie */
     struct dg_fields fields;       /* see dg_compat_open */
     struct dg_document_file *file; /* owned; the file that was sent (upload.h); NULL: none */
-    size_t held;                   /* of the buffers, by the text of that file */
+    size_t held;                   /* bytes taken from the buffers for the text of that file */
     struct dg_languages langs;
     struct dg_compat_item *items; /* [n] */
     size_t n;
-    const struct dg_language *from, *to; /* from NULL: detect */
+    const struct dg_language *from, *to; /* `from` NULL: the language is detected */
     bool is_array;                       /* for on_whole: the texts came as an array */
-    struct dg_fields_source source;      /* while the fields are read */
+    struct dg_fields_source source;      /* used while the fields are read */
     enum dg_err (*read)(struct dg_compat *compat, struct dg_span body, struct dg_failure *failure);
     void (*on_open)(struct dg_call *call, struct dg_compat *compat);
     enum dg_err (*then)(struct dg_compat *compat, struct dg_failure *failure); /* see
                                                                           dg_compat_pass */
     size_t n_looked_at;  /* see dg_compat_look */
-    uint64_t started_ns; /* the call's */
-    uint64_t *tally; /* a counter to which the characters of a successful answer are added; or NULL
+    uint64_t started_ns; /* when the call began */
+    uint64_t *tally; /* a counter that the characters of a successful answer are added to; or NULL
                       */
     void *user;      /* for on_whole */
     void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out);
-    struct dg_error error;                  /* why on_whole set out->err; else there is no memory */
-    void (*undo)(struct dg_compat *compat); /* called if it is freed, unless NULL */
-    /* A sentence of text `i` is done; may be NULL. DG_ERR_NOMEM fails the request. */
+    struct dg_error error; /* why on_whole set out->err; if it is empty, memory ran out */
+    void (*undo)(struct dg_compat *compat); /* called when the request is freed early, unless NULL
+                                             */
+    /* A sentence of text `i` is done. May be NULL. DG_ERR_NOMEM fails the request. */
     enum dg_err (*on_sentence)(struct dg_compat *compat, size_t i,
                                const struct dg_engine_sentence *sentence);
-    /* For one text whose answer is a stream; else NULL. */
+    /* Called for the one text of a request whose answer is a stream; else NULL. */
     void (*on_delta)(struct dg_compat *compat, struct dg_span text);
-    /* The end of a stream, or of a compat request without a call; failure NULL: it is complete. */
+    /* Called at the end of a stream, or of a request without a call. With a NULL failure it is
+     * complete. */
     void (*on_end)(struct dg_compat *compat, const struct dg_failure *failure);
 };
 

@@ -204,7 +204,7 @@ static void on_v3_translate(struct dg_call *call, struct dg_compat *compat)
 {
     (void)call;
     if (!dg_span_eq(dg_fields_text(&compat->fields, "mimeType"), DG_SPAN("text/plain")))
-        compat->job->options.request.format = DG_DOC_HTML; /* theirs when nothing is said */
+        compat->job->options.request.format = DG_DOC_HTML; /* their default */
     dg_compat_go(compat, "contents", "sourceLanguageCode", "targetLanguageCode", answer_v3);
 }
 
@@ -368,7 +368,7 @@ void dg_compat_hcfy(struct dg_call *call, struct dg_compat *compat)
     compat->items[0].text = text->value;
     compat->from = source.len ? named(compat, source) : NULL;
     if (!compat->from && dg_compat_detect(compat, text->value, &error, &code, &confidence) != DG_OK)
-        code = NULL; /* nothing detects languages here */
+        code = NULL; /* this server cannot detect languages */
     if (compat->from)
         code = compat->from->code;
     if (choose_destination(compat, code))

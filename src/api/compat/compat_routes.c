@@ -550,7 +550,7 @@ static void on_google(struct dg_call *call, struct dg_compat *compat)
 {
     (void)call;
     if (!dg_span_eq(dg_fields_text(&compat->fields, "format"), DG_SPAN("text")))
-        compat->job->options.request.format = DG_DOC_HTML; /* theirs when nothing is said */
+        compat->job->options.request.format = DG_DOC_HTML; /* their default */
     dg_compat_go(compat, "q", "source", "target", answer_google);
 }
 

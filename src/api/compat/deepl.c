@@ -16,8 +16,8 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
 {
     struct dg_buf buf;
     struct dg_json_out out;
-    int status = failure->status == 401 ? 403 : failure->status; /* theirs for a key that will not
-                                                                    do */
+    /* DeepL's status for a key that is not accepted */
+    int status = failure->status == 401 ? 403 : failure->status;
     const char *message = failure->message;
     if (strcmp(failure->code, "quota_exceeded") == 0) {
         status = 456;
@@ -114,8 +114,9 @@ static int word_of(const struct dg_compat *compat, const char *name, const char 
 
 bool dg_deepl_check_words(struct dg_compat *compat, struct dg_error *error)
 {
-    static const char *const formalities[] = {"default",     "more", "less", "prefer_more",
-                                              "prefer_less", NULL}; /* enum dg_formality */
+    static const char *const formalities[] = {"default", "more", "less", "prefer_more",
+                                              /* values of enum dg_formality */
+                                              "prefer_less", NULL};
     static const char *const models[] = {"", "quality_optimized", "prefer_quality_optimized",
                                          "latency_optimized", NULL};
     static const char *const splits[] = {"", "0", "1", "nonewlines", "false", "true", NULL};
@@ -134,7 +135,7 @@ bool dg_deepl_check_words(struct dg_compat *compat, struct dg_error *error)
         {"preserve_formatting", flags},
         {"outline_detection", flags},
         {"enable_beta_languages", flags},
-        /* What only their models do. */
+        /* Options that only DeepL's own models have. */
         {"style_id", none},
         {"translation_memory_id", none},
         {"custom_instructions", none},
@@ -315,7 +316,7 @@ static const struct resource {
     bool is_ours;
     struct {
         const char *name;
-        unsigned needs; /* OF_...: of a language that has it */
+        unsigned needs; /* OF_...: the language must have it */
     } features[5];
 } resources[] = {
     {"translate_text",

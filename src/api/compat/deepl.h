@@ -62,7 +62,7 @@ void dg_deepl_v3_dictionary_remove(struct dg_call *call);
 
 /* ---- What both versions of glossaries share -------------------------------------------------- */
 
-enum { DG_DEEPL_COLUMNS = 2 /* of a table of entries */ };
+enum { DG_DEEPL_COLUMNS = 2 /* columns in a table of entries */ };
 
 /* Errors of glossaries have a second sentence, `detail`; it may be NULL. */
 void dg_deepl_glossary_fail(struct dg_call *call, int status, const char *message,

@@ -19,7 +19,10 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum { SECONDS_MORE = 5 /* what is said of one that is under way: when to ask again */ };
+enum {
+    SECONDS_MORE = 5 /* seconds reported for a document that is under way, after which to ask again
+                      */
+};
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
@@ -27,9 +30,10 @@ enum { SECONDS_MORE = 5 /* what is said of one that is under way: when to ask ag
 struct upload {
     struct dg_api *api;
     char id[DG_DOCUMENT_ID + 1];
-    struct dg_charge charge;     /* what it cost: given back when the document fails */
-    struct dg_office_file *file; /* owned until the document is kept; NULL: it is text */
-    bool is_begun;               /* the client was told of it, and need not wait */
+    struct dg_charge charge;     /* what the document cost, which is given back if it fails */
+    struct dg_office_file *file; /* owned until the document is kept; NULL: the document is plain
+                                    text */
+    bool is_begun;               /* the client has its answer, and need not wait */
 };
 
 static struct dg_document *find(struct dg_api *api, struct dg_span id)
@@ -66,7 +70,8 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
 {
     struct upload *upload = compat->user;
     struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
-    struct dg_charge *charge = dg_try_malloc(sizeof *charge); /* longer than the upload */
+    /* on the heap, because it outlives the upload */
+    struct dg_charge *charge = dg_try_malloc(sizeof *charge);
     if (failure || !document || !charge)
         dg_charge_refund(&upload->charge, failure ? failure->status : 503, 0);
     if (!document || (!failure && !charge)) {
@@ -112,7 +117,7 @@ static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
     upload->charge = call->charge;
     upload->charge.call = NULL;
     dg_work_detach(&compat->work);
-    compat->work.call = NULL; /* from here on nobody waits */
+    compat->work.call = NULL; /* from here on nobody waits for the work */
     upload->is_begun = true;
     compat->on_end = on_end;
     compat->job->may_wait = true;

@@ -346,7 +346,7 @@ static void add(struct dg_call *call, struct dg_compat *compat)
 static enum dg_err go_on(struct dg_compat *compat, struct dg_failure *failure)
 {
     const struct dg_deepl_step *next = compat->user;
-    (void)failure; /* the step answers */
+    (void)failure; /* the step answers by itself */
     next->go_on(dg_work_detach(&compat->work), compat);
     return DG_OK;
 }

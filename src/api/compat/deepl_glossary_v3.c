@@ -162,8 +162,8 @@ static bool read_pair(struct dg_call *call, char source[DG_LANGTAG_LANGUAGE],
 struct draft {
     struct dg_glossaries_part *parts;
     size_t n;
-    struct dg_buf text; /* all their tables */
-    const char *wrong;  /* NULL: nothing, but `err` may be DG_ERR_NOMEM */
+    struct dg_buf text; /* all tables */
+    const char *wrong;  /* NULL: nothing is wrong, but `err` may be DG_ERR_NOMEM */
     enum dg_err err;
 };
 

@@ -45,7 +45,7 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     char text[SENTENCE_MAX];
     const char *sentence = sentence_of(failure);
     int status = status_of(failure);
-    if (failure->status == 429) { /* their words */
+    if (failure->status == 429) { /* in LibreTranslate's words */
         if (failure->unit)
             snprintf(text, sizeof text, "Slowdown: %" PRId64 " %s", failure->limit, failure->unit);
         else
@@ -354,7 +354,7 @@ void dg_lt_spec(struct dg_call *call)
 {
     static const struct {
         const char *path, *method, *summary;
-        const char *parameters[6]; /* a '!' before those that must be there */
+        const char *parameters[6]; /* a '!' stands before the names of those that are required */
     } rows[] = {
         {"/translate",
          "post",

@@ -74,7 +74,7 @@ static void on_kept(void *ctx, enum dg_err err)
     if (!answer->work.call || err)
         document =
             dg_documents_find(&api->documents, dg_clock_now(&api->clock), dg_span_cstr(answer->id));
-    if (document) /* nobody will come for it */
+    if (document) /* nobody will fetch it */
         dg_documents_remove(&api->documents, document);
     if (err)
         dg_work_fail(&answer->work, failure_of(err));

@@ -19,7 +19,7 @@ enum { FILE_MAX = 64 << 20, LINE_MAX_BYTES = 16 << 20 };
 struct suggestion {
     struct dg_offload_task task;
     struct dg_compat *compat;
-    const char *path; /* the api's */
+    const char *path; /* borrowed from the api */
     struct dg_buf line;
     enum dg_err err;
 };
@@ -87,7 +87,7 @@ static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
 {
     struct dg_api *api = compat->work.api;
     struct suggestion *suggestion = dg_arena_calloc(compat->arena, 1, sizeof *suggestion);
-    (void)failure; /* the error says it */
+    (void)failure; /* `error` already says what is wrong */
     if (!suggestion)
         return DG_ERR_NOMEM;
     suggestion->compat = compat;

@@ -149,7 +149,7 @@ static bool read_texts(struct dg_compat *compat, struct dg_error *error)
     if (q->in_array) {
         err = dg_compat_texts_of(compat, q);
     } else {
-        err = dg_compat_texts(compat, 1); /* a form's first q is its only one */
+        err = dg_compat_texts(compat, 1); /* a form has only its first q */
         if (!err)
             compat->items[0].text = q->value;
         if (!err && q->kind != DG_FIELD_TEXT)
@@ -213,8 +213,8 @@ static bool read_format(struct dg_compat *compat, struct dg_error *error)
         return true;
     if (field->kind == DG_FIELD_TEXT && dg_span_eq(format, DG_SPAN("html"))) {
         compat->job->options.request.format = DG_DOC_HTML;
-        compat->job->options.alternatives = 0; /* of a text with markup there are none: they are
-                                                  listed as [] */
+        compat->job->options.alternatives = 0; /* a text with markup has no alternatives: the answer
+                                                  lists them as [] */
         return true;
     }
     dg_error_set(error, DG_ERR_UNSUPPORTED, "%.*s format is not supported",

@@ -30,12 +30,12 @@ struct socket {
     struct dg_api *api;
     struct dg_ws *ws;
     char from[TAG_MAX], to[TAG_MAX];
-    struct dg_list frames; /* of struct frame: waiting */
+    struct dg_list frames; /* list of struct frame that wait */
     size_t n_frames, n_bytes;
     struct dg_compat *compat; /* the frame under way, or NULL */
-    struct dg_charge charge;  /* of that */
-    struct dg_who who;        /* by the headers of the handshake */
-    char client[64];          /* address, as text */
+    struct dg_charge charge;  /* the charge for that frame */
+    struct dg_who who;        /* known from the headers of the handshake */
+    char client[64];          /* the client's address as text */
 };
 
 static void next_frame(struct socket *socket);
@@ -57,7 +57,8 @@ static void send_lines(struct socket *socket, struct dg_compat *compat)
     if (err)
         dg_ws_close(socket->ws, DG_WS_INTERNAL, DG_SPAN("there is no memory"));
     else
-        (void)!dg_ws_send(socket->ws, dg_buf_span(&buf)); /* who has left is told by on_gone */
+        /* on_gone reports a client that has left */
+        (void)!dg_ws_send(socket->ws, dg_buf_span(&buf));
     dg_buf_deinit(&buf);
 }
 
@@ -65,7 +66,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
 {
     struct socket *socket = compat->user;
     socket->compat = NULL;
-    if (failure) /* no line of the frame is delivered */
+    if (failure) /* no line of the frame was delivered */
         dg_charge_refund(&socket->charge, failure->status, 0);
     if (failure)
         dg_ws_close(socket->ws, DG_WS_INTERNAL, dg_span_cstr(failure->message));
@@ -144,7 +145,8 @@ static void begin(struct socket *socket, struct dg_span text)
 
 static void next_frame(struct socket *socket)
 {
-    if (socket->compat || dg_ws_is_closing(socket->ws)) /* then what waits goes with the socket */
+    /* the frames that wait are freed with the socket */
+    if (socket->compat || dg_ws_is_closing(socket->ws))
         return;
     struct dg_list *first = dg_list_pop_first(&socket->frames);
     if (!first)
@@ -198,7 +200,7 @@ static void on_gone(void *owner)
 static void keep_tag(const struct dg_language *language, char tag[TAG_MAX])
 {
     struct dg_span text = dg_span_cstr(language ? language->tag.text : "");
-    memcpy(tag, text.ptr, text.len + 1); /* of at most DG_LANGTAG_TEXT */
+    memcpy(tag, text.ptr, text.len + 1); /* the text has at most DG_LANGTAG_TEXT bytes */
 }
 _Static_assert((int)DG_LANGTAG_TEXT <= (int)TAG_MAX, "a tag has no room");
 

@@ -14,9 +14,9 @@
 #include <string.h>
 
 enum {
-    PARTS_MAX = 32 << 20, /* bytes of XML with text */
+    PARTS_MAX = 32 << 20, /* the most bytes of XML with text */
     TEXT_MAX = 64 << 20,
-    SLOWNESS = 16, /* as many bytes of JSON are read in the time of one of an archive */
+    SLOWNESS = 16, /* an archive takes as long as so many times its bytes of JSON */
 };
 
 void dg_office_file_free(struct dg_office_file *file)
@@ -74,7 +74,8 @@ static void on_read(struct dg_offload_task *task)
     struct dg_office_file *file = (struct dg_office_file *)task;
     struct dg_compat *compat = file->compat;
     if (dg_work_detach(&compat->work)) {
-        compat->arena->max += 8 * file->html.len; /* as much as for a body of this size */
+        compat->arena->max += 8 * file->html.len; /* the memory that a body of this size would get
+                                                   */
         file->then(compat, file);
         return;
     }

@@ -31,15 +31,17 @@ enum {
 
 struct dg_office_file {
     struct dg_offload_task task;
-    char name[DG_OFFICE_FILE_NAME + 1];       /* for sentences */
-    char columns[DG_OFFICE_FILE_COLUMNS + 1]; /* of a csv file: the field of this name */
-    char output[DG_OFFICE_FILE_OUTPUT];       /* of a PDF: the field output_format */
+    char name[DG_OFFICE_FILE_NAME + 1];       /* the name that messages use */
+    char columns[DG_OFFICE_FILE_COLUMNS + 1]; /* of a csv file: the field `columns` */
+    char output[DG_OFFICE_FILE_OUTPUT];       /* of a PDF: the field `output_format` */
     const char *bytes;                        /* [len] */
     size_t len;
-    struct dg_document_file *sent; /* owned; whose bytes these are; NULL: `bytes` are owned */
-    struct dg_buf html;            /* its text */
-    char language[DG_OFFICE_FILE_LANGUAGE]; /* of the translation, as a tag; the caller sets it */
-    enum dg_err err;                        /* of reading */
+    struct dg_document_file *sent; /* owned; the sent file that holds these bytes; NULL: `bytes` are
+                                      owned */
+    struct dg_buf html;            /* the text of the file */
+    char language[DG_OFFICE_FILE_LANGUAGE]; /* the language of the translation as a tag; set by the
+                                               caller */
+    enum dg_err err;                        /* the error of reading */
     struct dg_error error;
     struct dg_compat *compat;
     void (*then)(struct dg_compat *compat, struct dg_office_file *file);

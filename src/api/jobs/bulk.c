@@ -87,12 +87,12 @@ void dg_bulk_link(struct dg_bulk_job *job)
 /* A piece of work for the files' thread that belongs to nobody. */
 struct chore {
     struct dg_offload_task task;
-    struct dg_bulk_job *job; /* held */
+    struct dg_bulk_job *job; /* counted as a user of the job */
     struct dg_buf meta;
     struct dg_buf body;
-    struct dg_buf parts;               /* of a shared job */
+    struct dg_buf parts;               /* the parts of a shared job */
     struct dg_buf once;                /* the client's idempotency key */
-    size_t held;                       /* of the buffers, by the body */
+    size_t held;                       /* bytes taken from the buffers for the body */
     struct dg_document_file *document; /* owned; NULL: none */
     enum dg_err err;
     struct dg_error error;
@@ -192,7 +192,7 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_erro
 {
     job->err = err;
     job->error = (struct dg_error)DG_ERROR_NONE;
-    if (error) /* it names a file, which is nothing for clients */
+    if (error) /* the sentence names a file, which clients should not see */
         dg_log_event(job->bulk->log, DG_LOG_ERROR, "bulk",
                      DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_err(err)),
                      "a job cannot go on: %s", dg_error_text(error, err));
@@ -213,8 +213,8 @@ void dg_bulk_cancel(struct dg_bulk_job *job)
 static void run_unlink(struct dg_offload_task *task)
 {
     const struct dg_bulk_job *job = ((struct chore *)task)->job;
-    unlink(job->meta_path); /* first: without it the others are litter that the next start removes
-                             */
+    unlink(job->meta_path); /* first: without it the other files are litter that the next start
+                               removes */
     unlink(job->in_path);
     unlink(job->out_path);
     if (*job->document_name)
@@ -243,7 +243,7 @@ void dg_bulk_remove(struct dg_bulk_job *job)
     dg_list_init(&job->link);
     bulk->n_jobs--;
     job->is_removed = true;
-    /* Behind whatever still writes to them. */
+    /* Runs behind everything that still writes to the files. */
     struct chore *chore = new_chore(job);
     if (chore && dg_offload_submit(bulk->files, &chore->task, run_unlink, on_chore_done) != DG_OK) {
         run_unlink(&chore->task);
@@ -313,7 +313,7 @@ static void run_create(struct dg_offload_task *task)
     if (!chore->err)
         run_save(task);
     if (chore->err)
-        run_unlink(task); /* some may be in place, though not for good */
+        run_unlink(task); /* some files may be in place, though not for good */
 }
 
 /* A job that was taken under the same key within a day; NULL: none. */
@@ -362,8 +362,8 @@ static void on_submitted(void *ctx, enum dg_err err, int64_t more)
     if (err == DG_ERR_EXISTS && !job)
         job = find_once(bulk, chore->job->once);
     chore->err = job ? DG_OK : err ? err : DG_ERR_BUSY;
-    /* Where Redis has not answered it may be there nevertheless; then its files must be, too, and
-     * become litter otherwise. */
+    /* If Redis has not answered, the row may exist nevertheless. Then its files must exist, too;
+     * otherwise they become litter. */
     if (err == DG_ERR_EXISTS && !(job && strcmp(job->id, chore->job->id) == 0))
         drop_files(chore->job);
     end_adding(chore, job);
@@ -384,9 +384,10 @@ static void on_created(struct dg_offload_task *task)
         dg_shared_jobs_submit(bulk, job, dg_buf_span(&chore->parts), on_submitted, chore);
         return;
     }
-    job->is_removed = chore->err || earlier; /* then the chore's end is its end */
+    job->is_removed = chore->err || earlier; /* the end of this task is then the end of the job */
     dg_list_unlink(&job->link);
-    bulk->n_jobs--; /* counted since it was asked for; now as any other job */
+    bulk->n_jobs--; /* it was counted since it was asked for; from now on it counts as any other job
+                     */
     if (earlier)
         drop_files(job);
     else if (!chore->err)
@@ -411,7 +412,7 @@ static uint64_t still_to_come(const struct dg_bulk_job *job)
 
 /* The room that is taken, with what is being written down. */
 struct taken {
-    uint64_t all, own; /* bytes: of all files, and of one client's */
+    uint64_t all, own; /* bytes of all files, and of one client's files */
     size_t n_own;      /* jobs of that client */
 };
 
@@ -441,7 +442,7 @@ bool dg_bulk_may_grow(const struct dg_bulk_job *job, size_t bytes)
 {
     const uint64_t space_max = job->bulk->opts.space_max;
     if (job->is_part)
-        job = dg_bulk_find(job->bulk, dg_span_cstr(job->id)); /* the whole */
+        job = dg_bulk_find(job->bulk, dg_span_cstr(job->id)); /* the whole job */
     if (!job)
         return true;
     const struct taken taken = count_taken(job->bulk, job->client, job);
@@ -467,8 +468,9 @@ static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_o
         return dg_error_set(error, DG_ERR_LIMIT,
                             "%zu jobs are kept, which is the most; remove some", bulk->n_jobs);
     const struct taken taken = count_taken(bulk, order->client, NULL);
-    const uint64_t more = 2 * (uint64_t)order->body->len + /* a result as long as the input */
-                          (order->document ? order->document->len : 0);
+    /* assumes that the result is as long as the input */
+    const uint64_t more =
+        2 * (uint64_t)order->body->len + (order->document ? order->document->len : 0);
     if (!dg_client_share_has_room(order->client, bulk->opts.jobs_max, bulk->n_jobs, taken.n_own, 1))
         return dg_error_set(
             error, DG_ERR_LIMIT,
@@ -501,7 +503,7 @@ static enum dg_err add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     struct dg_bulk_job *job = dg_bulk_job_new(bulk, id);
     if (!job)
         return DG_ERR_NOMEM;
-    job->is_removed = true; /* until its files are there: whoever lets go of it last frees it */
+    job->is_removed = true; /* until its files exist: whoever lets go of it last frees it */
     job->format = order->format;
     job->created_s = now_s(bulk);
     job->client = order->client;
@@ -647,7 +649,7 @@ static void move_on(struct dg_bulk *bulk, bool tries_again)
         if (dg_bulk_is_over(job))
             continue;
         if (job->waits_for && !(tries_again && dg_bulk_can_try(job))) {
-            /* On a full disk it keeps its lines. */
+            /* While the disk is full, the job keeps its lines. */
             n_running += job->waits_for == DG_BULK_WAITS_FOR_SPACE && job->lacks == 0;
             continue;
         }
@@ -688,7 +690,7 @@ void dg_bulk_tick(struct dg_bulk *bulk)
         if (is_old(job))
             dg_bulk_remove(job);
     }
-    dg_bulk_turn(bulk); /* where memory was short before */
+    dg_bulk_turn(bulk); /* for jobs that had lacked memory */
 }
 
 /* ---- The folder at the start ----------------------------------------------------------------- */
@@ -743,7 +745,7 @@ static void sweep(struct dg_bulk *bulk, const char *name)
     char id[DG_BULK_ID_LEN + 1];
     struct stat info;
     snprintf(id, sizeof id, "%.*s", DG_BULK_ID_LEN, name);
-    /* Another server may be about to write it down. */
+    /* Another server may be about to write the job's row. */
     if (bulk->opts.redis && dg_bulk_path(path, bulk->opts.dir, id, kind_of(name)) == DG_OK &&
         stat(path, &info) == 0 && (uint64_t)info.st_mtime + LITTER_S > now_s(bulk))
         return;
@@ -811,7 +813,8 @@ static enum dg_err lock(struct dg_bulk *bulk, struct dg_error *error)
     bulk->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     if (bulk->lock_fd < 0)
         return dg_error_errno(error, "jobs-dir: cannot open %s", path);
-    const int how = bulk->opts.redis ? LOCK_SH : LOCK_EX; /* with others, or alone */
+    /* shared with other servers, or for this one alone */
+    const int how = bulk->opts.redis ? LOCK_SH : LOCK_EX;
     if (flock(bulk->lock_fd, how | LOCK_NB) != 0)
         return dg_error_set(error, DG_ERR_EXISTS, "jobs-dir: another server uses %s", dir);
     return DG_OK;

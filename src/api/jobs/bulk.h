@@ -33,16 +33,16 @@ struct dg_bulk_job;
 struct dg_document_file;
 
 struct dg_bulk_opts {
-    const char *dir;      /* borrowed; made when it is not there */
-    size_t bytes_max;     /* of one upload */
-    uint64_t space_max;   /* of all files */
-    size_t jobs_max;      /* remembered, finished ones counted */
-    uint64_t retention_s; /* of finished ones */
-    size_t line_max;      /* bytes of one line */
-    /* borrowed; what jobs hold in memory counts there. NULL: nowhere */
+    const char *dir;      /* the folder; borrowed; made when it does not exist */
+    size_t bytes_max;     /* the most bytes of one upload */
+    uint64_t space_max;   /* the most bytes of all files */
+    size_t jobs_max;      /* the most jobs that are remembered, including finished ones */
+    uint64_t retention_s; /* how long finished jobs are kept */
+    size_t line_max;      /* the most bytes of one line */
+    /* Borrowed; what jobs hold in memory counts there. NULL: it is not counted. */
     struct dg_allowance *buffers;
-    /* NULL: this server alone works on the jobs of the folder. Otherwise all servers that have the
-     * folder and this Redis do (shared_jobs.h). Borrowed */
+    /* Borrowed. NULL: only this server works on the jobs of the folder. Otherwise all servers
+     * that share the folder and this Redis work on them (shared_jobs.h). */
     struct dg_redis *redis;
 };
 
@@ -60,16 +60,18 @@ enum dg_bulk_state {
 /* What is handed over; copied, but for the body, which is taken. */
 struct dg_bulk_order {
     enum dg_bulk_format format;
-    struct dg_span options_json; /* a JSON object: what POST /v1/translate takes, but for text */
-    struct dg_span owner;        /* whose job it is; "" for nobody's, at most DG_BULK_OWNER bytes */
-    struct dg_span address;      /* where there is no owner: where it came from; likewise */
-    uint64_t client;             /* who sent it (dg_gate_client) */
-    const char *const *only;     /* [n_only] models that may be used; 0: all */
+    struct dg_span options_json; /* a JSON object with what POST /v1/translate takes, except the
+                                    text */
+    struct dg_span owner;    /* the owner of the job; "" for none; at most DG_BULK_OWNER bytes */
+    struct dg_span address;  /* the address that it came from, if it has no owner; at most
+                                DG_BULK_OWNER bytes */
+    uint64_t client;         /* the client who sent it (dg_gate_client) */
+    const char *const *only; /* [n_only] models that may be used; 0: all */
     size_t n_only;
     struct dg_buf *body;
     struct dg_span once; /* the client's idempotency key; "" for none */
-    /* The file of which the lines are the text, kept beside them, and its name; NULL: none. It is
-     * taken, also on failure. */
+    /* The file whose text the lines are, which is kept with them under its name; NULL: none. It
+     * is taken, also on failure. */
     struct dg_document_file *document;
     const char *document_name;
 };
@@ -143,8 +145,8 @@ void dg_bulk_reader_close(struct dg_bulk_reader *reader);
 /* For operators. */
 struct dg_bulk_stats {
     size_t n_waiting, n_running, n_over;
-    uint64_t n_lines, n_failed; /* done since the start */
-    uint64_t bytes;             /* of all files */
+    uint64_t n_lines, n_failed; /* lines done since the start */
+    uint64_t bytes;             /* bytes of all files */
 };
 void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats);
 

@@ -107,10 +107,10 @@ enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines,
 
 /* A line of a stream, without its newline; false at the end. */
 struct lines {
-    FILE *file; /* NULL: the file is not there, which is an empty one */
+    FILE *file; /* NULL: the file does not exist, which counts as an empty one */
     char *text; /* owned, by getline */
     size_t cap;
-    uint64_t at; /* behind the line */
+    uint64_t at; /* the position behind the line */
 };
 
 static enum dg_err open_lines(struct lines *lines, const char *path, struct dg_error *error)

@@ -49,7 +49,7 @@ enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines,
 
 /* Where a job stands. */
 struct dg_bulk_resume {
-    size_t n_done, n_failed; /* lines */
+    size_t n_done, n_failed; /* numbers of lines */
     uint64_t in_at;          /* where the next line of the input begins */
     uint64_t out_bytes;
 };

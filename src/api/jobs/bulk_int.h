@@ -19,30 +19,31 @@ enum { DG_BULK_ONCE = 64 };
 struct dg_bulk {
     struct dg_bulk_opts opts;
     struct dg_engine *engine;
-    struct dg_jobs *engine_jobs; /* where dg_job_new links what it makes */
+    struct dg_jobs *engine_jobs; /* where dg_job_new links the jobs that it makes */
     struct dg_log *log;
-    struct dg_offload *files; /* one thread: what it does stays in order */
+    struct dg_offload *files; /* one thread, so that its tasks stay in order */
     struct dg_clock clock;
-    const struct dg_glossaries *glossaries; /* that lines may name */
+    const struct dg_glossaries *glossaries; /* glossaries that lines may name */
     int lock_fd;
-    struct dg_shared_jobs *shared; /* NULL: the jobs are this server's alone (shared_jobs.h) */
+    struct dg_shared_jobs *shared; /* NULL: the jobs belong to this server alone (shared_jobs.h) */
     bool is_closing;
-    struct dg_list jobs;   /* of struct dg_bulk_job, oldest first */
-    struct dg_list coming; /* of those that are being written; counted, and not seen yet */
+    struct dg_list jobs;   /* list of struct dg_bulk_job, oldest first */
+    struct dg_list coming; /* jobs whose files are being written; they are counted, but cannot be
+                              seen yet */
     size_t n_jobs;
-    uint64_t n_lines, n_failed; /* done since the start */
+    uint64_t n_lines, n_failed; /* lines done since the start */
 };
 
 /* A line on its way to the result. */
 struct dg_bulk_line {
     struct dg_list link;
     struct dg_bulk_job *job;
-    struct dg_job *work;  /* NULL when it is answered, or was dropped */
-    size_t number, bytes; /* from 1; of the input */
-    uint64_t next_at;     /* where the input goes on behind it */
-    bool is_refused;      /* too long: there the rest of it is thrown away first */
+    struct dg_job *work;  /* NULL when the line is answered, or its work was dropped */
+    size_t number, bytes; /* the line's number, from 1, and its bytes in the input */
+    uint64_t next_at;     /* where the input goes on behind the line */
+    bool is_refused;      /* the line is too long: its rest is thrown away first */
     bool is_answered, has_failed;
-    bool has_own_model;   /* it names another model, or other languages, than the job does */
+    bool has_own_model;   /* the line names another model, or other languages, than the job does */
     struct dg_buf answer; /* without a newline */
 };
 
@@ -74,59 +75,60 @@ enum dg_bulk_wait { DG_BULK_NO_WAIT, DG_BULK_WAITS_FOR_MODEL, DG_BULK_WAITS_FOR_
 
 struct dg_bulk_job {
     struct dg_list link;
-    struct dg_bulk *bulk; /* NULL once that is closed */
+    struct dg_bulk *bulk; /* NULL once the bulk jobs are closed */
     char id[DG_BULK_ID_LEN + 1];
     char owner[DG_BULK_OWNER + 1];
-    char address[DG_BULK_OWNER + 1]; /* where it came from, if it has no owner */
-    uint64_t client;                 /* who sent it; 0: not known */
+    char address[DG_BULK_OWNER + 1]; /* the address that the job came from, if it has no owner */
+    uint64_t client;                 /* the client who sent it; 0: not known */
     char in_path[DG_BULK_PATH_MAX], out_path[DG_BULK_PATH_MAX], meta_path[DG_BULK_PATH_MAX];
     char document_path[DG_BULK_PATH_MAX];
-    char document_name[DG_DOCUMENT_NAME + 1]; /* "": its lines are not of a document */
+    char document_name[DG_DOCUMENT_NAME + 1]; /* "": its lines do not come from a document */
     uint64_t document_bytes;
     enum dg_bulk_format format;
     enum dg_bulk_state state;
-    struct dg_arena arena; /* of what follows */
+    struct dg_arena arena; /* holds what follows */
     struct dg_span options_json;
     struct dg_translate_options options; /* the options, read */
     uint64_t created_s, finished_s;
-    uint64_t age_s, seen_ns; /* since it was over, when it was over or was read; and when that was,
-                                by the monotonic clock: the wall's may jump */
-    size_t n_lines, n_done, n_failed; /* done: in the result, on disk */
+    /* How long ago the job ended, measured when it ended or was read; and the time of that
+     * measurement by the monotonic clock, since the wall clock may jump. */
+    uint64_t age_s, seen_ns;
+    size_t n_lines, n_done, n_failed; /* lines whose answers are in the result, on disk */
     uint64_t in_bytes, out_bytes;
-    enum dg_err err; /* why it failed */
+    enum dg_err err; /* why the job failed */
     struct dg_error error;
-    uint64_t share; /* bytes that its client could have when it came: while it runs, others do not
-                       lower that */
-    size_t n_held;  /* tasks and readers that still need it */
+    uint64_t share; /* bytes that its client could have when the job came; while it runs, other
+                       clients do not lower that */
+    size_t n_held;  /* tasks and readers that still need the job */
     bool is_removed;
     char once[DG_BULK_ONCE + 1]; /* "": it was sent without an idempotency key */
 
-    /* Of shared jobs. */
-    uint64_t version; /* of its row; 0: not there yet */
+    /* For shared jobs. */
+    uint64_t version; /* the version of its row; 0: there is no row yet */
     unsigned n_parts;
-    bool is_part;              /* it is a part of another one, */
-    struct dg_bulk_part *part; /* which this is, until that is given up */
-    uint64_t in_end;           /* the input ends here for it; UINT64_MAX: at its end */
+    bool is_part;              /* the job is a part of another job, */
+    struct dg_bulk_part *part; /* namely this part, until it is given up */
+    uint64_t in_end;           /* where the input ends for this part; UINT64_MAX: at its end */
 
-    /* While it runs. */
+    /* While the job runs. */
     int in_fd, out_fd;
     uint64_t in_at; /* the input is read up to here */
     bool in_ended;
-    struct dg_buf input;     /* read, not begun */
-    bool is_skipping;        /* the rest of a line that was too long */
-    size_t n_begun;          /* lines */
-    size_t n_gathered;       /* lines: written, or handed over to be */
+    struct dg_buf input;     /* bytes that were read, but whose lines have not begun */
+    bool is_skipping;        /* the rest of a line that was too long is being skipped */
+    size_t n_begun;          /* lines begun */
+    size_t n_gathered;       /* lines written, or handed over to be written */
     uint64_t gathered_at;    /* where the input goes on behind them, */
     bool gathered_cut;       /* with the rest of a line that was too long */
-    uint64_t written_at;     /* both, of what is written */
-    uint64_t run_at, run_ns; /* written_at and the time when it began to run in this process */
+    uint64_t written_at;     /* like gathered_at and gathered_cut, but of what is written */
+    uint64_t run_at, run_ns; /* written_at and the time when the job began to run in this process */
     bool written_cut;
     enum dg_bulk_wait waits_for;
-    size_t lacks; /* bytes: it waits until its result may grow by so much, and has no lines */
+    size_t lacks; /* the job waits, without lines, until its result may grow by so many bytes */
     size_t n_rewinds;
-    struct dg_list lines; /* of struct dg_bulk_line, in order */
+    struct dg_list lines; /* list of struct dg_bulk_line, in order */
     size_t n_open, open_bytes;
-    size_t held; /* of the buffers, by what it has read and not written */
+    size_t held; /* bytes taken from the buffers for what was read and not yet written */
     struct dg_bulk_read_task reading;
     struct dg_bulk_write_task writing;
 };

@@ -244,8 +244,8 @@ static enum dg_err find_options(struct dg_span text, struct dg_span *options_jso
     for (size_t at = 0; at + sizeof key - 1 < text.len; at++) {
         if (memcmp(text.ptr + at, key, sizeof key - 1) != 0)
             continue;
-        /* We wrote it: an object of ours, whose end is where its brackets are even, strings aside.
-         */
+        /* We wrote this text ourselves: an object, which ends where its brackets balance, not
+         * counting those inside strings. */
         size_t start = at + sizeof key - 1, depth = 0;
         bool in_string = false;
         for (size_t i = start; i < text.len; i++) {

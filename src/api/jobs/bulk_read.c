@@ -17,12 +17,12 @@ struct dg_bulk_reader {
     void *owner;
     int fd;
     uint64_t at, end;
-    bool is_of_parts; /* of a shared job that is not done: of those parts that are, from the first
-                       */
-    unsigned number;  /* the part that is read */
+    bool is_of_parts; /* of a shared job that is not done, the reader reads those parts that are
+                         done, from the first on */
+    unsigned number;  /* the number of the part that is read */
     uint64_t part_at;
     bool is_busy, is_telling, is_closed;
-    /* What a read brought. */
+    /* The result of a read. */
     size_t n;
     enum dg_err err;
     char bytes[PIECE];
@@ -105,7 +105,7 @@ static void run_bulk_read(struct dg_offload_task *task)
                   : dg_bulk_file_read(&reader->fd, reader->job->out_path, reader->at, reader->bytes,
                                       left < PIECE ? (size_t)left : PIECE, &reader->n, &error);
     if (!reader->err && left > 0 && reader->n == 0)
-        reader->err = DG_ERR_TRUNCATED; /* somebody else cut it */
+        reader->err = DG_ERR_TRUNCATED; /* somebody else shortened the file */
 }
 
 static void on_bulk_read_done(struct dg_offload_task *task)
@@ -113,7 +113,7 @@ static void on_bulk_read_done(struct dg_offload_task *task)
     struct dg_bulk_reader *reader = (struct dg_bulk_reader *)task;
     reader->at += reader->n;
     reader->is_busy = false;
-    reader->is_telling = true; /* meanwhile it may be closed, or asked for more */
+    reader->is_telling = true; /* the callback may close the reader, or ask it for more */
     if (!reader->is_closed)
         reader->on_piece(reader->owner, dg_span_make(reader->bytes, reader->n), reader->err);
     reader->is_telling = false;

@@ -110,7 +110,7 @@ static bool is_model_missing(const struct dg_bulk_line *line, enum dg_err err)
 static void count_buffers(struct dg_bulk_job *job)
 {
     if (!job->bulk)
-        return; /* it is closed, and counts nothing any more */
+        return; /* the job is closed, and does not count any more */
     size_t bytes = job->input.cap + job->writing.lines.cap;
     bytes += job->reading.bytes ? DG_BULK_CHUNK : 0;
     for (const struct dg_list *at = job->lines.next; at != &job->lines; at = at->next)
@@ -166,11 +166,11 @@ static void on_over(void *owner, struct dg_job *work)
     line->work = NULL;
     if (err && is_model_missing(line, err)) {
         dg_bulk_wait(job, DG_BULK_WAITS_FOR_MODEL, &error);
-        rewind_job(job); /* the line is gone then */
+        rewind_job(job); /* the line no longer exists after this */
     } else if (err && err != DG_ERR_CANCELLED && err != DG_ERR_CLOSED) {
         struct dg_failure failure = dg_translate_options_failure(&work->arena, err, &error, NULL);
         if (put_error(line, &failure) != DG_OK)
-            dg_bulk_fail(job, DG_ERR_NOMEM, NULL); /* the line is gone then */
+            dg_bulk_fail(job, DG_ERR_NOMEM, NULL); /* the line no longer exists after this */
     }
     dg_job_drop(work);
 }
@@ -305,7 +305,7 @@ static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint
     if (!err)
         err = start(line, &failure);
     if (job->n_rewinds != n_rewinds || job->state != DG_BULK_RUNNING)
-        return DG_ERR_MODEL; /* it was over at once, and the line is gone */
+        return DG_ERR_MODEL; /* it was over at once, and the line no longer exists */
     if (has_started && err && is_model_missing(line, err)) {
         struct dg_error error;
         dg_error_set(&error, err, "%s", failure.message);
@@ -319,7 +319,7 @@ static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint
     }
     if (err) {
         err = put_error(line, &failure);
-        dg_job_drop(line->work); /* after its last word, which lives in it */
+        dg_job_drop(line->work); /* after its last word, which lies in it */
         line->work = NULL;
         if (err) {
             free_line(line);
@@ -341,7 +341,7 @@ static enum dg_err refuse_line(struct dg_bulk_job *job)
     struct dg_bulk_line *line = add_line(job, 0);
     if (!line)
         return DG_ERR_NOMEM;
-    line->next_at = job->in_at - job->input.len; /* its beginning */
+    line->next_at = job->in_at - job->input.len; /* where the line began */
     line->is_refused = true;
     if (put_error(line, &failure) != DG_OK) {
         free_line(line);
@@ -378,7 +378,7 @@ static void on_read(struct dg_offload_task *task)
     if (dg_bulk_is_over(job)) {
         dg_bulk_halt(job);
     } else if (reading->at != job->in_at) {
-        release_reading(job); /* the job has gone back meanwhile */
+        release_reading(job); /* the job was set back meanwhile */
     } else if (job->state == DG_BULK_RUNNING && !job->bulk->is_closing) {
         enum dg_err err = reading->err;
         if (!err)
@@ -438,7 +438,7 @@ static void begin_lines(struct dg_bulk_job *job)
         const char *end = rest.len ? memchr(rest.ptr, '\n', rest.len) : NULL;
         size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
         if (len > line_max) {
-            dg_buf_consume(&job->input, at); /* so that what is skipped is at the front */
+            dg_buf_consume(&job->input, at); /* so that the bytes to skip are at the front */
             at = 0;
             err = refuse_line(job);
         } else if (end || (job->in_ended && rest.len > 0)) {
@@ -447,7 +447,7 @@ static void begin_lines(struct dg_bulk_job *job)
             err = begin_line(job, dg_span_sub(rest, 0, len),
                              job->in_at - (job->input.len - at - taken));
             if (job->n_rewinds != n_rewinds || job->state != DG_BULK_RUNNING)
-                return; /* the input is gone */
+                return; /* the input no longer exists */
             at += err ? 0 : taken;
         } else {
             break;
@@ -489,7 +489,7 @@ static void on_written(struct dg_offload_task *task)
         job->waits_for = DG_BULK_NO_WAIT;
     const bool goes_on = job->state == DG_BULK_RUNNING && !bulk->is_closing;
     if (!goes_on || !passes_by(writing->err))
-        dg_buf_deinit(&writing->lines); /* else they are written when there is room */
+        dg_buf_deinit(&writing->lines); /* otherwise they are written when there is room */
     if (dg_bulk_is_over(job)) {
         dg_bulk_halt(job);
     } else if (goes_on) {
@@ -504,7 +504,7 @@ static void on_written(struct dg_offload_task *task)
     }
     dg_bulk_release(job);
     if (is_part && !bulk->is_closing)
-        dg_bulk_turn(bulk); /* it may have been the last of it */
+        dg_bulk_turn(bulk); /* it may have been the last user of the job */
 }
 
 /* Whether there is room for what is gathered. Otherwise the job waits for it without any lines, so
@@ -569,7 +569,7 @@ static void write_lines(struct dg_bulk_job *job)
         dg_buf_init(&writing->lines, OUTPUT_MAX);
     }
     if (gather(job) != DG_OK && writing->lines.len == 0)
-        return; /* no memory; the next turn tries again */
+        return; /* there is no memory; the next turn tries again */
     writing->is_last = dg_list_is_empty(&job->lines) && job->in_ended && job->input.len == 0;
     if ((writing->lines.len == 0 && !writing->is_last) || !has_room(job))
         return;

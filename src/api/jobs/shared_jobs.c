@@ -28,12 +28,12 @@
 enum {
     PART_LINES = 100,
     PART_BYTES = 256 * 1024,
-    PARTS_MAX = 1000,   /* about; of one job */
-    HELD_MAX = 3,       /* parts at once; two run, and one is counted */
-    WORK_MS = 200,      /* between two questions for work */
-    CLAIM_MS = 5000,    /* a server that says nothing for so long is taken for dead */
-    TRIES_MAX = 8,      /* servers that may die at a part before its job fails */
-    UNKNOWN_MS = 10000, /* a part whose job does not become known is thrown away */
+    PARTS_MAX = 1000,   /* about the most parts of one job */
+    HELD_MAX = 3,       /* parts that a server has at once: two run, and one is being counted */
+    WORK_MS = 200,      /* the time between two requests for work */
+    CLAIM_MS = 5000,    /* a server that is silent for so long is taken for dead */
+    TRIES_MAX = 8,      /* how many servers may die at a part before its job fails */
+    UNKNOWN_MS = 10000, /* a part is thrown away if its job does not become known in this time */
     ASK_MS = 900,
     END_TRIES = 10,
     PIECE = 256 * 1024,
@@ -49,16 +49,18 @@ struct dg_bulk_part {
     struct dg_list link;
     struct dg_bulk *bulk;
     enum part_state state;
-    bool is_busy; /* a task or a question is under way */
+    bool is_busy; /* a task or a request is under way */
     char entry[ENTRY_MAX];
-    char id[DG_BULK_ID_LEN + 1]; /* of its job */
+    char id[DG_BULK_ID_LEN + 1]; /* the id of its job */
     unsigned number, n_parts;
-    size_t job_lines; /* while it is assembled: of the whole job */
+    size_t job_lines; /* while it is assembled: lines of the whole job */
     uint64_t begin, end;
     size_t lines_before;
-    uint64_t taken_ms, tries; /* tries: servers that had it */
-    struct dg_bulk_job *work; /* while it runs; held until it is placed */
-    char path[DG_BULK_PATH_MAX], other[DG_BULK_PATH_MAX], dir[DG_BULK_PATH_MAX]; /* of the task */
+    uint64_t taken_ms, tries; /* `tries` counts the servers that had the part */
+    struct dg_bulk_job *work; /* the job that runs the part; counted as a user until the result is
+                                 in place */
+    /* used by the task */
+    char path[DG_BULK_PATH_MAX], other[DG_BULK_PATH_MAX], dir[DG_BULK_PATH_MAX];
     enum dg_err err;
     struct dg_error error;
     size_t n_lines, n_failed;
@@ -73,10 +75,10 @@ struct dg_shared_jobs {
     uv_loop_t *loop;
     uv_timer_t timer;
     char server[17];
-    struct dg_redis_ask *asking;                      /* for work; NULL: not now */
-    bool is_closed, is_gone, is_freed, said_nonsense; /* gone: the loop has closed the timer */
-    uint64_t n_files;                                 /* names of files */
-    struct dg_list parts;                             /* of struct dg_bulk_part */
+    struct dg_redis_ask *asking; /* the request for work; NULL: none is under way */
+    bool is_closed, is_gone, is_freed, said_nonsense; /* is_gone: the loop has closed the timer */
+    uint64_t n_files;                                 /* counts names of files */
+    struct dg_list parts;                             /* list of struct dg_bulk_part */
 };
 
 /* ---- Cutting --------------------------------------------------------------------------------- */
@@ -308,8 +310,8 @@ static void reset(void *user)
  * ID.json says that it is over, that is all. */
 struct revival {
     struct dg_offload_task task;
-    struct dg_bulk_job *job; /* held */
-    char entry[ENTRY_MAX];   /* that is acknowledged with it; or "" */
+    struct dg_bulk_job *job; /* counted as a user of the job */
+    char entry[ENTRY_MAX];   /* the entry that is acknowledged with it; or "" */
     struct dg_buf parts, meta;
     enum dg_err err;
     struct dg_error error;
@@ -476,12 +478,12 @@ static void drop_work(struct dg_bulk_part *part)
         return;
     part->work = NULL;
     work->part = NULL;
-    work->state = DG_BULK_CANCELLED; /* what still comes back of it is thrown away */
+    work->state = DG_BULK_CANCELLED; /* what still comes from it is thrown away */
     dg_bulk_halt(work);
     dg_list_unlink(&work->link);
     dg_list_init(&work->link);
     work->is_removed = true;
-    dg_bulk_release(work); /* held since it was made */
+    dg_bulk_release(work); /* counted as a user since it was made */
 }
 
 /* It stays with its entry in the stream: acknowledged, or for others to claim. */
@@ -556,7 +558,7 @@ static void on_placed(struct dg_offload_task *task)
                      dg_error_text(&part->error, part->err));
     struct dg_bulk_job *job = job_of(part);
     if (part->err == DG_ERR_NOT_FOUND && part->state == ASSEMBLING && job)
-        revive(job, part->entry); /* a file is lost: all parts once more */
+        revive(job, part->entry); /* a file is lost: all parts are done once more */
     else if (!part->err && part->state == ASSEMBLING && job)
         job->out_bytes = part->out_bytes;
     part->state = part->err ? OVER : part->state == PLACING ? COUNTING : FINISHING;
@@ -645,7 +647,7 @@ static void on_counted(void *ctx, enum dg_err err, int64_t left)
     struct dg_shared_jobs *shared = part->bulk->shared;
     part->is_busy = false;
     if (err)
-        return; /* once more, in a second */
+        return; /* tried again in a second */
     part->state = left == 0 ? ASSEMBLING : OVER;
     const struct dg_bulk_job *job = job_of(part);
     if (left == 0 && job) {
@@ -731,15 +733,15 @@ static void on_finished(void *ctx, enum dg_err err, int64_t more)
     (void)more;
     part->is_busy = false;
     if (err && err != DG_ERR_EXISTS)
-        return; /* once more, in a second */
+        return; /* tried again in a second */
     if (err) {
-        step(part); /* it was cancelled or removed */
+        step(part); /* the job was cancelled or removed */
         return;
     }
     struct dg_bulk_job *job = job_of(part);
     part->state = OVER;
     if (job) {
-        read_ended(job, dg_buf_span(&part->meta)); /* though Redis may be away again */
+        read_ended(job, dg_buf_span(&part->meta)); /* although Redis may be unreachable again */
         dg_bulk_save(job);
         dg_log_event(bulk->log, DG_LOG_NOTICE, "bulk",
                      DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_done),
@@ -756,7 +758,7 @@ static void finish(struct dg_bulk_part *part, struct dg_bulk_job *job)
 {
     dg_buf_clear(&part->meta);
     if (put_ended(job, DG_BULK_DONE, &part->meta) != DG_OK)
-        return; /* no memory; once more, in a second */
+        return; /* there is no memory; tried again in a second */
     part->is_busy = true;
     run_finish(part->bulk, job, dg_buf_span(&part->meta), part->entry, on_finished, part);
 }
@@ -981,8 +983,8 @@ struct unlinking {
 
 static void run_unlink(struct dg_offload_task *task)
 {
-    static const char *const kinds[] = {"json", "in", "out", "file"}; /* first what makes it a job
-                                                                       */
+    /* first the file that makes it a job */
+    static const char *const kinds[] = {"json", "in", "out", "file"};
     const struct unlinking *unlinking = (const struct unlinking *)task;
     char path[DG_BULK_PATH_MAX];
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

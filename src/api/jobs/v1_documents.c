@@ -31,10 +31,11 @@
 
 enum {
     OPTIONS_MAX = 64 * 1024,
-    TEXT_MAX = 32 << 20, /* of a document's text, and of an office document's parts with text */
+    TEXT_MAX = 32 << 20, /* bytes of a document's text, and of an office document's parts with text
+                          */
     LINES_MAX = 256 << 20,
-    SAMPLE = 16 * 1024, /* of the text, by which its language is told */
-    SLOWNESS = 16,      /* as many bytes of JSON are read in the time of one of an archive */
+    SAMPLE = 16 * 1024, /* bytes of the text from which its language is detected */
+    SLOWNESS = 16,      /* an archive takes as long as so many times its bytes of JSON */
     LINE_VALUES_MAX = 10 * 1000,
 };
 
@@ -49,10 +50,10 @@ struct adding {
     struct dg_arena arena;
     struct dg_document_file *file; /* owned */
     char name[DG_DOCUMENT_NAME + 1];
-    struct dg_buf options_json; /* without its last bracket until the lines are made */
+    struct dg_buf options_json; /* lacks its last bracket until the lines are made */
     struct dg_translate_options options;
     struct dg_languages langs;
-    bool is_detected; /* the language is to be told from the text */
+    bool is_detected; /* the language is detected from the text */
     struct dg_buf lines;
     uint64_t n_characters;
     enum dg_err err;
@@ -302,7 +303,7 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
                      const struct dg_error *error)
 {
     struct adding *adding = owner;
-    (void)error; /* it names a file; the log has it */
+    (void)error; /* it names a file; the log has the sentence */
     if (!job) {
         dg_work_fail(&adding->work, dg_translate_options_file_failure(err));
         return;
@@ -513,7 +514,7 @@ void dg_api_v1_document_remove(struct dg_call *call)
 struct making {
     struct dg_work work;
     struct dg_offload_task task;
-    struct dg_bulk_job *job;         /* held */
+    struct dg_bulk_job *job;         /* counted as a user of the job */
     struct dg_document_file *result; /* owned */
     char language[DG_LANGTAG_TEXT];
     enum dg_err err;

@@ -218,7 +218,7 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
                      const struct dg_error *error)
 {
     struct adding *adding = owner;
-    (void)error; /* it names a file; the log has it */
+    (void)error; /* it names a file; the log has the sentence */
     if (!job && err == DG_ERR_EXISTS) {
         dg_work_fail(&adding->work,
                      (struct dg_failure){.status = 400,
@@ -358,7 +358,7 @@ void dg_api_v1_job(struct dg_call *call)
 
 /* The end of a job that servers share. */
 struct ending {
-    struct dg_work work; /* whose client may leave: what was asked for is carried out */
+    struct dg_work work; /* its client may leave: what was asked for is carried out */
     char id[DG_BULK_ID_LEN + 1];
     bool removes;
 };
@@ -495,7 +495,7 @@ static void on_piece(void *owner, struct dg_span piece, enum dg_err err)
         end_download(download);
         dg_http_reply_end(call->req);
     } else {
-        /* A client that left is told of by the work. */
+        /* When the client has left, the work reports it. */
         (void)!dg_http_reply_write(call->req, piece);
     }
 }

@@ -19,23 +19,23 @@ void dg_admin_refuse(struct dg_call *call);
 
 struct dg_admin_model {
     const char *name;
-    const char *path;            /* NULL: reload a model that is served already from its path */
-    const char *source, *target; /* "": from the name */
+    const char *path; /* NULL: a model that is already served is loaded again from its path */
+    const char *source, *target; /* "": taken from the name */
 };
 
 typedef void (*dg_admin_loaded_fn)(void *owner, enum dg_err err, const struct dg_error *error);
 
 /* Implemented by the process. Loop's thread. */
 struct dg_admin_ops {
-    /* on_loaded is called once, later, unless this fails. */
+    /* Calls on_loaded once, later, unless this function fails. */
     enum dg_err (*load)(void *user, const struct dg_admin_model *model,
                         dg_admin_loaded_fn on_loaded, void *owner, struct dg_error *error);
     enum dg_err (*unload)(void *user, const char *name, struct dg_error *error);
     enum dg_log_level (*log_level)(void *user);
     void (*set_log_level)(void *user, enum dg_log_level level);
     void (*reload)(void *user); /* reloads the configuration, as SIGHUP does */
-    void (*drain)(void *user);  /* drains and ends the process, as SIGTERM does, when this turn of
-                                   the  loop is over */
+    void (*drain)(void *user);  /* drains and ends the process, as SIGTERM does, after this turn of
+                                   the loop */
 };
 
 /* `ops` is borrowed. Before this call the administrator's operations do not exist. */

@@ -34,7 +34,7 @@ struct dg_counters {
     struct dg_engine_remote_stats shared;
     struct dg_bulk_stats jobs;
     size_t n_models;
-    size_t buffers, buffers_max; /* dg_api_opts.buffers */
+    size_t buffers, buffers_max; /* from dg_api_opts.buffers */
     uint64_t n_bodies_refused;
 };
 
@@ -45,7 +45,7 @@ void dg_counters_read_model(struct dg_counters *counters, struct dg_engine *engi
 
 enum dg_counter_group {
     DG_COUNTERS_OF_SERVER,
-    DG_COUNTERS_OF_ENGINE, /* models, workers, sentences */
+    DG_COUNTERS_OF_ENGINE, /* models, workers and sentences */
     DG_COUNTERS_OF_CACHE,
     DG_COUNTERS_OF_WORK, /* tokens and times */
     DG_COUNTERS_OF_JOBS,
@@ -170,8 +170,8 @@ enum dg_counter {
 
 struct dg_counter_info {
     enum dg_counter_group group;
-    int whom;            /* DG_COUNTER_FOR_... */
-    size_t offset, size; /* of the field */
+    int whom;            /* a value of DG_COUNTER_FOR_... */
+    size_t offset, size; /* where the member lies */
     const char *name, *help;
 };
 const struct dg_counter_info *dg_counter_info(enum dg_counter counter);

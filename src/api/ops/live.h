@@ -55,20 +55,20 @@ enum dg_live_column {
 enum { DG_LIVE_ROWS = 300, DG_LIVE_WINDOW = 10, DG_LIVE_VIEWERS_MAX = 16 };
 
 struct dg_live {
-    float rows[DG_LIVE_ROWS][DG_LIVE_N_COLUMNS]; /* a ring */
+    float rows[DG_LIVE_ROWS][DG_LIVE_N_COLUMNS]; /* a ring buffer */
     size_t n, next;                              /* number of rows; where the next one goes */
-    uint64_t taken_ns, wall_ns;                  /* of the last one; 0: none yet */
+    uint64_t taken_ns, wall_ns; /* when the last row was taken; 0: there is none yet */
 
-    /* The counters when the last row was taken, and its histograms in the last seconds. */
+    /* The counters when the last row was taken, and the histograms of the last seconds. */
     struct dg_counters counters;
-    uint64_t requests[3]; /* all, 4xx, 5xx */
+    uint64_t requests[3]; /* all requests, those with 4xx, those with 5xx */
     uint64_t wait_ms[DG_LIVE_WINDOW][DG_HISTOGRAM], first_ms[DG_LIVE_WINDOW][DG_HISTOGRAM];
 
     /* The viewers (v1_live.c). */
     struct dg_list viewers;
     size_t n_viewers;
-    uint64_t log_number; /* of the last event of the log that was shown */
-    uint64_t n_dropped;  /* viewers that did not read */
+    uint64_t log_number; /* the number of the last event of the log that was shown */
+    uint64_t n_dropped;  /* viewers that were dropped because they did not read */
 };
 
 void dg_live_init(struct dg_live *live);

@@ -14,8 +14,8 @@
 
 enum {
     DG_METRICS_ROUTES = 192,
-    DG_METRICS_NO_ROUTE = DG_METRICS_ROUTES, /* requests that no route took */
-    DG_METRICS_CLASSES = 6,                  /* 1xx to 5xx; 0: none */
+    DG_METRICS_NO_ROUTE = DG_METRICS_ROUTES, /* counts requests that matched no route */
+    DG_METRICS_CLASSES = 6,                  /* classes 1xx to 5xx; 0 is not used */
     DG_METRICS_BUCKETS = 12,
 };
 

@@ -281,6 +281,7 @@ void dg_api_v1_admin_drain(struct dg_call *call)
 {
     if (!has_ops(call))
         return;
-    answer(call, 202, "draining"); /* first: the connection it came on ends with it */
+    answer(call, 202, "draining"); /* first, because the connection that it came on ends with the
+                                      process */
     call->api->admin->drain(call->api->admin_user);
 }

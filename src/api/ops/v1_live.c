@@ -20,13 +20,13 @@
 
 enum {
     TEXT_MAX = 4 << 20,
-    UNREAD_MAX = 10, /* seconds that a viewer may be behind */
+    UNREAD_MAX = 10, /* seconds that a viewer may lag behind */
 };
 
 struct viewer {
     struct dg_work work;
     struct dg_list link;
-    unsigned n_unread; /* seconds written since all had gone out */
+    unsigned n_unread; /* seconds written since everything was last read */
 };
 
 /* ---- Text ------------------------------------------------------------------------------------ */
@@ -35,7 +35,7 @@ static void put_row(struct dg_json_out *out, const float *row)
 {
     dg_json_out_open(out, '[');
     for (size_t c = 0; c < DG_LIVE_N_COLUMNS; c++)
-        dg_json_out_real(out, (double)row[c], 6); /* what is no number becomes null */
+        dg_json_out_real(out, (double)row[c], 6); /* infinities and NaN become null */
     dg_json_out_close(out, ']');
 }
 
@@ -244,7 +244,7 @@ void dg_api_second(struct dg_api *api)
     if (api->live.n_viewers == 0)
         return;
     dg_buf_init(&text, TEXT_MAX);
-    if (put_now(api, &text) == DG_OK) /* else this second is not shown */
+    if (put_now(api, &text) == DG_OK) /* otherwise this second is not shown */
         tell(api, dg_buf_span(&text));
     dg_buf_deinit(&text);
 }
