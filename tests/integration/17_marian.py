@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Models that the real Marian made, imported: greedy search, beams, n-best lists and alignments are those of its own
+"""Models that the real Marian made, imported: greedy search, beams, n-best lists, alignments and scores are those of its own
 decoder, to the sentence. Models and answers are among the larger samples ($DRAGOMAN_SHARED/marian); what each rule does is tested
 without them by tests/unit/decode/test_search.c (the beam), tests/unit/decode/test_shortlist.c, tests/unit/network/test_net.c
 (pre-norm) and tests/unit/import/format/test_import_bin.c (what the importer reads)."""
@@ -33,13 +33,14 @@ class Marian(unittest.TestCase):
         cls.addClassCleanup(cls.directory.cleanup)
         cls.sources = sample("test.ids")[:50 if SLOW else 500]
 
-    def imported(self, name, shortlist=False):
-        folder = os.path.join(self.directory.name, name + ("-lex" if shortlist else ""))
+    def imported(self, name, shortlist=False, end="npz"):
+        folder = os.path.join(self.directory.name, f"{name}.{end}" + ("-lex" if shortlist else ""))
         if not os.path.isdir(folder):
             os.mkdir(folder)
-            for file in (f"model.{name}.npz", f"model.{name}.npz.decoder.yml", "vocab.spm"):
-                shutil.copy(os.path.join(SAMPLES, file), folder)
-            run("import", os.path.join(folder, f"model.{name}.npz"), folder + "/out")
+            for file in (f"model.{name}.{end}", f"model.{name}.{end}.decoder.yml", "vocab.spm"):
+                if os.path.exists(os.path.join(SAMPLES, file)):
+                    shutil.copy(os.path.join(SAMPLES, file), folder)
+            run("import", os.path.join(folder, f"model.{name}.{end}"), folder + "/out")
             if shortlist:
                 shutil.copy(os.path.join(SAMPLES, "lex.bin"), folder + "/out")
         return folder + "/out"
@@ -48,14 +49,16 @@ class Marian(unittest.TestCase):
         return run("detokenize", "-m", model, "-f", "ids", text="\n".join(ids) + "\n").splitlines()
 
     def test_greedy_and_beams(self):
-        for name, shortlist, beams in (("student", False, (1, 4, 12)), ("student", True, (1, 4, 12)), ("base", False, (1, 4)),
-                                       ("s2s", False, (1, 4)), ("gelu", False, (1, 4)), ("prenorm", False, (1, 4))):
-            model = self.imported(name, shortlist)
+        for name, shortlist, beams, end in (
+                ("student", False, (1, 4, 12), "npz"), ("student", True, (1, 4, 12), "npz"), ("student", True, (4,), "bin"),
+                ("base", False, (1, 4), "npz"), ("s2s", False, (1, 4), "npz"), ("gelu", False, (1, 4), "npz"),
+                ("prenorm", False, (1, 4), "npz")):
+            model = self.imported(name, shortlist, end)
             for beam in beams:
                 ids = run("translate", "-q", "--ids", "-m", model, "-b", str(beam), *AS_MARIAN,
                           "--shortlist" if shortlist else "--no-shortlist", text="\n".join(self.sources) + "\n").splitlines()
                 theirs = sample(f"answers/{name}{'.lex' if shortlist else ''}.b{beam}.txt")
-                with self.subTest(name=name, shortlist=shortlist, beam=beam):
+                with self.subTest(name=name, end=end, shortlist=shortlist, beam=beam):
                     self.assertEqual(self.texts(model, ids), theirs[:len(self.sources)])
 
     def test_at_the_length_limit(self):
@@ -81,6 +84,21 @@ class Marian(unittest.TestCase):
                                  [(int(line[0]), line[1]) for line in theirs])
                 for (_, answer), line in zip(answers, theirs):
                     self.assertAlmostEqual(answer["score"], float(line[-1]), delta=4e-5)  # Marian's own error
+
+    def test_scores(self):
+        n = 20 if SLOW else 100
+        pairs = "".join(f"{source}\t{target}\n" for source, target in zip(sample("test.fr")[:n], sample("test.en")))
+        for name in "student", "base", "s2s", "gelu", "prenorm":
+            lines = run("score", "-m", self.imported(name), text=pairs).splitlines()
+            with self.subTest(name=name):
+                self.assertEqual(len(lines), n)
+                for ours, line in zip(lines, sample(f"answers/{name}.wordscores.txt")):
+                    ours, theirs = json.loads(ours), line.split(" ||| WordScores= ")
+                    words = [float(word) for word in theirs[1].split()]
+                    self.assertEqual(len(ours["token_logprobs"]), len(words))
+                    for one, other in zip(ours["token_logprobs"], words):
+                        self.assertAlmostEqual(one, other, delta=6e-5)  # Marian's own error, and its rounding
+                    self.assertAlmostEqual(ours["logprob"], float(theirs[0]), delta=6e-5 * len(words))
 
     def test_alignments(self):
         sources = self.sources[:10 if SLOW else 50]

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: ISC
 """Writes tiny Marian .bin packages, independently of src/model. Needs nothing but Python.
 
-    marian_fixture.py DIR    DIR/bin-f32, DIR/bin-bergamot, DIR/bin-upstream; DIR/nllb.spm, with NLLB's special pieces
+    marian_fixture.py DIR    DIR/bin-f32, DIR/bin-bergamot, DIR/bin-upstream, DIR/bin-amun; DIR/nllb.spm, with NLLB's
+                             special pieces
 
 Every number follows the rule of write_fixtures.py. bin-f32 is float32 with a padded configuration; bin-bergamot has
 intgemm8 by the Bergamot fork's code, quantised embeddings, alphas, a shortlist; bin-upstream has the other code,
-float embeddings, and two vocabularies.
+float embeddings, and two vocabularies. bin-amun is an old recurrent network in float32, with the records of its training: a
+scalar and an array without elements among them.
 """
 import os
 import struct
 import sys
 
-from write_fixtures import D, F, H, LAYERS, V, marian_name, numbers, shapes
+from write_fixtures import D, F, H, LAYERS, R, V, amun, marian_name, numbers, shapes
 
 FLOAT32, INT8, BERGAMOT, UPSTREAM = 0x404, 0x101, 0x4101, 0x10001
 
@@ -81,6 +83,23 @@ def items(kind, split):
     return out
 
 
+def amun_items():
+    text = "\n".join(["type: amun", f"dim-emb: {D}", f"dim-rnn: {R}", f"dim-vocabs:\n  - {V}\n  - {V}", "enc-depth: 1",
+                      "dec-depth: 1"]).encode() + b"\n\0"
+    out = [("special:model.yml", INT8, (len(text),), text), ("decoder_c_tt", FLOAT32, (1, 1), bytes(4)),
+           ("uidx", FLOAT32, (), bytes(4)), ("history_errs", FLOAT32, (1, 0), b"")]
+    for name, shape, marian in amun():
+        rows = numbers(name, shape)
+        if len(shape) == 1:
+            shape, values = (shape[0], 1) if marian == "decoder_U_att" else (1, shape[0]), rows
+        elif name.endswith("embed_tokens.weight"):
+            values = [x for row in rows for x in row]
+        else:
+            shape, values = shape[::-1], [row[c] for c in range(shape[1]) for row in rows]
+        out.append((marian, FLOAT32, shape, struct.pack(f"<{len(values)}f", *values)))
+    return out
+
+
 # ---- What lies beside ---------------------------------------------------------------------------------
 
 def varint(n):
@@ -140,6 +159,9 @@ def main(out):
             spm(f"{folder}/vocab.fren.spm", letters)
         if kind == BERGAMOT:
             lex(f"{folder}/lex.50.50.fren.s2t.bin")
+    os.makedirs(f"{out}/bin-amun", exist_ok=True)
+    write_bin(f"{out}/bin-amun/model.bin", amun_items(), True)
+    spm(f"{out}/bin-amun/vocab.spm", letters)
 
 
 if __name__ == "__main__":

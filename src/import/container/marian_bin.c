@@ -88,8 +88,8 @@ static enum dg_err read_head(struct cursor *c, struct dg_marian_item *item, stru
         return err;
     if (head->name_len < 2 || head->name_len > NAME_MAX_BYTES)
         return refuse(c, start, "name length", head->name_len, "2 to 512");
-    if (head->rank < 1 || head->rank > DG_TENSOR_RANK_MAX)
-        return refuse(c, start + 16, "shape length", head->rank, "1 to 4");
+    if (head->rank > DG_TENSOR_RANK_MAX)
+        return refuse(c, start + 16, "shape length", head->rank, "0 to 4");
     item->rank = (unsigned)head->rank;
     return DG_OK;
 }

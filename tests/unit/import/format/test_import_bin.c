@@ -36,6 +36,19 @@ START_TEST(packages_of_both_forks_are_imported_bit_for_bit)
 }
 END_TEST
 
+/* amun keeps records of its training among the parameters: a scalar, and an array without elements.
+ */
+START_TEST(an_old_network_with_its_records_is_imported_bit_for_bit)
+{
+    dg_tmpdir_make(import_root);
+    struct dg_import_summary summary = import_exactly(import_data("bin-amun"));
+    ck_assert_str_eq(summary.format, "Marian .bin");
+    ck_assert(summary.blueprint.family == DG_FAMILY_RNN &&
+              summary.blueprint.decoder_kind == DG_DECODER_GRU);
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
 /* What was int8 stays the same int8, with the inverse of the multiplier as each row's scale. */
 START_TEST(int8_values_are_kept_as_they_are)
 {
@@ -302,7 +315,8 @@ DG_UNIT_SLOW(gelu_is_the_older_one_up_to_version_1_12_0,
              alignments_are_those_of_the_first_head_of_the_guided_layer,
              pre_norm_is_of_queries_only, factored_vocabularies_are_refused_by_name,
              what_a_training_leaves_beside_a_model_is_known,
-             packages_of_both_forks_are_imported_bit_for_bit, int8_values_are_kept_as_they_are,
-             the_law_of_sizes_holds, the_shortlist_is_copied_and_can_be_asked,
-             every_truncation_is_refused_with_an_offset,
+             packages_of_both_forks_are_imported_bit_for_bit,
+             an_old_network_with_its_records_is_imported_bit_for_bit,
+             int8_values_are_kept_as_they_are, the_law_of_sizes_holds,
+             the_shortlist_is_copied_and_can_be_asked, every_truncation_is_refused_with_an_offset,
              a_damaged_shortlist_is_refused_with_an_offset, damage_is_called_what_it_is)
