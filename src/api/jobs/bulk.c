@@ -364,7 +364,7 @@ static void on_submitted(void *ctx, enum dg_err err, int64_t more)
     chore->err = job ? DG_OK : err ? err : DG_ERR_BUSY;
     /* If Redis has not answered, the row may exist nevertheless. Then its files must exist, too;
      * otherwise they become litter. */
-    if (err == DG_ERR_EXISTS && !(job && strcmp(job->id, chore->job->id) == 0))
+    if (err == DG_ERR_EXISTS && more == DG_SHARED_JOBS_OTHER)
         drop_files(chore->job);
     end_adding(chore, job);
     dg_list_unlink(&chore->job->link);

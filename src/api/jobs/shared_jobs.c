@@ -53,7 +53,9 @@ struct dg_bulk_part {
     char entry[ENTRY_MAX];
     char id[DG_BULK_ID_LEN + 1]; /* the id of its job */
     unsigned number, n_parts;
-    size_t job_lines; /* while it is assembled: lines of the whole job */
+    /* from ASSEMBLING on: lines of the whole job, and whether it is text */
+    size_t job_lines;
+    bool is_text;
     uint64_t begin, end;
     size_t lines_before;
     uint64_t taken_ms, tries; /* `tries` counts the servers that had the part */
@@ -63,6 +65,7 @@ struct dg_bulk_part {
     char path[DG_BULK_PATH_MAX], other[DG_BULK_PATH_MAX], dir[DG_BULK_PATH_MAX];
     enum dg_err err;
     struct dg_error error;
+    /* from ASSEMBLING on: of the whole result, as the disk has it; the table may begin anew */
     size_t n_lines, n_failed;
     uint64_t out_bytes;
     struct dg_buf meta;
@@ -108,11 +111,13 @@ enum dg_err dg_shared_jobs_cut(struct dg_span body, size_t n_lines, struct dg_bu
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-/* ARGV: the epoch, the job's id, its row, what the idempotency key is (or ""), the parts, and the
- * entry of a job that is there and begins again (or ""). */
+/* ARGV: the epoch, the job's id, its row, what the idempotency key is (or ""), the parts, and of a
+ * job that is there and begins again the entry and the version of its row (else ""). Says besides
+ * DG_SHARED_JOBS_OTHER where it is another job. */
 static const char submit_script[] = DG_REDIS_TABLE_LUA
     "local has = redis.call('ZSCORE', KEYS[3], ARGV[2])\n"
     "if ARGV[6] ~= '' then\n"
+    "  if tonumber(has or '0') ~= tonumber(ARGV[7]) then return {0, tonumber(has or '0')} end\n"
     "  redis.call('XACK', KEYS[7], 'servers', ARGV[6])\n"
     "  redis.call('XDEL', KEYS[7], ARGV[6])\n"
     "elseif has then\n"
@@ -122,7 +127,7 @@ static const char submit_script[] = DG_REDIS_TABLE_LUA
     "  local once = 'dragoman:1:jobs:once:' .. ARGV[4]\n"
     "  local first = redis.call('GET', once)\n"
     "  has = first and redis.call('ZSCORE', KEYS[3], first)\n"
-    "  if has and redis.call('HGET', KEYS[2], first) ~= '' then return {0, tonumber(has)} end\n"
+    "  if has and redis.call('HGET', KEYS[2], first) ~= '' then return {0, tonumber(has), 1} end\n"
     "  redis.call('SET', once, ARGV[2], 'EX', 86400)\n"
     "end\n"
     "local n = 0\n"
@@ -187,13 +192,38 @@ static struct dg_redis_table_script make_script(struct dg_span text, const char 
     return script;
 }
 
-static void submit(struct dg_bulk *bulk, const struct dg_bulk_job *job, struct dg_span parts,
+struct numbers {
+    size_t n_done, n_failed;
+    uint64_t out_bytes;
+};
+
+/* The row of a job that is so; `job` is as before. */
+static enum dg_err put_row_of(struct dg_bulk_job *job, enum dg_bulk_state state,
+                              struct numbers numbers, struct dg_buf *meta)
+{
+    const enum dg_bulk_state state_before = job->state;
+    const struct numbers before = {job->n_done, job->n_failed, job->out_bytes};
+    job->state = state;
+    job->n_done = numbers.n_done;
+    job->n_failed = numbers.n_failed;
+    job->out_bytes = numbers.out_bytes;
+    const enum dg_err err = dg_bulk_put_meta(job, meta);
+    job->state = state_before;
+    job->n_done = before.n_done;
+    job->n_failed = before.n_failed;
+    job->out_bytes = before.out_bytes;
+    return err;
+}
+
+static void submit(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span parts,
                    const char *entry, dg_redis_table_fn fn, void *ctx)
 {
     struct job_keys keys;
     struct dg_buf meta;
+    char version[24];
     dg_buf_init(&meta, DG_BULK_META_MAX);
-    enum dg_err err = dg_bulk_put_meta(job, &meta);
+    enum dg_err err = put_row_of(job, DG_BULK_WAITING, (struct numbers){.n_done = 0}, &meta);
+    snprintf(version, sizeof version, "%" PRIu64, job->version);
     struct dg_redis_table_script script =
         make_script(dg_span_make(submit_script, sizeof submit_script - 1), job->id, &keys);
     script.args[1] = dg_buf_span(&meta);
@@ -202,7 +232,8 @@ static void submit(struct dg_bulk *bulk, const struct dg_bulk_job *job, struct d
         script.args[2] = DG_SPAN("");
     script.args[3] = parts;
     script.args[4] = dg_span_cstr(entry);
-    script.n_args = 5;
+    script.args[5] = dg_span_cstr(version);
+    script.n_args = 6;
     if (err)
         fn(ctx, err, 0);
     else
@@ -210,8 +241,8 @@ static void submit(struct dg_bulk *bulk, const struct dg_bulk_job *job, struct d
     dg_buf_deinit(&meta);
 }
 
-void dg_shared_jobs_submit(struct dg_bulk *bulk, const struct dg_bulk_job *job,
-                           struct dg_span parts, dg_redis_table_fn fn, void *ctx)
+void dg_shared_jobs_submit(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span parts,
+                           dg_redis_table_fn fn, void *ctx)
 {
     submit(bulk, job, parts, "", fn, ctx);
 }
@@ -237,6 +268,38 @@ static bool is_hex(struct dg_span text)
     return true;
 }
 
+/* A row that cannot be read changes nothing. */
+static void read_ended(struct dg_bulk_job *job, struct dg_span meta)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    if (meta.len > 0 && dg_bulk_read_row(job, meta, false, &error) != DG_OK)
+        dg_log_event(
+            job->bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_str("job", job->id)),
+            "what ID.json says of a job cannot be read: %s", dg_error_text(&error, DG_ERR_FORMAT));
+}
+
+static void run_finish(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span meta,
+                       const char *entry, dg_redis_table_fn fn, void *ctx);
+
+/* What is over stays so. Where Redis lost its end, and a server that had not heard of it let the
+ * job begin anew, the others are told once more. */
+static void take_row_of_ended(struct dg_bulk_job *job, const struct dg_redis_table_row *row)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_buf ended;
+    dg_buf_init(&ended, DG_BULK_META_MAX);
+    enum dg_err err = dg_bulk_put_meta(job, &ended);
+    if (!err)
+        err = dg_bulk_read_row(job, row->text, false, &error);
+    if (!err)
+        job->version = row->version;
+    if (!dg_bulk_is_over(job)) {
+        read_ended(job, dg_buf_span(&ended));
+        run_finish(job->bulk, job, dg_buf_span(&ended), "", dg_redis_table_ignore, NULL);
+    }
+    dg_buf_deinit(&ended);
+}
+
 static void take_row(struct dg_bulk *bulk, const struct dg_redis_table_row *row)
 {
     struct dg_error error = DG_ERROR_NONE;
@@ -248,6 +311,10 @@ static void take_row(struct dg_bulk *bulk, const struct dg_redis_table_row *row)
     }
     char id[DG_BULK_ID_LEN + 1];
     snprintf(id, sizeof id, "%.*s", DG_BULK_ID_LEN, row->id.ptr);
+    if (job && dg_bulk_is_over(job)) {
+        take_row_of_ended(job, row);
+        return;
+    }
     struct dg_bulk_job *made = job ? NULL : dg_bulk_job_new(bulk, id);
     enum dg_err err =
         job || made ? dg_bulk_read_row(job ? job : made, row->text, !job, &error) : DG_ERR_NOMEM;
@@ -333,8 +400,8 @@ static void on_resubmitted(void *ctx, enum dg_err err, int64_t more)
 {
     struct revival *revival = ctx;
     struct dg_bulk_job *job = revival->job;
-    (void)more;
-    if (err == DG_ERR_EXISTS && !job->is_removed && job->version == 0) {
+    if (err == DG_ERR_EXISTS && more == DG_SHARED_JOBS_OTHER && !job->is_removed &&
+        job->version == 0) {
         unlink_files(job->bulk, job->id);
         forget(job);
     }
@@ -359,16 +426,6 @@ static void run_revival(struct dg_offload_task *task)
 }
 
 static void put_row(struct dg_bulk_job *job);
-
-/* A row that cannot be read changes nothing. */
-static void read_ended(struct dg_bulk_job *job, struct dg_span meta)
-{
-    struct dg_error error = DG_ERROR_NONE;
-    if (meta.len > 0 && dg_bulk_read_row(job, meta, false, &error) != DG_OK)
-        dg_log_event(
-            job->bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_str("job", job->id)),
-            "what ID.json says of a job cannot be read: %s", dg_error_text(&error, DG_ERR_FORMAT));
-}
 
 static void on_revived(struct dg_offload_task *task)
 {
@@ -559,8 +616,6 @@ static void on_placed(struct dg_offload_task *task)
     struct dg_bulk_job *job = job_of(part);
     if (part->err == DG_ERR_NOT_FOUND && part->state == ASSEMBLING && job)
         revive(job, part->entry); /* a file is lost: all parts are done once more */
-    else if (!part->err && part->state == ASSEMBLING && job)
-        job->out_bytes = part->out_bytes;
     part->state = part->err ? OVER : part->state == PLACING ? COUNTING : FINISHING;
     step(part);
 }
@@ -573,30 +628,35 @@ static void run_place(struct dg_offload_task *task)
                     : dg_error_errno(&part->error, "cannot rename %s", part->other);
 }
 
-static size_t count_lines(const char *bytes, size_t n)
-{
-    size_t lines = 0;
-    for (size_t i = 0; i < n; i++)
-        lines += bytes[i] == '\n';
-    return lines;
-}
-
 /* Appends a file to one that is open. */
 static enum dg_err append_file(int *out, const char *out_path, const char *path, char *piece,
-                               uint64_t *bytes, size_t *n_lines, struct dg_error *error)
+                               struct dg_error *error)
 {
     int in = -1;
     size_t n = 1;
     enum dg_err err = DG_OK;
-    for (uint64_t at = 0; !err && n > 0; at += n, *bytes += n) {
+    for (uint64_t at = 0; !err && n > 0; at += n) {
         err = dg_bulk_file_read(&in, path, at, piece, PIECE, &n, error);
         if (!err && n > 0)
             err = dg_bulk_file_append(out, out_path, dg_span_make(piece, n), false, error);
-        if (!err)
-            *n_lines += count_lines(piece, n);
     }
     if (in >= 0)
         close(in);
+    return err;
+}
+
+/* A line for each line of the input, or a part has lost its file. */
+static enum dg_err check_result(struct dg_bulk_part *part, const char *in_path)
+{
+    struct dg_bulk_resume found;
+    enum dg_err err =
+        dg_bulk_file_resume(in_path, part->other, part->is_text, &found, &part->error);
+    if (!err && found.n_done != part->job_lines)
+        err = dg_error_set(&part->error, DG_ERR_NOT_FOUND, "the parts hold %zu lines, expected %zu",
+                           found.n_done, part->job_lines);
+    part->n_lines = found.n_done;
+    part->n_failed = found.n_failed;
+    part->out_bytes = found.out_bytes;
     return err;
 }
 
@@ -606,27 +666,22 @@ static void run_assemble(struct dg_offload_task *task)
     struct dg_bulk_job names = {.n_parts = 0};
     char path[DG_BULK_PATH_MAX];
     char *piece = dg_try_malloc(PIECE);
-    size_t n_lines = 0;
     int out = -1;
     snprintf(names.in_path, sizeof names.in_path, "%.*sin", (int)strlen(part->path) - 3,
              part->path); /* ID.out */
     part->err = piece ? DG_OK : DG_ERR_NOMEM;
-    part->out_bytes = 0;
     for (unsigned k = 0; !part->err && k < part->n_parts; k++) {
         part->err = dg_shared_jobs_part_path(&names, k, path);
         if (!part->err)
-            part->err = append_file(&out, part->other, path, piece, &part->out_bytes, &n_lines,
-                                    &part->error);
+            part->err = append_file(&out, part->other, path, piece, &part->error);
     }
-    if (!part->err && n_lines != part->job_lines) /* a part that lost its file is done again */
-        part->err =
-            dg_error_set(&part->error, DG_ERR_NOT_FOUND, "the parts hold %zu lines, expected %zu",
-                         n_lines, part->job_lines);
     if (!part->err)
         part->err =
             dg_bulk_file_append(&out, part->other, (struct dg_span){"", 0}, true, &part->error);
     if (out >= 0)
         close(out);
+    if (!part->err)
+        part->err = check_result(part, names.in_path);
     if (!part->err)
         run_place(task);
     if (part->err)
@@ -654,6 +709,7 @@ static void on_counted(void *ctx, enum dg_err err, int64_t left)
         memcpy(part->path, job->out_path, sizeof part->path);
         part->n_parts = job->n_parts;
         part->job_lines = job->n_lines;
+        part->is_text = job->format == DG_BULK_TEXT;
         snprintf(part->other, sizeof part->other, "%.*s.pout.%s.%" PRIu64,
                  (int)strlen(job->out_path) - 4, job->out_path, shared->server, shared->n_files++);
     }
@@ -693,22 +749,15 @@ static void on_swept(struct dg_offload_task *task)
     step(part);
 }
 
-/* The row of a job that ends so; `job` is as before. */
-static enum dg_err put_ended(struct dg_bulk_job *job, enum dg_bulk_state state, struct dg_buf *meta)
+/* The row of a job that ends so. */
+static enum dg_err put_ended(struct dg_bulk_job *job, enum dg_bulk_state state,
+                             struct numbers numbers, struct dg_buf *meta)
 {
-    const enum dg_bulk_state before = job->state;
-    const size_t n_done = job->n_done;
-    job->state = state;
     if (state == DG_BULK_FAILED)
         job->err = dg_error_set(&job->error, DG_ERR_INTERNAL,
                                 "server after server ended at one part of it");
     job->finished_s = dg_clock_wall(&job->bulk->clock) / DG_CLOCK_S;
-    if (state == DG_BULK_DONE)
-        job->n_done = job->n_lines;
-    enum dg_err err = dg_bulk_put_meta(job, meta);
-    job->state = before;
-    job->n_done = n_done;
-    return err;
+    return put_row_of(job, state, numbers, meta);
 }
 
 static void run_finish(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span meta,
@@ -756,8 +805,9 @@ static void on_finished(void *ctx, enum dg_err err, int64_t more)
 
 static void finish(struct dg_bulk_part *part, struct dg_bulk_job *job)
 {
+    const struct numbers numbers = {part->n_lines, part->n_failed, part->out_bytes};
     dg_buf_clear(&part->meta);
-    if (put_ended(job, DG_BULK_DONE, &part->meta) != DG_OK)
+    if (put_ended(job, DG_BULK_DONE, numbers, &part->meta) != DG_OK)
         return; /* there is no memory; tried again in a second */
     part->is_busy = true;
     run_finish(part->bulk, job, dg_buf_span(&part->meta), part->entry, on_finished, part);
@@ -1040,7 +1090,8 @@ static void try_end(struct ending *ending)
     enum dg_err err = DG_OK;
     const bool is_needed = job && (ending->removes || !dg_bulk_is_over(job));
     if (is_needed && !ending->removes)
-        err = put_ended(job, ending->state, &meta);
+        err = put_ended(job, ending->state,
+                        (struct numbers){job->n_done, job->n_failed, job->out_bytes}, &meta);
     if (err || !is_needed)
         on_ended(ending, err == DG_ERR_EXISTS ? DG_ERR_NOMEM : err, 0);
     else

@@ -33,10 +33,12 @@ void dg_shared_jobs_free(struct dg_shared_jobs *shared); /* NULL is fine */
 enum dg_err dg_shared_jobs_cut(struct dg_span body, size_t n_lines, struct dg_buf *parts,
                                size_t *n_parts) DG_MUST_CHECK;
 
-/* Makes the job known to all; its files are there. DG_ERR_EXISTS: there is one under the same
- * idempotency key already, which this server knows by now. */
-void dg_shared_jobs_submit(struct dg_bulk *bulk, const struct dg_bulk_job *job,
-                           struct dg_span parts, dg_redis_table_fn fn, void *ctx);
+/* Makes the job known to all; its files are there. DG_ERR_EXISTS: it is known, or, where fn is told
+ * DG_SHARED_JOBS_OTHER as well, there is another one under the same idempotency key, which this
+ * server knows by now. */
+enum { DG_SHARED_JOBS_OTHER = 1 };
+void dg_shared_jobs_submit(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span parts,
+                           dg_redis_table_fn fn, void *ctx);
 
 /* Ends it so, or forgets it and its files; for all servers. */
 void dg_shared_jobs_end(struct dg_bulk *bulk, const char *id, enum dg_bulk_state state,

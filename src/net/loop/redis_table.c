@@ -260,6 +260,17 @@ static void settle(struct dg_redis_table *table, uint64_t least)
         end_put(put, put->err);
 }
 
+/* The table began anew: what had been decided and we did not know yet may be lost with it. */
+static void doubt_unknown(struct dg_redis_table *table)
+{
+    for (struct dg_list *at = table->settling.next; at != &table->settling; at = at->next) {
+        struct put *put = DG_LIST_ITEM(at, struct put, link);
+        if (table->version < put->made)
+            put->err = DG_ERR_BUSY;
+        put->made = 0; /* there is nothing to wait for */
+    }
+}
+
 /* ---- News ------------------------------------------------------------------------------------ */
 
 static bool read_number(struct dg_span text, uint64_t *number)
@@ -328,6 +339,7 @@ static void take_news(struct dg_redis_table *table, const struct dg_redis_reply 
         return;
     }
     if (!dg_span_eq(texts[0], dg_span_cstr(table->epoch))) {
+        doubt_unknown(table);
         memcpy(table->epoch, texts[0].ptr, NAME_LEN);
         table->version = 0;
         table->is_complete = false;

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* One server's steps, beside what a Redis written down by the test says that others did; with
+ * others that are real: tests/integration/60_cluster.py. */
+#include "api/jobs/bulk_int.h"
+#include "api/jobs/shared_jobs.h"
+#include "fake_redis.h"
+#include "tmpdir.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 60000 };
+
+#define EPOCH_1 "11111111111111111111111111111111"
+#define EPOCH_2 "22222222222222222222222222222222"
+
+static const char id[] = "0123456789abcdef0123456789abcdef";
+
+enum script { SYNC, WORK, SUBMIT, COUNT, FINISH, PUT, N_SCRIPTS };
+
+struct bench {
+    uv_loop_t loop;
+    struct fake_redis fake;
+    struct dg_redis *redis;
+    struct dg_jobs jobs;
+    struct dg_bulk *bulk;
+    uv_timer_t alarm;
+    bool is_late;
+    char dir[DG_TMPDIR_CAP];
+
+    /* What Redis says: to each script, and of its table the rows. */
+    const char *says[N_SCRIPTS]; /* NULL: no part to do; that all is well */
+    const char *epoch, *upto, *rows[6];
+    int n[N_SCRIPTS];
+    char last[N_SCRIPTS][2000]; /* the row that was sent */
+};
+
+/* ---- What Redis says ------------------------------------------------------------------------- */
+
+static bool has(struct dg_span text, const char *word)
+{
+    char copy[4096];
+    snprintf(copy, sizeof copy, "%.*s", DG_SPAN_FMT(text));
+    return strstr(copy, word) != NULL;
+}
+
+static enum script script_of(struct dg_span text)
+{
+    return has(text, "XREADGROUP")    ? WORK
+           : has(text, "jobs:once:")  ? SUBMIT
+           : has(text, "HSETNX")      ? COUNT
+           : has(text, "'XACK'")      ? FINISH
+           : has(text, "return {1, ") ? PUT
+                                      : SYNC;
+}
+
+static void say_rows(struct bench *bench, const struct dg_span *args)
+{
+    const char *texts[9] = {bench->epoch, bench->upto, bench->upto};
+    size_t n = 3;
+    const bool is_behind = !dg_span_eq(args[10], dg_span_cstr(bench->upto)) ||
+                           !dg_span_eq(args[9], dg_span_cstr(bench->epoch));
+    for (size_t i = 0; i < 6 && bench->rows[i] && is_behind; i++)
+        texts[n++] = bench->rows[i];
+    fake_redis_say_texts(&bench->fake, n, texts);
+}
+
+static void answer(struct fake_redis *fake, const struct dg_span *args, size_t n)
+{
+    struct bench *bench = fake->user;
+    if (!dg_span_eq(args[0], DG_SPAN("EVAL"))) {
+        fake_redis_say(fake, ":1\r\n"); /* XACK, XDEL */
+        return;
+    }
+    const enum script script = script_of(args[1]);
+    const struct dg_span row = script == FINISH   ? args[14]
+                               : script == SUBMIT ? args[13]
+                               : script == PUT    ? args[12]
+                                                  : DG_SPAN("");
+    snprintf(bench->last[script], sizeof bench->last[script], "%.*s", DG_SPAN_FMT(row));
+    bench->n[script]++;
+    if (bench->says[script])
+        fake_redis_say(fake, bench->says[script]);
+    else if (script == SYNC)
+        say_rows(bench, args);
+    else
+        fake_redis_say(fake, script == WORK ? "*0\r\n" : "*3\r\n:1\r\n:0\r\n:0\r\n");
+    (void)n;
+}
+
+/* ---- The bench ------------------------------------------------------------------------------- */
+
+static void on_alarm(uv_timer_t *timer)
+{
+    ((struct bench *)timer->data)->is_late = true;
+}
+
+static void turn(struct bench *bench)
+{
+    uv_run(&bench->loop, UV_RUN_ONCE);
+    dg_bulk_retry(bench->bulk); /* once a second in the daemon */
+    ck_assert(!bench->is_late);
+}
+
+#define AWAIT(bench, condition)                                                                    \
+    while (!(condition))                                                                           \
+    turn(bench)
+
+static void write_file(const struct bench *bench, const char *kind, const char *text)
+{
+    char path[DG_BULK_PATH_MAX];
+    ck_assert_int_eq(dg_bulk_path(path, bench->dir, id, kind), DG_OK);
+    FILE *file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static bool has_file(const struct bench *bench, const char *kind)
+{
+    char path[DG_BULK_PATH_MAX];
+    ck_assert_int_eq(dg_bulk_path(path, bench->dir, id, kind), DG_OK);
+    return access(path, F_OK) == 0;
+}
+
+/* The row of a job of two lines in three parts, the last of which is empty and needs no engine. */
+static const char *row(const char *state, int done, int bytes)
+{
+    static char text[500];
+    snprintf(text, sizeof text,
+             "{\"version\":1,\"owner\":\"\",\"address\":\"\",\"parts\":3,\"models\":[],"
+             "\"id\":\"%s\",\"state\":\"%s\",\"format\":\"text\",\"created\":1,\"finished\":%s,"
+             "\"lines\":2,\"done\":%d,\"failed\":0,\"input_bytes\":8,\"output_bytes\":%d,"
+             "\"options\":{\"target\":\"en\"}}",
+             id, state, strcmp(state, "done") == 0 ? "99999999999" : "null", done, bytes);
+    return text;
+}
+
+static void begin(struct bench *bench)
+{
+    struct dg_clock clock = DG_CLOCK_REAL;
+    *bench = (struct bench){.epoch = EPOCH_1, .upto = "0"};
+    dg_tmpdir_make(bench->dir);
+    ck_assert_int_eq(uv_loop_init(&bench->loop), 0);
+    uv_timer_init(&bench->loop, &bench->alarm);
+    bench->alarm.data = bench;
+    uv_timer_start(&bench->alarm, on_alarm, PATIENCE_MS, 0);
+    dg_jobs_init(&bench->jobs, &clock);
+    write_file(bench, "in", "un\ndeux\n");
+}
+
+static void open_bulk(struct bench *bench)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    fake_redis_start(&bench->fake, &bench->loop, bench->dir, answer, bench);
+    const struct dg_redis_opts redis_opts = {
+        .address = bench->fake.address, .user = "", .password = ""};
+    ck_assert_int_eq(dg_redis_open(&bench->loop, &redis_opts, NULL, &error, &bench->redis), DG_OK);
+    const struct dg_bulk_opts opts = {.dir = bench->dir,
+                                      .bytes_max = 1000,
+                                      .space_max = 10000,
+                                      .jobs_max = 10,
+                                      .retention_s = 3600,
+                                      .line_max = 1000,
+                                      .redis = bench->redis};
+    ck_assert_msg(
+        dg_bulk_open(&bench->bulk, &opts, &bench->loop, NULL, &bench->jobs, NULL, &error) == DG_OK,
+        "%s", error.text);
+}
+
+static void end(struct bench *bench)
+{
+    dg_bulk_close(bench->bulk);
+    dg_redis_close(bench->redis);
+    fake_redis_stop(&bench->fake);
+    uv_close((uv_handle_t *)&bench->alarm, NULL);
+    uv_run(&bench->loop, UV_RUN_DEFAULT);
+    ck_assert_int_eq(uv_loop_close(&bench->loop), 0);
+    dg_redis_free(bench->redis);
+    dg_jobs_deinit(&bench->jobs);
+    dg_tmpdir_remove(bench->dir);
+}
+
+static const struct dg_bulk_job *job_of(struct bench *bench)
+{
+    return dg_bulk_find(bench->bulk, dg_span_cstr(id));
+}
+
+static bool is_state(struct bench *bench, enum dg_bulk_state state)
+{
+    const struct dg_bulk_job *job = job_of(bench);
+    return job && dg_bulk_state(job) == state;
+}
+
+/* The table says that there is the job, and the stream that its last part is to be done; the others
+ * are. */
+static void begin_last_part(struct bench *bench)
+{
+    begin(bench);
+    write_file(bench, "json", row("waiting", 0, 0));
+    write_file(bench, "p000000", "one\n");
+    write_file(bench, "p000001", "two\n");
+    bench->upto = "2";
+    bench->rows[0] = id, bench->rows[1] = "2", bench->rows[2] = row("waiting", 0, 0);
+    bench->says[WORK] = "*4\r\n$3\r\n1-1\r\n$32\r\n0123456789abcdef0123456789abcdef\r\n"
+                        "$7\r\n2 8 8 2\r\n$1\r\n1\r\n";
+    open_bulk(bench);
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+START_TEST(the_last_part_ends_the_job)
+{
+    struct bench bench;
+    begin_last_part(&bench);
+    AWAIT(&bench, is_state(&bench, DG_BULK_DONE) && !has_file(&bench, "p000000"));
+    ck_assert_int_eq(job_of(&bench)->out_bytes, 8);
+    ck_assert_int_eq(job_of(&bench)->n_done, 2);
+    ck_assert(has_file(&bench, "out"));
+    ck_assert(strstr(bench.last[FINISH], "\"state\":\"done\""));
+    ck_assert(strstr(bench.last[FINISH], "\"output_bytes\":8"));
+    end(&bench);
+}
+END_TEST
+
+/* A job of 300 lines was done with 200: its result was whole on the disk, Redis lost everything,
+ * the job began anew at another server, two of its three parts were counted there, and this server
+ * said that it was done, with the bytes of those two. */
+START_TEST(a_table_that_begins_anew_does_not_shorten_a_result)
+{
+    struct bench bench;
+    begin_last_part(&bench);
+    bench.says[FINISH] = "*2\r\n:-1\r\n:0\r\n"; /* Redis does not know the table any more */
+    AWAIT(&bench, bench.n[FINISH] > 0);
+    bench.epoch = EPOCH_2;
+    bench.upto = "4";
+    bench.rows[1] = "3";
+    bench.rows[3] = "0123456789abcdef0123456789abcdef.p", bench.rows[4] = "4",
+    bench.rows[5] = "1 0 4";
+    bench.says[FINISH] = "*2\r\n:0\r\n:3\r\n"; /* and then, another version of the job */
+    AWAIT(&bench, job_of(&bench)->out_bytes == 4);
+    const int before = bench.n[FINISH];
+    AWAIT(&bench, bench.n[FINISH] >= before + 2);
+    bench.says[FINISH] = NULL;
+    AWAIT(&bench, is_state(&bench, DG_BULK_DONE));
+    ck_assert_int_eq(job_of(&bench)->out_bytes, 8);
+    ck_assert_int_eq(job_of(&bench)->n_done, 2);
+    ck_assert(strstr(bench.last[FINISH], "\"output_bytes\":8"));
+    ck_assert(strstr(bench.last[FINISH], "\"done\":2"));
+    end(&bench);
+}
+END_TEST
+
+START_TEST(parts_that_lack_a_line_begin_anew)
+{
+    struct bench bench;
+    begin_last_part(&bench);
+    write_file(&bench, "p000001", "");
+    AWAIT(&bench, bench.n[SUBMIT] > 0);
+    ck_assert_int_eq(bench.n[FINISH], 0);
+    ck_assert(strstr(bench.last[SUBMIT], "\"state\":\"waiting\""));
+    ck_assert(strstr(bench.last[SUBMIT], "\"done\":0"));
+    end(&bench);
+}
+END_TEST
+
+/* Every server sends a job that Redis has lost, and the first one's counts; the others may not
+ * have heard of that when they are told. */
+START_TEST(a_job_that_another_server_sent_again_keeps_its_files)
+{
+    struct bench bench;
+    begin(&bench);
+    write_file(&bench, "json", row("waiting", 0, 0));
+    bench.says[SUBMIT] = "*2\r\n:0\r\n:5\r\n";
+    open_bulk(&bench);
+    AWAIT(&bench, bench.n[SUBMIT] > 0);
+    const uint64_t began = uv_now(&bench.loop);
+    AWAIT(&bench, uv_now(&bench.loop) > began + 2500); /* longer than a change waits for news */
+    ck_assert(has_file(&bench, "in") && has_file(&bench, "json"));
+    ck_assert_ptr_nonnull(job_of(&bench));
+    end(&bench);
+}
+END_TEST
+
+START_TEST(a_job_that_another_replaces_is_forgotten)
+{
+    struct bench bench;
+    begin(&bench);
+    write_file(&bench, "json", row("waiting", 0, 0));
+    bench.says[SUBMIT] = "*3\r\n:0\r\n:0\r\n:1\r\n"; /* another one has its idempotency key */
+    open_bulk(&bench);
+    AWAIT(&bench, !job_of(&bench) && !has_file(&bench, "in"));
+    end(&bench);
+}
+END_TEST
+
+START_TEST(a_job_that_is_over_does_not_begin_anew)
+{
+    struct bench bench;
+    begin(&bench);
+    write_file(&bench, "json", row("done", 2, 8));
+    bench.upto = "2";
+    bench.rows[0] = id, bench.rows[1] = "2", bench.rows[2] = row("waiting", 0, 0);
+    open_bulk(&bench);
+    AWAIT(&bench, bench.n[FINISH] > 0);
+    ck_assert(strstr(bench.last[FINISH], "\"state\":\"done\""));
+    ck_assert(is_state(&bench, DG_BULK_DONE));
+    ck_assert_int_eq(job_of(&bench)->out_bytes, 8);
+    end(&bench);
+}
+END_TEST
+
+START_TEST(nonsense_about_work_and_rows_is_left_alone)
+{
+    static const char *const works[] = {
+        "+OK\r\n",
+        "*1\r\n:1\r\n",
+        "$-1\r\n",
+        "-WRONGTYPE\r\n",
+        "*4\r\n$3\r\n1-1\r\n$3\r\nabc\r\n$7\r\n2 8 8 2\r\n$1\r\n1\r\n",
+        "*4\r\n$3\r\n1-1\r\n$32\r\n0123456789abcdef0123456789abcdeX\r\n$7\r\n2 8 8 "
+        "2\r\n$1\r\n1\r\n",
+        "*4\r\n$3\r\n1-1\r\n$32\r\n0123456789abcdef0123456789abcdef\r\n$7\r\n2 8 7 "
+        "2\r\n$1\r\n1\r\n",
+        "*4\r\n$3\r\n1-1\r\n$32\r\n0123456789abcdef0123456789abcdef\r\n$-1\r\n$-1\r\n",
+        "*4\r\n$-1\r\n$-1\r\n$-1\r\n$-1\r\n",
+    };
+    struct bench bench;
+    begin(&bench);
+    write_file(&bench, "json", row("waiting", 0, 0));
+    bench.upto = "3";
+    bench.rows[0] = id, bench.rows[1] = "2", bench.rows[2] = "{\"version\":1,";
+    bench.rows[3] = "0123456789abcdef0123456789abcdef.p", bench.rows[4] = "3",
+    bench.rows[5] = "nonsense";
+    open_bulk(&bench);
+    for (size_t i = 0; i < sizeof works / sizeof *works; i++) {
+        const int before = bench.n[WORK];
+        bench.says[WORK] = works[i];
+        AWAIT(&bench, bench.n[WORK] >= before + 2);
+    }
+    ck_assert(is_state(&bench, DG_BULK_WAITING));
+    ck_assert_int_eq(bench.n[COUNT] + bench.n[FINISH], 0);
+    end(&bench);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {the_last_part_ends_the_job,
+                                  a_table_that_begins_anew_does_not_shorten_a_result,
+                                  parts_that_lack_a_line_begin_anew,
+                                  a_job_that_another_server_sent_again_keeps_its_files,
+                                  a_job_that_another_replaces_is_forgotten,
+                                  a_job_that_is_over_does_not_begin_anew,
+                                  nonsense_about_work_and_rows_is_left_alone};
+    if (!dg_redis_is_built()) {
+        printf("skipped: needs a build with hiredis\n");
+        return 77;
+    }
+    return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests, DG_TORTURE_DENSE);
+}
