@@ -99,10 +99,10 @@ export class Files {
         return {
             abort,
             progress,
-            /** How far a document is: paragraphs, and minutes and seconds that are left. */
-            told: ({ done, paragraphs, seconds_left: left }) => {
-                progress.value = paragraphs ? done / paragraphs : 0;
-                told.textContent = `${done} / ${paragraphs}`;
+            /** How far a document is, which moves with each sentence, and minutes and seconds that are left. */
+            told: ({ progress: part, seconds_left: left }) => {
+                progress.value = part;
+                told.textContent = `${Math.floor(100 * part)} %`;
                 if (left !== null) told.textContent += ` · ${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
             },
             done: (blob, target) => {

@@ -2,8 +2,11 @@
 """Documents as jobs: a file in, the file out, with its progress told, whatever happens to the server on the way."""
 import json
 import os
+import re
+import shutil
 import signal
 import sys
+import time
 import urllib.parse
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
@@ -11,6 +14,7 @@ from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 
 import office  # noqa: E402
+import pdf  # noqa: E402
 
 HEADERS = {"Content-Type": "multipart/form-data; boundary=XX"}
 LETTER = "".join(f"<w:p><w:r><w:t>Le chat numéro {i} dort dans la maison.</w:t></w:r></w:p>" for i in range(40))
@@ -24,9 +28,9 @@ def form(name, content, **fields):
 
 
 class Documents(IntegrationTest):
-    def begin(self, *options):
+    def begin(self, *options, **more):
         self.server = self.start(f"--models-dir={MODELS_DIR}", f"--jobs-dir={os.path.join(self.directory, 'jobs')}", "--threads=1",
-                                 "--max-body=64KiB", *options)
+                                 "--max-body=64KiB", *options, **more)
 
     def ask(self, method, path, body=None, status=200):
         got, _, answer = self.server.request(method, path, body, HEADERS if body else {})
@@ -62,7 +66,7 @@ class Documents(IntegrationTest):
             self.assertEqual(headers.get_filename(), name.replace(".", ".en."))
             self.assertEqual(answer, self.at_once(name, content), name)
             told = self.ask("GET", f"/v1/documents/{document['id']}")
-            self.assertEqual((told["done"], told["failed"]), (told["paragraphs"], 0))
+            self.assertEqual((told["done"], told["failed"], told["progress"]), (told["paragraphs"], 0, 1))
         self.assertEqual(len(self.ask("GET", "/v1/documents")["documents"]), 10)
         self.ask("DELETE", f"/v1/documents/{document['id']}", status=204)
         for end in ("", "/result"):
@@ -90,6 +94,104 @@ class Documents(IntegrationTest):
         self.begin("--cache-size=0")
         self.assertGreater(self.ask("GET", path)["done"], 0)
         self.assertEqual(self.result(document)[1], whole)
+
+    def test_columns_of_a_table(self):
+        self.begin()
+        table = "Nom,Texte\nLe chat,Le chat dort.\n".encode()
+        document = self.add("a.csv", table, source="fr", columns="Texte")
+        self.assertEqual(document["paragraphs"], 1)
+        self.server.signal(signal.SIGTERM)  # what was asked for is written down
+        self.server.wait()
+        self.begin()
+        rows = self.result(document)[1].decode().splitlines()
+        self.assertEqual([row.split(",")[0] for row in rows], ["Nom", "Le chat"])
+        self.assertNotIn("Le chat dort", rows[1])
+        self.assertEqual(self.ask("GET", f"/v1/jobs/{document['id']}")["columns"], "Texte")
+        refused = self.add("a.csv", table, 400, columns="9")["error"]["message"]
+        self.assertIn('no column "9"', refused)
+        self.assertEqual(self.add("a.csv", table, 400, columns="9" * 501)["error"]["field"], "columns")
+
+    def test_what_a_pdf_becomes(self):
+        if not shutil.which("pdftotext"):
+            self.skipTest("pdftotext is not installed")
+        self.begin()
+        content = pdf.pdf([[(60, 720, 10, "Le chat dort.")]])
+        for output, ending in ("html", "html"), ("txt", "txt"), ("odt", "odt"), (None, "docx"):
+            document = self.add("a.pdf", content, source="fr", **({"output_format": output} if output else {}))
+            headers, answer = self.result(document)
+            self.assertEqual(headers.get_filename(), f"a.en.{ending}")
+            if ending in ("html", "txt"):
+                self.assertIn(b"cat", answer)
+            else:
+                self.assertEqual(answer[:2], b"PK")
+        for name, output in ("a.pdf", "pdf"), ("a.pdf", "documents"), ("a.txt", "docx"):
+            self.assertEqual(self.add(name, content, 400, output_format=output)["error"]["field"], "output_format")
+        self.assertEqual(self.result(self.add("a.txt", b"Oui.", source="fr", output_format="TXT"))[0].get_filename(), "a.en.txt")
+
+    def children(self):
+        """Processes that the daemon has started and not seen the end of."""
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as file:
+                    parent = file.read().rpartition(")")[2].split()[1]
+            except OSError:
+                continue
+            if int(parent) == self.server.process.pid:
+                found.append(int(name))
+        return found
+
+    def test_nobody_waits_for_a_pdf(self):
+        """A pdftotext that would go on ends with the client that sent the file, and with the daemon."""
+        programs = os.path.join(self.directory, "programs")
+        os.mkdir(programs)
+        with open(os.path.join(programs, "pdftotext"), "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o755)
+            file.write("#!/bin/sh\nexec sleep 100000\n")
+        self.begin("--drain-timeout=1ms", env={"PATH": f"{programs}:{os.environ['PATH']}"})
+        asked = (("/v1/documents", {"target": "en"}), ("/translate_file", {"source": "fr", "target": "en"}),
+                 ("/v2/document", {"target_lang": "EN"}))
+        for path, fields in asked:
+            connection, since = self.send_pdf(path, fields)
+            connection.close()
+            wait_for(lambda: not self.children(), "its end")
+            self.assertLess(time.monotonic() - since, 55, "it was ended by its own limit of 60 s")
+        connection, since = self.send_pdf(*asked[0])
+        self.assertEqual(self.server.stop(), 0)
+        self.assertLess(time.monotonic() - since, 55, "it was ended by its own limit of 60 s")
+        connection.close()
+
+    def send_pdf(self, path, fields):
+        """The connection, and when pdftotext was there."""
+        body = form("a.pdf", pdf.pdf([[(60, 720, 10, "Le chat dort.")]]), **fields)
+        connection = self.server.connect()
+        connection.sendall(f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {HEADERS['Content-Type']}\r\n"
+                           f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        wait_for(self.children, "pdftotext")
+        return connection, time.monotonic()
+
+    def test_every_kind_that_is_documented_is_taken(self):
+        self.begin()
+        with open(os.path.join(SOURCES, "docs", "api", "openapi.yaml"), encoding="utf-8") as file:
+            said = file.read().partition("ending of its name: ")[2].partition("xhtml.")[0]
+        endings = re.findall(r"\.([a-z]+)", said)
+        self.assertGreater(len(endings), 40)
+        for ending in endings:  # without target
+            status, _, answer = self.server.request("POST", "/v1/documents", form(f"a.{ending}", b"x", beam="x"), HEADERS)
+            self.assertEqual((status, json.loads(answer)["error"]["field"]), (400, "beam"), ending)
+
+    def test_progress_moves_inside_of_a_paragraph(self):
+        self.begin("--cache-size=0")
+        content = ("<p>" + " ".join(f"Le chat numéro {i} dort dans la maison." for i in range(400)) + "</p>").encode()
+        document = self.add("a.html", content, source="fr")
+        self.assertEqual(document["paragraphs"], 1)
+        seen = []
+        path = f"/v1/documents/{document['id']}"
+        while (told := self.ask("GET", path))["state"] != "done":
+            seen.append(told["progress"])
+        self.assertEqual(seen, sorted(seen))
+        self.assertTrue([part for part in seen if 0 < part < 1], seen)
+        self.assertEqual(told["progress"], 1)
 
     def test_what_cannot_be_taken_is_refused(self):
         self.begin("--max-document=100KiB")

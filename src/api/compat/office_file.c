@@ -30,12 +30,13 @@ void dg_office_file_free(struct dg_office_file *file)
     dg_free(file);
 }
 
-static enum dg_err open_filter(const struct dg_office_file *file, struct dg_filter **filter,
-                               struct dg_error *error)
+static enum dg_err open_filter(const struct dg_office_file *file, const atomic_bool *stop,
+                               struct dg_filter **filter, struct dg_error *error)
 {
     const struct dg_filter_opts opts = {.text_max = PARTS_MAX,
                                         .columns = dg_span_cstr(file->columns),
-                                        .output = dg_span_cstr(file->output)};
+                                        .output = dg_span_cstr(file->output),
+                                        .stop = stop};
     return dg_filter_new(dg_span_make(file->bytes, file->len), file->name, &opts, filter, error);
 }
 
@@ -63,7 +64,7 @@ static void run_read(struct dg_offload_task *task)
 {
     struct dg_office_file *file = (struct dg_office_file *)task;
     struct dg_filter *filter = NULL;
-    file->err = open_filter(file, &filter, &file->error);
+    file->err = open_filter(file, &file->compat->work.is_unwanted, &filter, &file->error);
     if (!file->err)
         file->err = dg_filter_text(filter, &file->html, &file->error);
     dg_filter_free(filter);
@@ -89,11 +90,11 @@ void dg_office_file_read(struct dg_compat *compat, struct dg_span name, struct d
     struct dg_offload *readers = compat->work.api->readers;
     const struct dg_span columns = dg_fields_text(&compat->fields, "columns");
     const struct dg_span output = dg_fields_text(&compat->fields, "output_format");
-    if (output.len >= DG_OFFICE_FILE_OUTPUT) {
+    if (output.len > DG_DOCUMENT_OUTPUT) {
         dg_compat_fail(compat, 400, "invalid_value", "There is no such output_format.");
         return;
     }
-    if (columns.len > DG_OFFICE_FILE_COLUMNS) {
+    if (columns.len > DG_DOCUMENT_COLUMNS) {
         dg_compat_fail(compat, 400, "invalid_value", "The list of columns is too long.");
         return;
     }
@@ -139,7 +140,7 @@ enum dg_err dg_office_file_write(const struct dg_office_file *file, struct dg_sp
 {
     struct dg_filter *filter = NULL;
     struct writing writing = {.fd = fd};
-    enum dg_err err = open_filter(file, &filter, error);
+    enum dg_err err = open_filter(file, NULL, &filter, error);
     if (!err)
         err = dg_filter_write(filter, dg_buf_span(&file->html), translation,
                               dg_span_cstr(file->language), append, &writing, error);

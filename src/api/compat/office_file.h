@@ -19,22 +19,18 @@
 #define DG_API_COMPAT_OFFICE_FILE_H
 
 #include "api/compat/compat.h"
+#include "api/http/documents.h"
 #include "base/memory/buf.h"
 #include "net/loop/offload.h"
 
-enum {
-    DG_OFFICE_FILE_LANGUAGE = 64,
-    DG_OFFICE_FILE_NAME = 100,
-    DG_OFFICE_FILE_COLUMNS = 500,
-    DG_OFFICE_FILE_OUTPUT = 8
-};
+enum { DG_OFFICE_FILE_LANGUAGE = 64, DG_OFFICE_FILE_NAME = 100 };
 
 struct dg_office_file {
     struct dg_offload_task task;
-    char name[DG_OFFICE_FILE_NAME + 1];       /* the name that messages use */
-    char columns[DG_OFFICE_FILE_COLUMNS + 1]; /* of a csv file: the field `columns` */
-    char output[DG_OFFICE_FILE_OUTPUT];       /* of a PDF: the field `output_format` */
-    const char *bytes;                        /* [len] */
+    char name[DG_OFFICE_FILE_NAME + 1];    /* the name that messages use */
+    char columns[DG_DOCUMENT_COLUMNS + 1]; /* of a csv file: the field `columns` */
+    char output[DG_DOCUMENT_OUTPUT + 1];   /* of a PDF: the field `output_format` */
+    const char *bytes;                     /* [len] */
     size_t len;
     struct dg_document_file *sent; /* owned; the sent file that holds these bytes; NULL: `bytes` are
                                       owned */

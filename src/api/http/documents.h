@@ -34,6 +34,7 @@ struct dg_office_file;
 
 enum { DG_DOCUMENTS_MAX = 1000 /* each document holds a file open */ };
 enum { DG_DOCUMENT_ID = 32, DG_DOCUMENT_KEY = 64, DG_DOCUMENT_NAME = 100, DG_DOCUMENT_ERROR = 256 };
+enum { DG_DOCUMENT_COLUMNS = 500, DG_DOCUMENT_OUTPUT = 7 }; /* the fields columns, output_format */
 
 enum dg_document_state { DG_DOCUMENT_TRANSLATING, DG_DOCUMENT_DONE, DG_DOCUMENT_FAILED };
 

@@ -30,6 +30,7 @@ static struct dg_call *let_go(struct dg_work *work)
 void dg_work_leave(struct dg_work *work)
 {
     work->call = NULL;
+    atomic_store_explicit(&work->is_unwanted, true, memory_order_relaxed);
     if (work->state == DG_WORK_AT_GATE)
         work->ops->free(work);
     else if (work->state == DG_WORK_UNDER_WAY && work->ops->leave)

@@ -38,6 +38,8 @@
 #include "api/http/gate.h"
 #include "api/http/json_offload.h"
 
+#include <stdatomic.h>
+
 struct dg_work;
 
 /* Only `free` must be there. Where a function returns an error it fills `failure`, whose strings
@@ -80,6 +82,7 @@ struct dg_work {
                        if it fails */
     bool is_stream; /* the answer is server-sent events (dg_work_begin_stream) */
     enum dg_work_state state;
+    atomic_bool is_unwanted; /* the client has left: for a thread that has the work, and may stop */
     struct dg_failure failure; /* the failure of `read` or `write` */
 };
 
@@ -99,7 +102,8 @@ void dg_work_pass(struct dg_work *work);
 /* A detached one waits for what quota the sender has left; `then` gets the work. */
 void dg_work_peek(struct dg_work *work, dg_quota_fn then);
 
-/* A thread has the work: when the client leaves, only work->call becomes NULL. */
+/* A thread has the work: when the client leaves, work->call becomes NULL, and work->is_unwanted
+ * true, at which the thread may look. */
 void dg_work_hold(struct dg_work *work);
 
 /* For a route that answers its call itself: takes the work from the call, which it still names.

@@ -510,8 +510,13 @@ static enum dg_err add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     memcpy(job->address, order->address.ptr ? order->address.ptr : "",
            order->address.len < DG_BULK_OWNER ? order->address.len : DG_BULK_OWNER);
     job->in_bytes = order->body->len;
-    if (order->document)
+    if (order->document) {
         snprintf(job->document_name, sizeof job->document_name, "%s", order->document_name);
+        snprintf(job->document_columns, sizeof job->document_columns, "%s",
+                 order->columns ? order->columns : "");
+        snprintf(job->document_output, sizeof job->document_output, "%s",
+                 order->output ? order->output : "");
+    }
     job->document_bytes = order->document ? order->document->len : 0;
     const struct taken taken = count_taken(bulk, order->client, NULL);
     job->share = dg_client_share_of(bulk->opts.space_max, taken.all, taken.own);

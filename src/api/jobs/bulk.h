@@ -74,6 +74,7 @@ struct dg_bulk_order {
      * is taken, also on failure. */
     struct dg_document_file *document;
     const char *document_name;
+    const char *columns, *output; /* how it is read and written (filter.h); NULL: not said */
 };
 enum { DG_BULK_OWNER = 64 };
 

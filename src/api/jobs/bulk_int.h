@@ -40,6 +40,7 @@ struct dg_bulk_line {
     struct dg_bulk_job *job;
     struct dg_job *work;  /* NULL when the line is answered, or its work was dropped */
     size_t number, bytes; /* the line's number, from 1, and its bytes in the input */
+    size_t covered;       /* those bytes whose sentences are translated */
     uint64_t next_at;     /* where the input goes on behind the line */
     bool is_refused;      /* the line is too long: its rest is thrown away first */
     bool is_answered, has_failed;
@@ -83,6 +84,7 @@ struct dg_bulk_job {
     char in_path[DG_BULK_PATH_MAX], out_path[DG_BULK_PATH_MAX], meta_path[DG_BULK_PATH_MAX];
     char document_path[DG_BULK_PATH_MAX];
     char document_name[DG_DOCUMENT_NAME + 1]; /* "": its lines do not come from a document */
+    char document_columns[DG_DOCUMENT_COLUMNS + 1], document_output[DG_DOCUMENT_OUTPUT + 1];
     uint64_t document_bytes;
     enum dg_bulk_format format;
     enum dg_bulk_state state;
@@ -185,6 +187,9 @@ void dg_bulk_wait(struct dg_bulk_job *job, enum dg_bulk_wait waits_for,
 
 /* It cannot go on. */
 void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_error *error);
+
+/* The part of its input that is translated, sentence by sentence: from 0 to 1. */
+double dg_bulk_progress(const struct dg_bulk_job *job);
 
 /* Moves a running job on; stops what it has under way, which stays to be done. */
 void dg_bulk_run(struct dg_bulk_job *job);

@@ -88,6 +88,10 @@ static void put_members(const struct dg_bulk_job *job, enum dg_bulk_state state,
     if (*job->document_name) {
         dg_json_out_put_cstr(out, "document", job->document_name);
         dg_json_out_put_uint(out, "document_bytes", job->document_bytes);
+        if (*job->document_columns)
+            dg_json_out_put_cstr(out, "columns", job->document_columns);
+        if (*job->document_output)
+            dg_json_out_put_cstr(out, "output_format", job->document_output);
     }
     if (!dg_bulk_is_over(job) && job->waits_for)
         dg_json_out_put_cstr(out, "waits_for", wait_words[job->waits_for]);
@@ -152,7 +156,7 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
                                 struct dg_error *error)
 {
     struct dg_span owner = {NULL, 0}, address = {NULL, 0}, text = {NULL, 0}, once = {NULL, 0},
-                   document = {NULL, 0};
+                   document = {NULL, 0}, columns = {NULL, 0}, output = {NULL, 0};
     int64_t version, n_parts = 0;
     int state = 0, format = 0;
     enum dg_err err = dg_json_get_int(json, "version", DG_JSON_REQUIRED, 1, 1, error, &version);
@@ -189,8 +193,14 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
         err = dg_json_get_string(json, "document", DG_JSON_OPTIONAL, error, &document);
     if (!err)
         err = read_number(json, "document_bytes", &job->document_bytes, error);
-    if (!err && document.len > DG_DOCUMENT_NAME)
-        err = dg_error_set(error, DG_ERR_RANGE, "field 'document' is too long");
+    if (!err)
+        err = dg_json_get_string(json, "columns", DG_JSON_OPTIONAL, error, &columns);
+    if (!err)
+        err = dg_json_get_string(json, "output_format", DG_JSON_OPTIONAL, error, &output);
+    if (!err && (document.len > DG_DOCUMENT_NAME || columns.len > DG_DOCUMENT_COLUMNS ||
+                 output.len > DG_DOCUMENT_OUTPUT))
+        err = dg_error_set(error, DG_ERR_RANGE,
+                           "field 'document', 'columns' or 'output_format' is too long");
     if (!err && (owner.len > DG_BULK_OWNER || address.len > DG_BULK_OWNER))
         err = dg_error_set(error, DG_ERR_RANGE, "field 'owner' or 'address' is too long");
     if (err)
@@ -201,6 +211,8 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
     job->n_parts = (unsigned)n_parts;
     memcpy(job->owner, owner.ptr, owner.len);
     memcpy(job->document_name, document.len ? document.ptr : "", document.len);
+    memcpy(job->document_columns, columns.len ? columns.ptr : "", columns.len);
+    memcpy(job->document_output, output.len ? output.ptr : "", output.len);
     memcpy(job->address, address.len ? address.ptr : "", address.len);
     if (owner.len + address.len > 0)
         job->client =

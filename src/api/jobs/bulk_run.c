@@ -175,7 +175,17 @@ static void on_over(void *owner, struct dg_job *work)
     dg_job_drop(work);
 }
 
-static const struct dg_job_listener listener = {.on_over = on_over};
+static void on_sentence(void *owner, struct dg_job_item *item,
+                        const struct dg_engine_sentence *sentence)
+{
+    struct dg_bulk_line *line = owner;
+    const size_t len = item->job->options.texts[item->index].len,
+                 end = sentence->at + sentence->len;
+    line->covered =
+        len > end ? (size_t)((double)line->bytes * (double)end / (double)len) : line->bytes;
+}
+
+static const struct dg_job_listener listener = {.on_over = on_over, .on_sentence = on_sentence};
 
 /* ---- Beginning a line ------------------------------------------------------------------------ */
 
@@ -579,6 +589,25 @@ static void write_lines(struct dg_bulk_job *job)
         return;
     writing->is_busy = true;
     dg_bulk_hold(job);
+}
+
+/* ---- Progress ------------------------------------------------------------------------------- */
+
+/* Of one that other servers work on, or that waits, only whole lines are known. */
+double dg_bulk_progress(const struct dg_bulk_job *job)
+{
+    const double lines = job->n_lines ? (double)job->n_done / (double)job->n_lines : 0;
+    double bytes = (double)job->gathered_at;
+    if (job->state == DG_BULK_DONE)
+        return 1;
+    if (job->state != DG_BULK_RUNNING || job->n_parts > 0 || job->in_bytes == 0)
+        return lines;
+    for (const struct dg_list *at = job->lines.next; at != &job->lines; at = at->next) {
+        const struct dg_bulk_line *line = DG_LIST_ITEM(at, struct dg_bulk_line, link);
+        bytes += (double)(line->is_answered ? line->bytes : line->covered);
+    }
+    bytes /= (double)job->in_bytes;
+    return bytes < lines ? lines : bytes < 1 ? bytes : 1;
 }
 
 /* ---- Moving on ------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  *
  *     POST   /v1/documents              a form with file, target, and options of POST
  * /v1/translate; 201, the document GET    /v1/documents              {"documents":[...]} GET
- * /v1/documents/ID           {"id":...,"state":"running","paragraphs":120,"done":40,...} GET
+ * /v1/documents/ID           {"id":...,"state":"running","progress":0.34,...} GET
  * /v1/documents/ID/result    the file; 409 before the end DELETE /v1/documents/ID           cancels
  * and forgets it
  *
@@ -50,6 +50,7 @@ struct adding {
     struct dg_arena arena;
     struct dg_document_file *file; /* owned */
     char name[DG_DOCUMENT_NAME + 1];
+    char columns[DG_DOCUMENT_COLUMNS + 1], output[DG_DOCUMENT_OUTPUT + 1];
     struct dg_buf options_json; /* lacks its last bracket until the lines are made */
     struct dg_translate_options options;
     struct dg_languages langs;
@@ -159,18 +160,15 @@ static enum dg_err detect(struct adding *adding, struct dg_span text, enum dg_do
     return err;
 }
 
-static enum dg_err open_filter(const char *name, struct dg_span bytes, struct dg_filter **filter,
-                               struct dg_error *error)
-{
-    const struct dg_filter_opts opts = {.text_max = TEXT_MAX};
-    return dg_filter_new(bytes, name, &opts, filter, error);
-}
-
 static enum dg_err read_text(struct adding *adding, struct dg_buf *text, struct dg_span *shown,
                              bool *is_blocks, enum dg_doc_format *format)
 {
     const struct dg_span name = dg_span_cstr(adding->name),
                          bytes = dg_span_make(adding->file->bytes, adding->file->len);
+    const struct dg_filter_opts opts = {.text_max = TEXT_MAX,
+                                        .columns = dg_span_cstr(adding->columns),
+                                        .output = dg_span_cstr(adding->output),
+                                        .stop = &adding->work.is_unwanted};
     struct dg_filter *filter = NULL;
     enum dg_err err = DG_OK;
     size_t bad_at;
@@ -182,7 +180,7 @@ static enum dg_err read_text(struct adding *adding, struct dg_buf *text, struct 
                                 bad_at);
         return DG_OK;
     }
-    err = open_filter(adding->name, bytes, &filter, &adding->error);
+    err = dg_filter_new(bytes, adding->name, &opts, &filter, &adding->error);
     if (!err) {
         *format = dg_filter_format(filter);
         *is_blocks = dg_filter_has_blocks(filter);
@@ -253,19 +251,20 @@ static void on_read(struct dg_offload_task *task)
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
 
-static double seconds_left(const struct dg_bulk_job *job)
+/* How long the rest takes, by what was done since it began to run here; below 0: not known yet. */
+static double seconds_left(const struct dg_bulk_job *job, double progress)
 {
     const uint64_t now = dg_clock_now(&job->bulk->clock);
-    const double done = (double)(job->written_at - job->run_at),
-                 left = (double)(job->in_bytes - job->written_at);
-    return left / done * (double)(now - job->run_ns) / (double)DG_CLOCK_S;
+    const double done = job->in_bytes ? progress - (double)job->run_at / (double)job->in_bytes : 0;
+    if (job->state != DG_BULK_RUNNING || job->waits_for || job->n_parts > 0 || done <= 0)
+        return -1;
+    return (1 - progress) / done * (double)(now - job->run_ns) / (double)DG_CLOCK_S;
 }
 
 static void put_document(const struct dg_bulk_job *job, struct dg_json_out *out)
 {
     const bool is_kept_waiting = !dg_bulk_is_over(job) && job->waits_for;
-    const bool has_estimate = job->state == DG_BULK_RUNNING && !is_kept_waiting &&
-                              job->written_at > job->run_at && job->in_bytes >= job->written_at;
+    const double progress = dg_bulk_progress(job), left = seconds_left(job, progress);
     const struct dg_engine_request *request = &job->options.request;
     dg_json_out_open(out, '{');
     dg_json_out_put_cstr(out, "id", job->id);
@@ -278,10 +277,11 @@ static void put_document(const struct dg_bulk_job *job, struct dg_json_out *out)
     dg_json_out_put_uint(out, "paragraphs", job->n_lines);
     dg_json_out_put_uint(out, "done", job->n_done);
     dg_json_out_put_uint(out, "failed", job->n_failed);
+    dg_json_out_put_real(out, "progress", progress, 6);
     dg_json_out_put_uint(out, "created", job->created_s);
     dg_json_out_key(out, "seconds_left");
-    if (has_estimate)
-        dg_json_out_uint(out, (uint64_t)(seconds_left(job) + 0.5));
+    if (left >= 0)
+        dg_json_out_uint(out, (uint64_t)(left + 0.5));
     else
         dg_json_out_null(out);
     if (job->state == DG_BULK_FAILED)
@@ -336,7 +336,9 @@ static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
                                         .n_only = adding->options.request.n_only,
                                         .body = &adding->lines,
                                         .document = adding->file,
-                                        .document_name = adding->name};
+                                        .document_name = adding->name,
+                                        .columns = adding->columns,
+                                        .output = adding->output};
     adding->file = NULL;
     err = dg_bulk_add(call->api->bulk, &order, on_added, adding, &error);
     if (err)
@@ -345,6 +347,16 @@ static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
 }
 
 static const struct dg_work_ops adding_ops = {.start = begin, .free = free_adding};
+
+/* Fields that say something of the file, not of how a text is translated. */
+static bool is_of_file(struct dg_span name)
+{
+    static const char *const names[] = {"filename", "columns", "output_format"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (dg_span_eq(name, dg_span_cstr(names[i])))
+            return true;
+    return false;
+}
 
 /* The fields beside the file, as the JSON that each line is read with; without its last bracket. */
 static enum dg_err gather_options(struct adding *adding, const struct dg_fields *fields)
@@ -357,8 +369,7 @@ static enum dg_err gather_options(struct adding *adding, const struct dg_fields 
         const struct dg_field *field = &fields->items[i];
         const bool is_auto = dg_span_eq(field->name, DG_SPAN("source")) &&
                              (field->value.len == 0 || dg_span_eq(field->value, DG_SPAN("auto")));
-        if (field->kind == DG_FIELD_TEXT && !is_auto &&
-            !dg_span_eq(field->name, DG_SPAN("filename")))
+        if (field->kind == DG_FIELD_TEXT && !is_auto && !is_of_file(field->name))
             dg_v1_jobs_put_option(&out, field->name, field->value);
     }
     dg_json_out_close(&out, '}');
@@ -384,7 +395,9 @@ static enum dg_err check_fields(const struct dg_fields *fields, struct dg_failur
                                           "id",   "format", "api_key"};
     const struct dg_field *file = dg_fields_get(fields, "file");
     const struct dg_span name = dg_fields_text(fields, "filename");
+    const struct dg_span output = dg_fields_text(fields, "output_format");
     enum dg_doc_format format;
+    const char *ending;
     if (!file || !file->is_mapped || file->value.len == 0)
         return refuse(failure, 400, "file", "The form has no file, or an empty one, as 'file'.");
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -392,6 +405,13 @@ static enum dg_err check_fields(const struct dg_fields *fields, struct dg_failur
             return refuse(failure, 400, refused[i], "A document has no such option.");
     if (!dg_document_is_known(name.len ? name : file->filename, &format))
         return refuse(failure, 415, "file", "A file with such a name is not read here.");
+    if (dg_fields_text(fields, "columns").len > DG_DOCUMENT_COLUMNS)
+        return refuse(failure, 400, "columns", "The list of columns is too long.");
+    if (output.len > DG_DOCUMENT_OUTPUT ||
+        !dg_filter_output(name.len ? name : file->filename, output, &ending))
+        return refuse(failure, 400, "output_format",
+                      "A PDF is written as docx, odt, html or txt, other files only as what they "
+                      "are.");
     return DG_OK;
 }
 
@@ -406,6 +426,10 @@ static enum dg_err read_request(struct adding *adding, struct dg_failure *failur
         return err;
     const struct dg_span name = dg_fields_text(fields, "filename");
     dg_document_clean_name(name.len ? name : dg_fields_get(fields, "file")->filename, adding->name);
+    snprintf(adding->columns, sizeof adding->columns, "%.*s",
+             DG_SPAN_FMT(dg_fields_text(fields, "columns")));
+    snprintf(adding->output, sizeof adding->output, "%.*s",
+             DG_SPAN_FMT(dg_fields_text(fields, "output_format")));
     adding->file = dg_upload_take(call);
     err =
         dg_languages_read(&call->api->languages, call->api->engine, &adding->arena, &adding->langs);
@@ -596,6 +620,9 @@ static void run_make(struct dg_offload_task *task)
     struct dg_buf source, target;
     struct dg_error *error = &making->error;
     const struct dg_span name = dg_span_cstr(job->document_name);
+    const struct dg_filter_opts opts = {.text_max = TEXT_MAX,
+                                        .columns = dg_span_cstr(job->document_columns),
+                                        .output = dg_span_cstr(job->document_output)};
     dg_buf_init(&source, LINES_MAX);
     dg_buf_init(&target, LINES_MAX);
     enum dg_err err = dg_map_file_open(&file, job->document_path, SIZE_MAX / 2, error);
@@ -606,7 +633,7 @@ static void run_make(struct dg_offload_task *task)
     if (!err)
         err = take_texts(span_of(&in), span_of(&out), &source, &target, error);
     if (!err && dg_filter_takes(name, span_of(&file))) {
-        err = open_filter(job->document_name, span_of(&file), &filter, error);
+        err = dg_filter_new(span_of(&file), job->document_name, &opts, &filter, error);
         if (!err)
             err = dg_filter_write(filter, dg_buf_span(&source), dg_buf_span(&target),
                                   dg_span_cstr(making->language), append, making, error);
@@ -631,7 +658,7 @@ static void name_result(const struct making *making, char name[DG_DOCUMENT_NAME 
     snprintf(whole, sizeof whole, "%.*s%s%s%s", (int)stem, own, *making->language ? "." : "",
              making->language, dot ? dot : "");
     dg_document_clean_name(dg_span_cstr(whole), name);
-    dg_document_set_output(name, DG_SPAN(""));
+    dg_document_set_output(name, dg_span_cstr(making->job->document_output));
 }
 
 static void on_made(struct dg_offload_task *task)

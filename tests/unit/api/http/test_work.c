@@ -321,9 +321,11 @@ START_TEST(what_is_held_is_freed_by_who_holds_it)
     bench.attaches = true;
     post(&bench, 3);
     dg_work_hold(under_way(&bench));
+    ck_assert(!atomic_load(&under_way(&bench)->is_unwanted));
     hang_up(&bench);
     ck_assert_int_eq(bench.n_left + bench.n_freed, 0);
     ck_assert_ptr_null(under_way(&bench)->call);
+    ck_assert(atomic_load(&under_way(&bench)->is_unwanted));
     ck_assert_ptr_null(dg_work_end(under_way(&bench)));
     ck_assert_int_eq(bench.n_freed, 1);
     close_bench(&bench);
