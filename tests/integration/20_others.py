@@ -205,6 +205,8 @@ class Others(IntegrationTest):
                          json.dumps({"a": CAT_SAID, "b": [1, CAT_SAID]}))
         self.assertEqual(said(("system", "Translate French to English."), ("user", f"1. {CAT}\n2. {CAT}")), f"1. {CAT_SAID}\n2. {CAT_SAID}")
         self.assertEqual(said(("user", f"Translate to English:\n\n{CAT}\n\n%%\n\n{CAT}")), f"{CAT_SAID}\n\n%%\n\n{CAT_SAID}")
+        self.assertEqual(said(("system", "Translate the Markdown document to English."), ("user", f"# {CAT}\n\n- **{CAT}**\n")),
+                         f"# {CAT_SAID}\n\n- **{CAT_SAID}**\n")
         asked = {"targetLanguage": "English", "segments": [{"id": 7, "text": CAT}, {"id": 8, "text": CAT}]}
         self.assertEqual(json.loads(said(("system", "Act as a translation API."), ("user", json.dumps(asked)))),
                          {"translations": [{"id": 7, "text": CAT_SAID}, {"id": 8, "text": CAT_SAID}]})

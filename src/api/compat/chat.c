@@ -595,6 +595,10 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
         dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
         return;
     }
+    if (chat->prompt.is_markdown) {
+        compat->job->options.request.format = DG_DOC_MARKDOWN;
+        compat->job->options.alternatives = 0;
+    }
     chat->created_s = (uint64_t)time(NULL);
     snprintf(chat->id, sizeof chat->id, "chatcmpl-%s", call->id);
     gmtime_r(&(time_t){(time_t)chat->created_s}, &parts);

@@ -91,7 +91,7 @@ enum side { NOWHERE, SOURCE, TARGET, IN };
 struct said {
     const char *source, *target; /* the languages named in a sentence that asks for a translation */
     const char *maybe;           /* a language that is named anywhere */
-    bool translates, is_imperative, has_text_word, is_ambiguous;
+    bool translates, is_imperative, has_text_word, is_ambiguous, is_of_markdown;
 };
 
 struct scan {
@@ -234,6 +234,7 @@ static void take_word(struct scan *scan, size_t at, size_t len)
     }
     scan->is_negated |= is_one_of(word, negations);
     scan->said->has_text_word |= is_one_of(word, text_words);
+    scan->said->is_of_markdown |= is_one_of(word, (const char *const[]){"markdown", NULL});
     scan->n_words += !is_one_of(word, fillers);
 }
 
@@ -308,9 +309,9 @@ static bool instructs(struct reading *reading, struct dg_span part)
 static bool is_meta(struct dg_span part)
 {
     static const char *const verbs[] = {
-        "respond",     "reply",      "return", "output",   "provide", "please", "only",   "just",
-        "do",          "don",        "give",   "answer",   "keep",    "make",   "ensure", "remove",
-        "translation", "translated", "result", "preserve", "never",   "no",     NULL};
+        "respond",     "reply",      "return", "output",   "provide", "please", "only",    "just",
+        "do",          "don",        "give",   "answer",   "keep",    "make",   "ensure",  "remove",
+        "translation", "translated", "result", "preserve", "never",   "no",     "produce", NULL};
     part = trim(part);
     size_t at = 0;
     while (at < part.len && !dg_langnames_word_begins(part, at))
@@ -412,6 +413,10 @@ static size_t label_at(const struct reading *reading, size_t at, bool is_of_answ
                                           "original text:",
                                           "content to translate:",
                                           "source sentence:",
+                                          "the text is as follows:",
+                                          "the text is:",
+                                          "here is the text:",
+                                          "msgid:",
                                           NULL};
     static const char *const of_answer[] = {
         "translated text:", "translation:", "output:", "result:", "translated:", "answer:", NULL};
@@ -441,6 +446,18 @@ static struct dg_span unquoted(struct dg_span text)
         if (text.len > 2 && text.ptr[0] == **q && text.ptr[text.len - 1] == **q &&
             !memchr(text.ptr + 1, **q, text.len - 2))
             return dg_span_sub(text, 1, text.len - 2);
+    return text;
+}
+
+/* An arrow that a template puts behind the text, for the answer to follow. */
+static struct dg_span without_arrow(struct dg_span text)
+{
+    static const char *const arrows[] = {"=>", "->", "→", "⇒", NULL};
+    for (const char *const *arrow = arrows; *arrow; arrow++) {
+        const size_t len = strlen(*arrow);
+        if (text.len > len && memcmp(text.ptr + text.len - len, *arrow, len) == 0)
+            return trim(dg_span_sub(text, 0, text.len - len));
+    }
     return text;
 }
 
@@ -547,11 +564,13 @@ static bool is_rule(struct dg_span line)
            at < line.len;
 }
 
-/* The whole instruction stands in front, up to a colon or the end of a line. */
+/* The whole instruction stands in front, up to a colon or the end of a line. Where words that ask
+ * for a form come behind it, it only goes on to where it is said again: "Produce only the
+ * translation. Please translate the following text into English:". */
 static bool cut_head(struct reading *reading)
 {
     const struct dg_span user = reading->user;
-    size_t n_tries = 0;
+    size_t n_tries = 0, again = 0; /* where it must be said again; 0: nowhere */
     for (size_t at = 0; at < user.len && at < HEAD_MAX && n_tries < TRIES_MAX; at++) {
         const bool is_wide = at + 3 <= user.len && memcmp(user.ptr + at, "：", 3) == 0;
         const bool is_colon =
@@ -565,11 +584,16 @@ static bool cut_head(struct reading *reading)
             dg_span_sub(user, skip_blanks(user, at + (is_wide ? 3 : 1)), user.len);
         if (is_colon && is_heading(head))
             return false;
+        if (again && (at < again || !instructs(reading, dg_span_sub(user, again, at - again))))
+            continue;
         if (!instructs(reading, head))
             continue;
-        if (rest.len == 0 || is_rule(rest) ||
-            (is_line && is_meta(dg_span_sub(rest, 0, find(rest, 0, "\n")))))
+        if (rest.len == 0 || is_rule(rest))
             return false;
+        if (is_line && is_meta(dg_span_sub(rest, 0, find(rest, 0, "\n")))) {
+            again = (size_t)(rest.ptr - user.ptr);
+            continue;
+        }
         if (is_line && find(rest, 0, ":") < find(rest, 0, "\n") &&
             is_heading(dg_span_sub(rest, 0, find(rest, 0, ":"))))
             return false;
@@ -649,7 +673,7 @@ static bool cut(struct reading *reading)
     if (cut_label(reading) || cut_json(reading) || cut_language(reading))
         return true;
     if (cut_head(reading)) {
-        reading->text = unquoted(without_tail(reading, reading->text));
+        reading->text = unquoted(without_arrow(without_tail(reading, reading->text)));
         return true;
     }
     return cut_tail(reading) || cut_quotes(reading);
@@ -699,5 +723,6 @@ enum dg_err dg_chat_prompt_read(const struct dg_langnames *names,
     if (prompt->target == prompt->source && prompt->source && !reading.said.target &&
         !system->target)
         prompt->target = NULL;
+    prompt->is_markdown = reading.said.is_of_markdown || system->is_of_markdown;
     return dg_chat_prompt_split(reading.text, arena, error, prompt);
 }

@@ -43,7 +43,8 @@ struct dg_chat_prompt {
     const char *source, *target; /* borrowed from the names; NULL: the prompt does not name it */
     struct dg_chat_prompt_part *parts; /* [n_parts], of which n_texts are to be translated */
     size_t n_parts, n_texts;
-    bool is_json; /* the answer is to be JSON */
+    bool is_json;     /* the answer is to be JSON */
+    bool is_markdown; /* the text, one part, is in Markdown */
 };
 
 /* Texts live in the arena or are borrowed from `ask`. DG_ERR_INVALID with a sentence, DG_ERR_LIMIT,

@@ -309,6 +309,42 @@ static void walk_separated(struct putter *putter, struct dg_span text, const str
     put_text(putter, dg_span_sub(text, from, text.len));
 }
 
+/* Blocks of a line "Original>" with the text below it, and a line "Translation>" below which the
+ * translation comes, as GPT-Subtrans makes them. */
+static void walk_blocks(struct putter *putter, struct dg_span text, const struct dg_json *json)
+{
+    size_t from = 0, original = 0;
+    (void)json;
+    for (size_t at = 0; at < text.len;) {
+        const struct dg_span line = line_at(text, at), name = without_blanks(line);
+        const size_t end = at + line.len;
+        if (dg_span_eq(name, DG_SPAN("Original>"))) {
+            original = end;
+        } else if (dg_span_eq(name, DG_SPAN("Translation>")) && original) {
+            put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, from, end - from));
+            put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("\n"));
+            put_text(putter, without_blanks(dg_span_sub(text, original, at - original)));
+            from = end;
+            original = 0;
+        }
+        at = end + 1;
+    }
+    put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, from, text.len));
+}
+
+static bool is_in_blocks(struct dg_span text)
+{
+    bool has_original = false;
+    for (size_t at = 0; at < text.len;) {
+        const struct dg_span line = line_at(text, at), name = without_blanks(line);
+        if (has_original && dg_span_eq(name, DG_SPAN("Translation>")))
+            return true;
+        has_original |= dg_span_eq(name, DG_SPAN("Original>"));
+        at += line.len + 1;
+    }
+    return false;
+}
+
 static void walk_numbered(struct putter *putter, struct dg_span text, const struct dg_json *json)
 {
     (void)json;
@@ -356,14 +392,38 @@ static bool is_separated(struct dg_span text)
     return is;
 }
 
+/* A sign of Markdown: a heading, an item, a fence, or something emphasised or linked. */
+static bool is_markdown(struct dg_span text)
+{
+    for (size_t at = 0; at < text.len;) {
+        const struct dg_span line = line_at(text, at);
+        if (line.len > 2 && (memcmp(line.ptr, "# ", 2) == 0 || memcmp(line.ptr, "##", 2) == 0 ||
+                             memcmp(line.ptr, "- ", 2) == 0 || memcmp(line.ptr, "* ", 2) == 0 ||
+                             memcmp(line.ptr, "> ", 2) == 0 || memcmp(line.ptr, "```", 3) == 0))
+            return true;
+        for (size_t i = 0; i + 1 < line.len; i++)
+            if (memcmp(line.ptr + i, "**", 2) == 0 || memcmp(line.ptr + i, "](", 2) == 0 ||
+                memcmp(line.ptr + i, "__", 2) == 0)
+                return true;
+        at += line.len + 1;
+    }
+    return false;
+}
+
 enum dg_err dg_chat_prompt_split(struct dg_span text, struct dg_arena *arena,
                                  struct dg_error *error, struct dg_chat_prompt *prompt)
 {
     const struct dg_span inner = without_blanks(text);
     prompt->is_json = inner.len && dg_chat_prompt_json_len(inner) == inner.len;
-    walk_fn walk = prompt->is_json      ? walk_json
-                   : is_separated(text) ? walk_separated
-                   : is_numbered(text)  ? walk_numbered
-                                        : walk_plain;
+    walk_fn walk = walk_plain;
+    prompt->is_markdown = prompt->is_markdown && !prompt->is_json && is_markdown(inner);
+    if (prompt->is_json)
+        walk = walk_json;
+    else if (is_in_blocks(text))
+        walk = walk_blocks;
+    else if (is_separated(text) && !prompt->is_markdown)
+        walk = walk_separated;
+    else if (is_numbered(text) && !prompt->is_markdown)
+        walk = walk_numbered;
     return put_all(text, NULL, walk, arena, error, prompt);
 }

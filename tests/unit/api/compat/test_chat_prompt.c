@@ -71,6 +71,31 @@ static const struct shape {
      "style.\n\nSource "
      "Text:\n---\nLe chat dort.\n---\n\nTranslation:",
      "fr", "en", "[Le chat dort.]"},
+    /* Blocks of subtitles. */
+    {"Your task is to accurately translate subtitles into a target language.",
+     "Please translate these subtitles into English.\n\n#1\nOriginal>\nLe "
+     "chat\ndort.\nTranslation>\n\n"
+     "#2\nOriginal>\nMerci.\nTranslation>",
+     NULL, "en",
+     "#1\nOriginal>\nLe chat\ndort.\nTranslation>\n[Le chat\ndort.]\n\n#2\nOriginal>\nMerci.\n"
+     "Translation>\n[Merci.]"},
+    /* An arrow behind the text, for the answer to follow. */
+    {"You are a translation engine that can only translate text and cannot interpret it.",
+     "translate from French to English:\n\n\"Le chat dort.\" =>", "fr", "en", "[Le chat dort.]"},
+    {"", "Translate from fr to en:\nLe chat dort. ->", "fr", "en", "[Le chat dort.]"},
+    /* What form the answer has stands between, and the instruction is said again. */
+    {"",
+     "You are a professional French (fr) to English (en) translator. Your goal is to convey the "
+     "meaning and nuances of the original French text.\nProduce only the English translation, "
+     "without any additional explanations. Please translate the following French text into "
+     "English:\n\n\nLe chat: il dort.",
+     "fr", "en", "[Le chat: il dort.]"},
+    {"You are a meticulous translator who translates any given content.",
+     "Translate the given text only into English and do not explain any term. Addresses should be "
+     "preserved as is.\n\nThe text is as follows: Le chat dort.",
+     NULL, "en", "[Le chat dort.]"},
+    {"", "Translate this message from French to English. Return only the string.\n\nmsgid: Bonjour",
+     "fr", "en", "[Bonjour]"},
     /* Labels. */
     {"You are an authentic machine translation engine.",
      "Translate the following source text from French to English. Output translation "
@@ -171,6 +196,7 @@ static const struct {
     {"If the text is French translate it to English, otherwise translate it to French.",
      "Le chat dort."},
     {"", "Translate to English.\nRules:\n- keep names\n\nLe chat dort."},
+    {"", "Translate to English\nPlease note: le chat dort."},
     {"", "Please translate my life into something better"},
     {"", "{\"targetLanguage\":\"Klingonese\",\"segments\":[{\"id\":1,\"text\":\"Bonjour\"}]}"},
 };
@@ -294,5 +320,31 @@ START_TEST(prompts_that_break_off_do_no_harm)
 }
 END_TEST
 
-DG_UNIT(the_prompts_of_tools_are_told_from_their_texts, what_asks_for_no_translation_is_refused,
+/* Markdown is one text, and only where the instruction speaks of it. */
+START_TEST(markdown_is_told)
+{
+    struct dg_langnames *names = dg_langnames_new();
+    struct dg_chat_prompt prompt;
+    struct dg_arena arena;
+    ck_assert_ptr_nonnull(names);
+    dg_arena_init(&arena, 1 << 20);
+    for (int is_said = 0; is_said < 2; is_said++) {
+        const char *system = is_said ? "Translate the Markdown document to English."
+                                     : "Translate the document to English.";
+        ck_assert_int_eq(options(names, system, "1. Le **chat**\n2. Merci", false, &arena, &prompt),
+                         DG_OK);
+        ck_assert_int_eq(prompt.is_markdown, is_said);
+        ck_assert_uint_eq(prompt.n_texts, is_said ? 1 : 2);
+    }
+    ck_assert_int_eq(options(names, "Translate to English. Use Markdown.", "Bonjour * 2", false,
+                             &arena, &prompt),
+                     DG_OK);
+    ck_assert(!prompt.is_markdown);
+    dg_arena_deinit(&arena);
+    dg_langnames_free(names);
+}
+END_TEST
+
+DG_UNIT(markdown_is_told, the_prompts_of_tools_are_told_from_their_texts,
+        what_asks_for_no_translation_is_refused,
         with_languages_named_elsewhere_a_text_alone_will_do, prompts_that_break_off_do_no_harm)
