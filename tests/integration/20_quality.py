@@ -86,8 +86,8 @@ class Quality(IntegrationTest):
         whole = self.ask(server, "translate", body)["translations"][0]
         _, _, answer = server.request("POST", "/v1/translate", body=json.dumps({**body, "stream": True}).encode())
         events = [event.split("\n") for event in answer.decode().split("\n\n") if event]
-        done = json.loads(events[-1][1].removeprefix("data: "))
-        self.assertEqual(events[-1][0], "event: done")
+        done = json.loads(events[-1][2].removeprefix("data: "))
+        self.assertEqual(events[-1][1], "event: done")
         self.assertEqual(done["translations"][0], whole)
         ws = Socket(server)
 

@@ -253,7 +253,7 @@ class Keys(IntegrationTest):
                 return [("error", json.loads(answer))]
             blocks = [[line.partition(": ")[2] for line in block.split("\n")]
                       for block in answer.decode().split("\n\n")[:-1]]
-            return [(name, json.loads(data)) for name, data in blocks]
+            return [(name, json.loads(data)) for *_, name, data in blocks]
 
         def messages(body):
             socket, told = Socket(server, headers=[f"Authorization: Bearer {BOB}"]), []

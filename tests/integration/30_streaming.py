@@ -26,7 +26,7 @@ class Streaming(IntegrationTest):
         self.assertEqual((status, headers["Content-Type"]), (200, "text/event-stream"))
         texts, done = ["", ""], None
         for block in stream.decode().split("\n\n")[:-1]:
-            name, data = (line.partition(": ")[2] for line in block.split("\n"))
+            _, name, data = (line.partition(": ")[2] for line in block.split("\n"))
             data = json.loads(data)
             if name == "token":
                 texts[data["index"]] += data["text"]
@@ -34,6 +34,84 @@ class Streaming(IntegrationTest):
                 done = data
         self.assertEqual(texts, [item["text"] for item in plain["translations"]])
         self.assertEqual(done["translations"], plain["translations"])
+
+    def events(self, server, path, body, seen=None):
+        """(name, id, data) of each event of a stream; `seen`: the id of the last one that is known."""
+        status, _, stream = server.request("POST", path, json.dumps({**body, "stream": True}),
+                                           {"Last-Event-ID": seen} if seen else {})
+        self.assertEqual(status, 200, stream)
+        fields = [dict(line.split(": ", 1) for line in block.split("\n")) for block in stream.decode().split("\n\n")[:-1]]
+        return [(each["event"], each["id"], json.loads(each["data"])) for each in fields]
+
+    def check_goes_on(self, servers, path, body):
+        """Behind any event of a stream another server goes on, and nothing is lost or comes twice. It has to be the same at
+        every one, so that only texts and places are compared: what comes from a cache comes in other pieces."""
+        def story(events):
+            texts, sentences = {}, []
+            for name, _, data in events:
+                at = data.get("index", 0)
+                if name == "token":
+                    texts[at] = texts.get(at, "") + data["text"]
+                elif name == "sentence":
+                    sentences.append((at, data["start"], data["length"], len(texts[at])))
+            return texts, sorted(sentences)
+
+        events = self.events(servers[0], path, body)
+        self.assertEqual(events[-1][0], "done")
+        for k, (_, seen, _) in enumerate(events):
+            rest = self.events(servers[k % 2], path, body, seen)
+            self.assertEqual(story(events[:k + 1] + rest[:-1]), story(events), seen)
+            said = [{name: member for name, member in done.items() if name not in ("timing", "usage")}
+                    for done in (events[-1][2], rest[-1][2])]
+            self.assertEqual((rest[-1][0], said[1]), ("done", said[0]))
+        return events
+
+    def test_a_stream_goes_on_at_another_server(self):
+        servers = [self.start(MODELS, "--threads=1") for _ in range(2)]
+        self.check_goes_on(servers, "/v1/translate", {"text": " ".join(SENTENCES), "target": "en"})
+        self.check_goes_on(servers, "/v1/translate", {"text": [" ".join(SENTENCES[:2]), SENTENCES[2], "", SENTENCES[3]],
+                                                      "target": "en", "cache": False})
+        self.check_goes_on(servers, "/v1/translate", {"text": "<p>Le chat <b>dort</b>.</p><p>Il mange.</p>", "target": "en",
+                                                      "format": "html"})
+        body = {"text": SENTENCES[0], "target": "en"}
+        self.assertEqual(self.events(servers[0], "/v1/translate", {**body, "last_event_id": "1"})[0][0], "done")
+        for seen, status, code in (("x", 400, "invalid_value"), ("0,1.5.0", 200, "stream_changed"),
+                                   ("0,0.5000.12345678", 200, "stream_changed")):
+            answer = servers[0].request("POST", "/v1/translate", json.dumps({**body, "stream": True}), {"Last-Event-ID": seen})
+            self.assertEqual((answer[0], code in answer[2].decode(), b"token" in answer[2]), (status, True, False), answer)
+
+    def test_a_socket_goes_on_at_another_server(self):
+        servers = [self.start(MODELS, "--threads=1") for _ in range(2)]
+        message = {"type": "translate", "id": "r", "text": " ".join(SENTENCES), "target": "en", "cache": False}
+
+        def ask(ws, message):
+            ws.send(message)
+            said = [ws.receive()]
+            while said[-1]["type"] not in ("done", "error"):
+                said.append(ws.receive())
+            return said
+
+        first, second = (Socket(server) for server in servers)
+        whole = ask(first, message)
+        self.assertEqual(whole[-1]["event_id"], "1")
+        for k, event in enumerate(whole[1:], start=2):
+            again = ask(second, {**message, "last_event_id": event["event_id"]})
+            both = whole[:k] + again[1:]
+            self.assertEqual("".join(each["text"] for each in both if each["type"] == "token"), whole[-1]["text"])
+            self.assertEqual([each["start"] for each in both if each["type"] == "sentence"],
+                             [each["start"] for each in whole if each["type"] == "sentence"])
+            self.assertEqual(again[-1]["text"], whole[-1]["text"])
+        # An update's ids are those of its whole text.
+        longer = message["text"] + " Le chien mange."
+        updated = ask(first, {"type": "update", "id": "r", "text": longer})
+        again = ask(second, {**message, "text": longer, "last_event_id": updated[1]["event_id"]})
+        self.assertEqual("".join(each["text"] for each in (updated[1], *again) if each["type"] == "token"), updated[-1]["text"])
+        starts = [[each["start"] for each in said if each["type"] == "sentence"] for said in (updated, again)]
+        self.assertEqual(starts[1], starts[0])  # those that were kept are not told of again
+        for seen, code in (("x", "invalid_value"), ("0,0.3.0", "stream_changed")):
+            self.assertEqual(ask(second, {**message, "last_event_id": seen})[-1]["code"], code)
+        first.close()
+        second.close()
 
     def test_two_hundred_on_one_socket(self):
         server = self.start(MODELS, "--threads=2")

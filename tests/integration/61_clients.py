@@ -49,7 +49,7 @@ class Cutting(http.server.BaseHTTPRequestHandler):
         left = len(json.loads(body).get("prefix", "")) + 20
         for event in answer.read().decode().split("\n\n"):
             data = json.loads(event.partition("data: ")[2] or "null")
-            for piece in re.findall(".{1,3}", data["text"]) if event.startswith("event: token") else [None]:
+            for piece in re.findall(".{1,3}", data["text"]) if "event: token\n" in event else [None]:
                 if piece:
                     event = "event: token\ndata: " + json.dumps({**data, "text": piece})
                     left -= len(piece)

@@ -435,7 +435,7 @@ static void send_out(struct dg_compat *compat, struct dg_json_out *out)
         return;
     }
     if (chat->form == OPENAI)
-        dg_call_event(compat->work.call, NULL, dg_buf_span(out->buf));
+        dg_call_event(compat->work.call, NULL, NULL, dg_buf_span(out->buf));
     else if (dg_buf_append_byte(out->buf, '\n') == DG_OK)
         (void)!dg_http_reply_write(compat->work.call->req, dg_buf_span(out->buf));
     dg_buf_deinit(out->buf);
@@ -511,7 +511,7 @@ static void fail_stream(struct dg_compat *compat, const struct dg_failure *failu
     struct dg_json_out out;
     dg_gate_refund(compat->work.call, failure->status, compat->job->n_shown);
     if (chat->form == OPENAI) {
-        dg_call_event_failure(compat->work.call, NULL, failure);
+        dg_call_event_failure(compat->work.call, NULL, NULL, failure);
         return;
     }
     dg_buf_init(&buf, 64 * 1024);
@@ -544,7 +544,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
     else
         send_text(compat, DG_SPAN(""), true);
     if (chat->form == OPENAI)
-        dg_call_event(compat->work.call, NULL, DG_SPAN("[DONE]"));
+        dg_call_event(compat->work.call, NULL, NULL, DG_SPAN("[DONE]"));
     dg_http_reply_end(compat->work.call->req);
     dg_buf_deinit(&answer);
 }

@@ -6,6 +6,7 @@
  * one name in everybody's logs; otherwise 16 random bytes are. */
 #include "api/http/call.h"
 #include "api/http/api_int.h"
+#include "api/http/event_id.h"
 #include "base/json/json_out.h"
 #include "net/proto/sse.h"
 
@@ -157,21 +158,26 @@ void dg_call_keep_streams(struct dg_api *api)
     }
 }
 
-void dg_call_event(struct dg_call *call, const char *name, struct dg_span json)
+void dg_call_event(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
+                   struct dg_span json)
 {
-    struct dg_buf buf;
+    struct dg_buf buf, id;
     dg_buf_init(&buf, EVENT_MAX);
-    if (dg_sse_event(&buf, name, json) == DG_OK)
+    dg_buf_init(&id, DG_EVENT_ID_MAX);
+    if ((!ids || dg_event_ids_write(ids, &id) == DG_OK) &&
+        dg_sse_event(&buf, name, dg_buf_span(&id), json) == DG_OK)
         (void)!dg_http_reply_write(call->req, dg_buf_span(&buf));
     dg_buf_deinit(&buf);
+    dg_buf_deinit(&id);
 }
 
-void dg_call_event_failure(struct dg_call *call, const char *name, const struct dg_failure *failure)
+void dg_call_event_failure(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
+                           const struct dg_failure *failure)
 {
     struct dg_buf buf;
     dg_buf_init(&buf, FAILURE_MAX);
     if (dg_call_error_json(&buf, failure, dg_span_cstr(call->id)) == DG_OK)
-        dg_call_event(call, name, dg_buf_span(&buf));
+        dg_call_event(call, name, ids, dg_buf_span(&buf));
     dg_buf_deinit(&buf);
 }
 

@@ -30,6 +30,7 @@ struct dg_route;
 struct dg_upload;
 struct dg_call;
 struct dg_failure;
+struct dg_event_ids;
 struct dg_work;
 
 /* How a compatible API words what every route has to answer. A NULL member, or a NULL dialect,
@@ -126,10 +127,11 @@ void dg_call_begin_stream(struct dg_call *call, const char *type);
  * that has had nothing for DG_CALL_QUIET_S, so that no proxy takes it for dead. */
 void dg_call_keep_streams(struct dg_api *api);
 
-/* One server-sent event of such an answer; `name` may be NULL. The work is told of a
- * client that has left. */
-void dg_call_event(struct dg_call *call, const char *name, struct dg_span json);
-void dg_call_event_failure(struct dg_call *call, const char *name,
+/* One server-sent event of such an answer, with its id (event_id.h); `name` and `ids` may be NULL.
+ * The work is told of a client that has left. */
+void dg_call_event(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
+                   struct dg_span json);
+void dg_call_event_failure(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
                            const struct dg_failure *failure); /* the error object */
 
 /* Notes the cost of the answer, for the access log. */

@@ -139,7 +139,7 @@ static enum dg_err finish(struct dg_json_out *out, const struct dg_buf *json, co
 {
     dg_json_out_close(out, '}');
     enum dg_err err = dg_json_out_end(out);
-    return err ? err : dg_sse_event(text, event, dg_buf_span(json));
+    return err ? err : dg_sse_event(text, event, DG_SPAN(""), dg_buf_span(json));
 }
 
 static enum dg_err put_history(struct dg_api *api, struct dg_buf *text)

@@ -32,7 +32,7 @@ static const struct dg_translate_options_row rows[] = {
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 static const char *const others[] = {"prompt",  "model", "stop", "priority",
-                                     "api_key", "type",  "id"};
+                                     "api_key", "type",  "id",   "last_event_id"};
 enum { N_OTHERS = sizeof others / sizeof *others };
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -185,6 +185,11 @@ enum dg_err dg_generation_job_read(struct dg_generation_job *generation, const s
     if (!err) {
         field = "api_key";
         err = dg_translate_options_key(json, &generation->arena, &error, &generation->api_key);
+    }
+    if (!err) {
+        field = "last_event_id";
+        err = dg_translate_options_last_event_id(json, &generation->arena, &error,
+                                                 &generation->last_event_id);
     }
     if (!err)
         err = settle(generation, json, &field, &error);

@@ -36,6 +36,7 @@ struct dg_generation_job {
     struct dg_generate options;
     struct dg_engine_request gated; /* what the gate decided about models and priority */
     struct dg_span api_key;
+    struct dg_span last_event_id; /* of a stream that broke off; ptr NULL: none */
     bool has_priority, stream;
     /* the most characters of a prompt; 0: no limit */
     size_t characters_max;

@@ -861,6 +861,11 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
     return pump(job, false, error, retry_ms);
 }
 
+void dg_job_cancel(struct dg_job *job)
+{
+    fail(job, DG_ERR_CANCELLED, NULL);
+}
+
 void dg_job_drop(struct dg_job *job)
 {
     if (!job)

@@ -153,6 +153,9 @@ enum dg_err dg_job_new(struct dg_engine *engine, struct dg_jobs *jobs, size_t ar
 enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *listener, void *owner,
                          struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 
+/* Cancels what is under way, from inside on_delta and on_sentence too; on_over follows. */
+void dg_job_cancel(struct dg_job *job);
+
 /* Cancels what is under way and frees the job, at once or when the engine has delivered. NULL is
  * fine. */
 void dg_job_drop(struct dg_job *job);

@@ -4,6 +4,7 @@
 /* One table row per option that is a field of its own (translate_option_rows.h); the others have a
  * function each. */
 #include "api/v1/translate_options.h"
+#include "api/http/event_id.h"
 #include "api/v1/glossary_json.h"
 #include "api/v1/translate_option_rows.h"
 #include "base/memory/utf8.h"
@@ -41,10 +42,10 @@ enum { N_ROWS = sizeof rows / sizeof *rows };
 static const char *const line_words[] = {"sentences", "whole", "join", NULL};
 static const char *const formality_words[] = {"default",       "formal",          "informal",
                                               "prefer_formal", "prefer_informal", NULL};
-static const char *const other_fields[] = {"text",     "prefix", "must",        "protected",
-                                           "suppress", "format", "formality",   "lines",
-                                           "priority", "cache",  "retranslate", "mark",
-                                           "api_key",  "type",   "id",          "glossary"};
+static const char *const other_fields[] = {
+    "text",      "prefix", "must",     "protected", "suppress",     "format",
+    "formality", "lines",  "priority", "cache",     "retranslate",  "mark",
+    "api_key",   "type",   "id",       "glossary",  "last_event_id"};
 enum {
     N_OTHERS = sizeof other_fields / sizeof *other_fields,
     SUPPRESS_MAX = 1000,
@@ -335,15 +336,21 @@ enum dg_err dg_translate_options_key(const struct dg_json *json, struct dg_arena
     return err || text.len == 0 ? err : copy_text(arena, text, key);
 }
 
-static enum dg_err read_id(const struct dg_json *json, struct dg_arena *arena,
-                           struct dg_error *error, struct dg_translate_options *options)
+static enum dg_err read_id(const struct dg_json *json, const char *name, size_t max,
+                           struct dg_arena *arena, struct dg_error *error, struct dg_span *out)
 {
     struct dg_span id = {NULL, 0};
-    enum dg_err err = dg_json_get_string(json, "id", DG_JSON_OPTIONAL, error, &id);
-    if (!err && id.len > ID_MAX)
-        err = dg_error_set(error, DG_ERR_RANGE, "field 'id': read %zu bytes, expected at most %d",
-                           id.len, ID_MAX);
-    return err || !id.ptr ? err : copy_text(arena, id, &options->id);
+    enum dg_err err = dg_json_get_string(json, name, DG_JSON_OPTIONAL, error, &id);
+    if (!err && id.len > max)
+        err = dg_error_set(error, DG_ERR_RANGE, "field '%s': read %zu bytes, expected at most %zu",
+                           name, id.len, max);
+    return err || !id.ptr ? err : copy_text(arena, id, out);
+}
+
+enum dg_err dg_translate_options_last_event_id(const struct dg_json *json, struct dg_arena *arena,
+                                               struct dg_error *error, struct dg_span *id)
+{
+    return read_id(json, "last_event_id", DG_EVENT_ID_MAX, arena, error, id);
 }
 
 /* Text that comes back as it is, wherever it stands. */
@@ -562,7 +569,11 @@ enum dg_err dg_translate_options_read(const struct dg_json *json, struct dg_aren
     }
     if (!err) {
         field = "id";
-        err = read_id(json, arena, &error, &found);
+        err = read_id(json, "id", ID_MAX, arena, &error, &found.id);
+    }
+    if (!err) {
+        field = "last_event_id";
+        err = dg_translate_options_last_event_id(json, arena, &error, &found.last_event_id);
     }
     if (!err) {
         field = "text";

@@ -28,8 +28,9 @@ struct dg_translate_options_limits {
 };
 
 struct dg_translate_options {
-    struct dg_span id;     /* the name that the client gave the request; ptr NULL: none */
-    struct dg_span *texts; /* [n_texts] */
+    struct dg_span id;            /* the name that the client gave the request; ptr NULL: none */
+    struct dg_span last_event_id; /* of a stream that broke off; ptr NULL: none */
+    struct dg_span *texts;        /* [n_texts] */
     size_t n_texts;
     bool is_array;                    /* `text` was an array */
     struct dg_engine_request request; /* everything but the text */
@@ -72,6 +73,11 @@ enum dg_err dg_translate_options_priority(const struct dg_json *json, struct dg_
 /* Reads the field `api_key`, for dg_gate_pass; an absent field, null or "" leaves it as it is. */
 enum dg_err dg_translate_options_key(const struct dg_json *json, struct dg_arena *arena,
                                      struct dg_error *error, struct dg_span *key) DG_MUST_CHECK;
+
+/* Reads the field `last_event_id` (event_id.h); an absent field or null leaves it as it is. */
+enum dg_err dg_translate_options_last_event_id(const struct dg_json *json, struct dg_arena *arena,
+                                               struct dg_error *error,
+                                               struct dg_span *id) DG_MUST_CHECK;
 
 /* The code points of texts, by which they are charged. */
 uint64_t dg_translate_options_characters(const struct dg_span *texts, size_t n);

@@ -4,7 +4,7 @@
 /* POST /v1/generate: a language model continues a prompt. The whole answer as JSON or, with
  * "stream": true, server-sent events:
  *
- *     event: token      {"text":" wor"}              joined, these are the text
+ *     event: token      {"text":" wor"}              joined, these are the text; each has an id
  *     event: done       the answer that would have come without "stream"
  *     event: error      the error object; nothing follows */
 #include "api/http/api_int.h"
@@ -33,13 +33,15 @@ static void on_delta(void *owner, struct dg_span text)
     struct dg_work *work = owner;
     struct dg_buf buf;
     struct dg_json_out out;
+    if (dg_event_ids_token(&work->ids, 0, &text) != DG_OK || text.len == 0)
+        return;
     dg_buf_init(&buf, EVENT_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
     dg_json_out_put_string(&out, "text", text);
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
-        dg_call_event(work->call, "token", dg_buf_span(&buf));
+        dg_work_event(work, "token", dg_buf_span(&buf));
     dg_buf_deinit(&buf);
 }
 
@@ -49,8 +51,12 @@ static void on_over(void *owner, struct dg_generation_job *generation)
     dg_call_took(work->call, generation->n_tokens_in, generation->n_tokens_out,
                  generation->queue_ns, generation->total_ns);
     work->n_shown = generation->n_shown;
+    if (work->ids.texts && !generation->err)
+        dg_event_ids_done(&work->ids, 0);
     if (generation->err)
         dg_work_fail(work, dg_generation_job_failure(generation));
+    else if (work->ids.has_changed)
+        dg_work_fail(work, dg_event_ids_failure());
     else
         dg_work_give(work, &generation->answer);
 }
@@ -82,9 +88,13 @@ static enum dg_err start(struct dg_work *work, struct dg_failure *failure)
     struct dg_generation_job *generation = generation_of(work);
     struct dg_error error = DG_ERROR_NONE;
     uint64_t retry_ms = 0;
-    enum dg_err err =
-        dg_generation_job_start(generation, generation->stream ? &stream_listener : &whole_listener,
-                                work, &error, &retry_ms);
+    enum dg_err err = generation->stream ? dg_work_event_ids(work, &generation->arena, 1,
+                                                             generation->last_event_id, &error)
+                                         : DG_OK;
+    if (!err)
+        err = dg_generation_job_start(generation,
+                                      generation->stream ? &stream_listener : &whole_listener, work,
+                                      &error, &retry_ms);
     if (err)
         *failure = dg_translate_options_start_failure(&generation->arena, err, &error, retry_ms);
     else if (generation->stream)

@@ -10,6 +10,10 @@
  *         {"type":"cancel","id":"1"}
  *   out   accepted, token (its texts joined are the final text), sentence, done, cancelled, error
  *
+ * Tokens, sentences and done have an event_id (event_id.h). A client whose socket was lost sends
+ * "translate" or "generate" once more, here or to another server, with the last one that it saw as
+ * last_event_id, and gets what follows that.
+ *
  * A stream item is one id. After "done" it stays, so that the text can be updated: sentences at its
  * beginning that did not change keep their translation (`known`), and only the rest goes to the
  * engine. Where a sentence ends depends on what follows it, so one counts as unchanged only when
@@ -17,6 +21,7 @@
  * token is what was kept.
  * A long message is read on another thread; later messages wait on the socket. */
 #include "api/http/api_int.h"
+#include "api/http/event_id.h"
 #include "api/http/json_offload.h"
 #include "api/v1/generation_job.h"
 #include "api/v1/job.h"
@@ -39,6 +44,9 @@ enum {
     MESSAGE_MAX = 64 << 20
 };
 
+/* Of what ends a text; behind its id. */
+#define DONE_ID ",\"event_id\":\"1\","
+
 static const uint64_t TURN_NS = DG_CLOCK_MS; /* for those that waited for their turn */
 
 /* A sentence whose translation is known. */
@@ -54,6 +62,7 @@ struct stream_item {
     size_t id_len;
     struct dg_job *job;                   /* NULL while nothing runs, */
     struct dg_generation_job *generation; /* or while a language model runs */
+    struct dg_event_ids ids;              /* of what that sends, in its arena */
     struct ending *ending;   /* NULL unless the job is over and its last message is being written */
     struct dg_charge charge; /* the charge for what runs */
     struct dg_buf source;    /* the text in its present state */
@@ -132,13 +141,33 @@ static void send_plain(struct stream *stream, const char *type, struct dg_span i
     end_message(stream, &out, &buf);
 }
 
+static void put_event_id(const struct stream_item *stream_item, struct dg_json_out *out)
+{
+    struct dg_buf id;
+    dg_buf_init(&id, DG_EVENT_ID_MAX);
+    if (dg_event_ids_write(&stream_item->ids, &id) == DG_OK)
+        dg_json_out_put_string(out, "event_id", dg_buf_span(&id));
+    dg_buf_deinit(&id);
+}
+
 static void send_token(struct stream_item *stream_item, struct dg_span text)
 {
     struct dg_buf buf;
     struct dg_json_out out;
     begin_message(&out, &buf, "token", id_of(stream_item));
     dg_json_out_put_string(&out, "text", text);
+    put_event_id(stream_item, &out);
     end_message(stream_item->stream, &out, &buf);
+}
+
+/* A token; false: it is not what the client saw of this text before it came back. */
+static bool send_new(struct stream_item *stream_item, struct dg_span text)
+{
+    if (dg_event_ids_token(&stream_item->ids, 0, &text) != DG_OK)
+        return false;
+    if (text.len > 0)
+        send_token(stream_item, text);
+    return true;
 }
 
 static void send_error(struct stream *stream, struct dg_span id, const struct dg_failure *failure)
@@ -358,7 +387,8 @@ static void remember(struct stream_item *stream_item, const struct dg_engine_sen
 
 static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
 {
-    send_token(owner, text);
+    if (!send_new(owner, text))
+        dg_job_cancel(item->job);
 }
 
 static void on_sentence(void *owner, struct dg_job_item *item,
@@ -368,6 +398,8 @@ static void on_sentence(void *owner, struct dg_job_item *item,
     struct dg_buf buf;
     struct dg_json_out out;
     remember(stream_item, sentence);
+    if (!dg_event_ids_sentence(&stream_item->ids, 0))
+        return;
     begin_message(&out, &buf, "sentence", id_of(stream_item));
     dg_json_out_put_uint(&out, "start", stream_item->head + sentence->at);
     dg_json_out_put_uint(&out, "length", sentence->len);
@@ -375,6 +407,7 @@ static void on_sentence(void *owner, struct dg_job_item *item,
         dg_json_out_put_string(&out, "text", sentence->answers[0].text);
         dg_json_out_put_cstr(&out, "finish", dg_finish_name(sentence->answers[0].finish));
     }
+    put_event_id(stream_item, &out);
     end_message(stream_item->stream, &out, &buf);
 }
 
@@ -387,7 +420,7 @@ static enum dg_err write_done(void *work, struct dg_buf *buf)
     if (!err)
         err = dg_json_out_quote(buf, ending->id);
     if (!err)
-        err = dg_buf_append_byte(buf, ',');
+        err = dg_buf_append_cstr(buf, DONE_ID);
     if (!err)
         err = dg_job_members(&job->items[0], buf);
     if (!err)
@@ -401,7 +434,9 @@ static void fail_over(struct stream_item *stream_item, enum dg_err err,
                       const struct dg_error *error)
 {
     const struct dg_failure failure =
-        dg_translate_options_failure(&stream_item->job->arena, err, error, NULL);
+        stream_item->ids.has_changed
+            ? dg_event_ids_failure()
+            : dg_translate_options_failure(&stream_item->job->arena, err, error, NULL);
     dg_charge_refund(&stream_item->charge, failure.status, stream_item->job->n_shown);
     send_error(stream_item->stream, id_of(stream_item), &failure);
     halt(stream_item);
@@ -430,7 +465,10 @@ static void on_done_written(void *work, enum dg_err err, struct dg_buf *message)
 static void on_over(void *owner, struct dg_job *job)
 {
     struct stream_item *stream_item = owner;
-    struct ending *ending = job->err ? NULL : dg_arena_calloc(&job->arena, 1, sizeof *ending);
+    if (!job->err)
+        dg_event_ids_done(&stream_item->ids, 0);
+    const bool failed = job->err || stream_item->ids.has_changed;
+    struct ending *ending = failed ? NULL : dg_arena_calloc(&job->arena, 1, sizeof *ending);
     const struct dg_span id =
         ending ? dg_arena_copy(&job->arena, id_of(stream_item)) : (struct dg_span){NULL, 0};
     if (!id.ptr) {
@@ -526,13 +564,30 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     }
     /* The first event comes at the engine's next poll, and so after these messages. */
     send_plain(stream_item->stream, "accepted", id_of(stream_item));
+    for (size_t i = 0; i < stream_item->n_kept; i++)
+        (void)dg_event_ids_sentence(&stream_item->ids, 0); /* which nobody is told of again */
     if (stream_item->head_text.len)
-        send_token(stream_item, dg_buf_span(&stream_item->head_text));
+        (void)send_new(stream_item, dg_buf_span(&stream_item->head_text));
+}
+
+/* The ids of what will be sent; `seen` is the last one that the client saw. */
+static enum dg_err begin_ids(struct stream_item *stream_item, struct dg_arena *arena,
+                             struct dg_span seen, struct dg_failure *failure)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    enum dg_err err = dg_event_ids_init(&stream_item->ids, arena, 1);
+    if (!err && seen.len > 0)
+        err = dg_event_ids_resume(&stream_item->ids, seen, &error);
+    if (err)
+        *failure = dg_translate_options_failure(arena, err, &error,
+                                                err == DG_ERR_INVALID ? "last_event_id" : NULL);
+    return err;
 }
 
 /* Makes a job for the stream item's text (past its head) with the options of its "translate", and
- * sends it through the gate. A stream item of which nothing can become is forgotten. */
-static void run_stream_item(struct stream_item *stream_item)
+ * sends it through the gate. A stream item of which nothing can become is forgotten. An update's
+ * text begins anew. */
+static void run_stream_item(struct stream_item *stream_item, bool is_update)
 {
     struct stream *stream = stream_item->stream;
     struct dg_job *job;
@@ -552,6 +607,9 @@ static void run_stream_item(struct stream_item *stream_item)
                  options->want_alignment || options->request.format != DG_DOC_TEXT))
         /* the known sentences have no such details */
         err = keep(stream_item, dg_buf_span(&stream_item->source), 0, 0);
+    if (!err)
+        err = begin_ids(stream_item, &job->arena, is_update ? DG_SPAN("") : options->last_event_id,
+                        &failure);
     if (err) {
         give_up(stream_item, &failure);
         return;
@@ -621,7 +679,7 @@ static void on_translate(struct stream *stream, struct dg_span id, struct dg_spa
     stream_item->options = *message;
     stream_item->options_len = len;
     *message = NULL;
-    run_stream_item(stream_item);
+    run_stream_item(stream_item, false);
 }
 
 static void on_update(struct stream *stream, struct dg_span id, struct dg_span text)
@@ -655,7 +713,7 @@ static void on_update(struct stream *stream, struct dg_span id, struct dg_span t
         send_simple_error(stream, id, "overloaded", "There is no memory.");
         forget(stream_item);
     } else {
-        run_stream_item(stream_item);
+        run_stream_item(stream_item, true);
     }
 }
 
@@ -663,7 +721,7 @@ static void on_update(struct stream *stream, struct dg_span id, struct dg_span t
 
 static void on_gen_delta(void *owner, struct dg_span text)
 {
-    send_token(owner, text);
+    (void)send_new(owner, text); /* the end says what is wrong */
 }
 
 static enum dg_err build_gen_done(struct stream_item *stream_item,
@@ -673,7 +731,7 @@ static enum dg_err build_gen_done(struct stream_item *stream_item,
     if (!err)
         err = dg_json_out_quote(buf, id_of(stream_item));
     if (!err)
-        err = dg_buf_append_byte(buf, ',');
+        err = dg_buf_append_cstr(buf, DONE_ID);
     return err ? err
                : dg_buf_append_span(
                      buf, dg_span_sub(dg_buf_span(&generation->answer), 1, generation->answer.len));
@@ -684,10 +742,15 @@ static void on_gen_over(void *owner, struct dg_generation_job *generation)
     struct stream_item *stream_item = owner;
     struct dg_buf buf;
     dg_buf_init(&buf, MESSAGE_MAX);
-    if (!generation->err && build_gen_done(stream_item, generation, &buf) == DG_OK) {
+    if (!generation->err)
+        dg_event_ids_done(&stream_item->ids, 0);
+    if (!generation->err && !stream_item->ids.has_changed &&
+        build_gen_done(stream_item, generation, &buf) == DG_OK) {
         (void)!dg_ws_send(stream_item->stream->ws, dg_buf_span(&buf));
     } else {
-        struct dg_failure failure = dg_generation_job_failure(generation);
+        struct dg_failure failure = stream_item->ids.has_changed
+                                        ? dg_event_ids_failure()
+                                        : dg_generation_job_failure(generation);
         dg_charge_refund(&stream_item->charge, failure.status, generation->n_shown);
         send_error(stream_item->stream, id_of(stream_item), &failure);
     }
@@ -739,7 +802,8 @@ static void on_generate(struct stream *stream, struct dg_span id, const struct d
     }
     stream_item->generation = generation;
     stream->n_running++;
-    if (dg_generation_job_read(generation, json, &failure) != DG_OK) {
+    if (dg_generation_job_read(generation, json, &failure) != DG_OK ||
+        begin_ids(stream_item, &generation->arena, generation->last_event_id, &failure) != DG_OK) {
         give_up(stream_item, &failure);
         return;
     }

@@ -6,7 +6,10 @@
  *     event: token      {"index":0,"text":" wor"}        joined per index, these are the final text
  *     event: sentence   {"index":0,"start":0,"length":12,"finish":"eos"}
  *     event: done       the answer that would have come without "stream"
- *     event: error      the error object; nothing follows */
+ *     event: error      the error object; nothing follows
+ *
+ * Each has an id (event_id.h): the same request with the last one that was seen goes on behind it.
+ */
 #include "api/http/api_int.h"
 #include "api/http/work.h"
 #include "api/v1/job.h"
@@ -27,11 +30,26 @@ static struct dg_job *job_of(struct dg_work *work)
 
 /* ---- Server-sent events ---------------------------------------------------------------------- */
 
+/* Tells the events' ids which texts are done. */
+static void note_done(struct dg_work *work, const struct dg_job *job)
+{
+    for (size_t i = work->ids.n_done; i < job->n_begun && work->ids.texts; i++)
+        if (job->items[i].is_done)
+            dg_event_ids_done(&work->ids, i);
+}
+
 static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
 {
     struct dg_work *work = owner;
     struct dg_buf buf;
     struct dg_json_out out;
+    note_done(work, item->job);
+    if (dg_event_ids_token(&work->ids, item->index, &text) != DG_OK) {
+        dg_job_cancel(item->job);
+        return;
+    }
+    if (text.len == 0)
+        return;
     dg_buf_init(&buf, ANSWER_MAX);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
@@ -39,7 +57,7 @@ static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
     dg_json_out_put_string(&out, "text", text);
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
-        dg_call_event(work->call, "token", dg_buf_span(&buf));
+        dg_work_event(work, "token", dg_buf_span(&buf));
     dg_buf_deinit(&buf);
 }
 
@@ -49,6 +67,9 @@ static void on_sentence(void *owner, struct dg_job_item *item,
     struct dg_work *work = owner;
     struct dg_buf buf;
     struct dg_json_out out;
+    note_done(work, item->job);
+    if (!dg_event_ids_sentence(&work->ids, item->index))
+        return;
     dg_buf_init(&buf, 4096);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
@@ -59,7 +80,7 @@ static void on_sentence(void *owner, struct dg_job_item *item,
         dg_json_out_put_cstr(&out, "finish", dg_finish_name(sentence->answers[0].finish));
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) == DG_OK)
-        dg_call_event(work->call, "sentence", dg_buf_span(&buf));
+        dg_work_event(work, "sentence", dg_buf_span(&buf));
     dg_buf_deinit(&buf);
 }
 
@@ -77,7 +98,10 @@ static void on_over(void *owner, struct dg_job *job)
     struct dg_work *work = owner;
     dg_call_took(work->call, job->n_tokens_in, job->n_tokens_out, job->queue_ns, job->total_ns);
     work->n_shown = job->n_shown;
-    if (job->err)
+    note_done(work, job);
+    if (work->ids.has_changed)
+        dg_work_fail(work, dg_event_ids_failure());
+    else if (job->err)
         dg_work_fail(work, dg_translate_options_failure(&job->arena, job->err, &job->error, NULL));
     else
         dg_work_finish(work, dg_job_size(job), DG_JSON_OFFLOAD_WRITTEN);
@@ -123,6 +147,13 @@ static enum dg_err start(struct dg_work *work, struct dg_failure *failure)
     enum dg_err err = dg_glossaries_apply_call(work->call, job, failure);
     if (err)
         return err;
+    if (job->options.stream)
+        err = dg_work_event_ids(work, &job->arena, job->options.n_texts, job->options.last_event_id,
+                                &error);
+    if (err) {
+        *failure = dg_translate_options_failure(&job->arena, err, &error, NULL);
+        return err;
+    }
     err = dg_job_start(job, job->options.stream ? &stream_listener : &whole_listener, work, &error,
                        &retry_ms);
     if (err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One event: an optional name, one data field per line, an empty line. */
+/* One event: an optional id, an optional name, one data field per line, an empty line. */
 #include "net/proto/sse.h"
 
 /* Cuts the first line off `rest`; false when that was the last. */
@@ -17,10 +17,13 @@ static bool cut_line(struct dg_span *rest, struct dg_span *line)
     return more;
 }
 
-enum dg_err dg_sse_event(struct dg_buf *buf, const char *event, struct dg_span data)
+enum dg_err dg_sse_event(struct dg_buf *buf, const char *event, struct dg_span id,
+                         struct dg_span data)
 {
     size_t before = buf->len;
-    enum dg_err err = event ? dg_buf_printf(buf, "event: %s\n", event) : DG_OK;
+    enum dg_err err = id.len > 0 ? dg_buf_printf(buf, "id: %.*s\n", DG_SPAN_FMT(id)) : DG_OK;
+    if (!err && event)
+        err = dg_buf_printf(buf, "event: %s\n", event);
     struct dg_span rest = data;
     bool more = true;
     while (!err && more) {

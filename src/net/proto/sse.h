@@ -3,7 +3,7 @@
 
 /* Writes server-sent events (WHATWG HTML, section 9.2) to a buffer.
  *
- *     err = dg_sse_event(&buf, "token", json);      event: token\ndata: {...}\n\n
+ *     err = dg_sse_event(&buf, "token", id, json);      id: 7\nevent: token\ndata: {...}\n\n
  *
  * Data of several lines becomes several data fields, which the reader joins with LF. CR and CR LF
  * end a line too, because readers treat them so. Any thread. */
@@ -14,7 +14,8 @@
 #include "base/memory/err.h"
 #include "base/memory/span.h"
 
-/* `event` is a literal of ours; NULL for none. */
-enum dg_err dg_sse_event(struct dg_buf *buf, const char *event, struct dg_span data) DG_MUST_CHECK;
+/* `event` is a literal of ours, and `id` one line of ours; NULL and empty for none. */
+enum dg_err dg_sse_event(struct dg_buf *buf, const char *event, struct dg_span id,
+                         struct dg_span data) DG_MUST_CHECK;
 
 #endif

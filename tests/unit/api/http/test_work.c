@@ -426,13 +426,13 @@ START_TEST(a_quiet_stream_gets_comments)
     open_bench(&bench);
     bench.streams = true;
     post(&bench, 3);
-    dg_call_event(under_way(&bench)->call, "token", DG_SPAN("{}"));
+    dg_call_event(under_way(&bench)->call, "token", NULL, DG_SPAN("{}"));
     pass_seconds(&bench, DG_CALL_QUIET_S); /* in the first of them something came */
     ck_assert_int_eq(n_comments(&bench), 0);
     pass_seconds(&bench, 1);
     ck_assert_int_eq(n_comments(&bench), 1);
     pass_seconds(&bench, DG_CALL_QUIET_S - 1);
-    dg_call_event(under_way(&bench)->call, "token", DG_SPAN("{}"));
+    dg_call_event(under_way(&bench)->call, "token", NULL, DG_SPAN("{}"));
     pass_seconds(&bench, DG_CALL_QUIET_S);
     ck_assert_int_eq(n_comments(&bench), 1);
     pass_seconds(&bench, 1 + DG_CALL_QUIET_S);

@@ -105,15 +105,15 @@ START_TEST(events_of_several_lines_have_several_data_fields)
 {
     struct dg_buf buf;
     dg_buf_init(&buf, 1000);
-    ck_assert_int_eq(dg_sse_event(&buf, "token", DG_SPAN("{\"a\":1}")), DG_OK);
-    ck_assert_int_eq(dg_sse_event(&buf, NULL, DG_SPAN("a\nb\r\nc\rd\n")), DG_OK);
-    ck_assert_int_eq(dg_sse_event(&buf, NULL, DG_SPAN("")), DG_OK);
-    ck_assert_str_eq(buf.ptr, "event: token\ndata: {\"a\":1}\n\n"
+    ck_assert_int_eq(dg_sse_event(&buf, "token", DG_SPAN("7"), DG_SPAN("{\"a\":1}")), DG_OK);
+    ck_assert_int_eq(dg_sse_event(&buf, NULL, DG_SPAN(""), DG_SPAN("a\nb\r\nc\rd\n")), DG_OK);
+    ck_assert_int_eq(dg_sse_event(&buf, NULL, DG_SPAN(""), DG_SPAN("")), DG_OK);
+    ck_assert_str_eq(buf.ptr, "id: 7\nevent: token\ndata: {\"a\":1}\n\n"
                               "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n"
                               "data: \n\n");
     dg_buf_deinit(&buf);
     dg_buf_init(&buf, 20);
-    ck_assert_int_eq(dg_sse_event(&buf, "token", DG_SPAN("0123456789")), DG_ERR_LIMIT);
+    ck_assert_int_eq(dg_sse_event(&buf, "token", DG_SPAN(""), DG_SPAN("0123456789")), DG_ERR_LIMIT);
     ck_assert_uint_eq(buf.len, 0);
     dg_buf_deinit(&buf);
 }
