@@ -350,6 +350,11 @@ class DeepL(IntegrationTest):
         self.assertEqual(headers.get_content_disposition(), "attachment")
         self.ask(path, key, status=404)
         self.ask(path + "/result", key, status=404)
+        handle = send({"file": ("a.txt", b"The cat is asleep in the kitchen."), "target_lang": "EN"})
+        path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
+        wait_for(lambda: self.ask(path, key)["status"] != "translating", "the document")
+        self.assertEqual([self.ask(path, key)[name] for name in ("status", "error_message")],
+                         ["error", "Source and target language are equal."])
         for wrong, message in (({"file": ("a.html", b"")}, "Invalid file data."), ({"source_lang": "EN"}, "Source and target language are equal."),
                                ({"target_lang": "XX"}, "Value for 'target_lang' not supported."),
                                ({"formality": "more"}, "'formality' is not supported for given 'target_lang'.")):

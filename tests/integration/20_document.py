@@ -64,6 +64,7 @@ class Document(IntegrationTest):
                 look(value, f"{place}/{name}")
             if "nullable" in node and place.rpartition("/")[2] != "properties":
                 self.assertIn("type", node, place)
+            self.assertFalse("default" in node and "type" in node, f"{place}: generated clients ask for what has a default")
             if "$ref" in node:
                 found = document
                 for part in node["$ref"].split("/")[1:]:

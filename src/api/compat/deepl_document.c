@@ -24,6 +24,8 @@ enum {
                       */
 };
 
+#define SAME_LANGUAGE "Source and target language are equal."
+
 /* ---- Sending --------------------------------------------------------------------------------- */
 
 /* What is known between the gate and the end. */
@@ -66,9 +68,17 @@ static enum dg_err keep(struct dg_compat *compat, struct dg_document *document,
                                     charge);
 }
 
+/* A document that is in the target language already fails, as it does at DeepL. */
+static bool is_translated_already(const struct dg_compat *compat)
+{
+    return !compat->items[0].is_blank && compat->items[0].from == compat->to;
+}
+
 static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
 {
+    static const struct dg_failure same = {.status = 400, .message = SAME_LANGUAGE};
     struct upload *upload = compat->user;
+    failure = !failure && is_translated_already(compat) ? &same : failure;
     struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
     /* on the heap, because it outlives the upload */
     struct dg_charge *charge = dg_try_malloc(sizeof *charge);
@@ -263,7 +273,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     const struct dg_field *file = dg_fields_get(&compat->fields, "file");
     enum dg_err err = is_fine ? DG_OK : DG_ERR_INVALID;
     if (!err && compat->from && compat->from == compat->to)
-        err = dg_error_set(&error, DG_ERR_INVALID, "Source and target language are equal.");
+        err = dg_error_set(&error, DG_ERR_INVALID, "%s", SAME_LANGUAGE);
     if (!err)
         err = check_file(compat, file, &error);
     if (!err && !check_output_format(compat, file, &error))
