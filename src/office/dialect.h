@@ -63,6 +63,7 @@ enum dg_office_role {
     DG_ROLE_WRITING,  /* says the direction of writing in an attribute */
     DG_ROLE_SAYS,     /* an element whose text is the tag of the language */
     DG_ROLE_PAGE,     /* the top of a page: its attributes say language and direction */
+    DG_ROLE_MARGIN,   /* what stands above or below the pages of a sheet, with codes in it */
 };
 
 enum { DG_DIALECT_PREFIXES = 64 };

@@ -5,12 +5,14 @@
  * part [Content_Types].xml says what each part is, whatever its name; in OpenDocument the names do.
  * Parts are read once for their text and once more when they are written: what was learnt of their
  * runs is not kept meanwhile. */
+#define _GNU_SOURCE 1 /* memmem */
 #include "office/office.h"
 #include "archive/zip_in.h"
 #include "archive/zip_out.h"
 #include "base/memory/mem.h"
 #include "markup/markup.h"
 #include "office/part.h"
+#include "office/sheets.h"
 #include "text/language/langtag.h"
 
 #include <stdio.h>
@@ -25,16 +27,18 @@ enum role {
     STRINGS,  /* has the texts of a workbook's cells */
     SHEET,    /* has texts of cells itself if no part has them for all */
     TABLE,    /* names columns, which texts of cells must match */
+    WORKBOOK, /* names the sheets */
     LAYOUT,   /* stands behind slides; what is in its placeholders is not shown */
     N_ROLES
 };
 
 struct dg_office {
     struct dg_zip zip;
-    unsigned char *roles; /* owned; [n_members] enum role */
-    struct dg_buf names;  /* of tables' columns, one a line */
-    bool is_book;         /* EPUB */
-    struct dg_map kept;   /* these lines: their keys are in `names` */
+    unsigned char *roles;     /* owned; [n_members] enum role */
+    struct dg_buf names;      /* of tables' columns, one a line */
+    bool is_book;             /* EPUB */
+    struct dg_sheets *sheets; /* owned; NULL: it is no workbook */
+    struct dg_map kept;       /* these lines: their keys are in `names` */
 };
 
 static const struct {
@@ -105,6 +109,7 @@ static const struct {
     {".diagramData+xml", TEXT},
     {".diagramDrawing+xml", TEXT},
     {".slide+xml", TEXT},
+    {"spreadsheetml.sheet.main+xml", WORKBOOK},
     {".slideLayout+xml", LAYOUT},
     {".slideMaster+xml", LAYOUT},
     {".drawing+xml", TEXT},
@@ -168,7 +173,7 @@ static enum dg_err read_types(struct dg_office *office, const struct dg_zip_memb
     dg_zip_data_free(&data);
     for (size_t i = 0; i < office->zip.n_members; i++)
         if (office->roles[i] == STRINGS || office->roles[i] == SHEET)
-            office->roles[i] = office->roles[i] == STRINGS || n[STRINGS] == 0 ? TEXT : COPIED;
+            office->roles[i] = office->roles[i] == STRINGS || n[STRINGS] == 0 ? TEXT : SHEET;
     return n[TEXT] + n[STRINGS] + n[SHEET]
                ? DG_OK
                : dg_error_set(error, DG_ERR_UNSUPPORTED,
@@ -208,13 +213,15 @@ static bool is_of_encrypted(const struct dg_office *office, struct dg_span part,
     return dg_span_ends(token->name, DG_SPAN("encryption-data"));
 }
 
-static void find_parts_of_opendocument(struct dg_office *office)
+static void find_parts_of_opendocument(struct dg_office *office, bool is_workbook)
 {
     for (size_t i = 0; i < office->zip.n_members; i++) {
         const struct dg_span name = dg_span_cstr(office->zip.members[i].name);
         if (dg_span_eq(name, DG_SPAN("content.xml")) || dg_span_eq(name, DG_SPAN("styles.xml")) ||
             dg_span_eq(name, DG_SPAN("meta.xml")) || dg_span_ends(name, DG_SPAN("/content.xml")))
             office->roles[i] = TEXT;
+        if (is_workbook && dg_span_eq(name, DG_SPAN("content.xml")))
+            office->roles[i] = WORKBOOK;
     }
 }
 
@@ -254,6 +261,7 @@ static enum dg_err read_mimetype(struct dg_office *office, const struct dg_zip_m
     const struct dg_span type = dg_span_make((const char *)data.bytes, data.len);
     const bool is_book = dg_span_starts(type, DG_SPAN("application/epub+zip"));
     const bool is_open = dg_span_starts(type, DG_SPAN("application/vnd.oasis.opendocument."));
+    const bool is_workbook = dg_span_ends(type, DG_SPAN(".spreadsheet"));
     dg_zip_data_free(&data);
     if (is_book) {
         find_parts_of_book(office);
@@ -261,7 +269,7 @@ static enum dg_err read_mimetype(struct dg_office *office, const struct dg_zip_m
     }
     if (!is_open)
         return refuse_kind(office, error);
-    find_parts_of_opendocument(office);
+    find_parts_of_opendocument(office, is_workbook);
     return check_tags(office, "META-INF/manifest.xml", is_of_encrypted, error);
 }
 
@@ -280,7 +288,7 @@ static enum dg_err check_sizes(const struct dg_office *office, size_t parts_max,
     size_t total = 0;
     for (size_t i = 0; i < office->zip.n_members; i++) {
         const struct dg_zip_member *member = &office->zip.members[i];
-        if (office->roles[i] == COPIED)
+        if (office->roles[i] == COPIED || office->roles[i] == SHEET)
             continue;
         if (member->len > parts_max - total)
             return dg_error_set(error, DG_ERR_LIMIT,
@@ -293,7 +301,7 @@ static enum dg_err check_sizes(const struct dg_office *office, size_t parts_max,
 
 static bool has_text(unsigned char role)
 {
-    return role == TEXT || role == LAYOUT;
+    return role == TEXT || role == LAYOUT || role == WORKBOOK;
 }
 
 static enum dg_err open_part(const struct dg_office *office, size_t i,
@@ -309,6 +317,7 @@ static enum dg_err open_part(const struct dg_office *office, size_t i,
     own.is_layout = office->roles[i] == LAYOUT;
     own.is_html = office->is_book;
     own.is_table = office->roles[i] == TABLE;
+    own.sheets = office->roles[i] == WORKBOOK ? office->sheets : NULL;
     own.kept = office->kept.len ? &office->kept : NULL;
     err = dg_office_part_new(dg_span_make((const char *)data->bytes, data->len), &own, member->name,
                              part, error);
@@ -332,6 +341,106 @@ static enum dg_err keep_names(struct dg_office *office)
                            dg_span_sub(names, at + begin.len, next - at - begin.len - end.len), 1);
         at = next;
     }
+    return err;
+}
+
+/* ---- Sheets ---------------------------------------------------------------------------------- */
+
+static struct dg_span sheet_name_of(const struct dg_markup *markup,
+                                    const struct dg_markup_token *token, bool is_open)
+{
+    struct dg_span name = {NULL, 0};
+    if ((token->type == DG_MARKUP_START || token->type == DG_MARKUP_EMPTY) &&
+        (dg_span_eq(token->name, is_open ? DG_SPAN("table:table") : DG_SPAN("sheet")) ||
+         (!is_open && dg_span_ends(token->name, DG_SPAN(":sheet")))))
+        (void)!dg_markup_attribute(dg_span_sub(markup->text, token->at, token->len),
+                                   is_open ? "table:name" : "name", &name);
+    return name;
+}
+
+static enum dg_err note_sheets(struct dg_office *office, struct dg_span part, bool is_open)
+{
+    struct dg_markup markup = {.text = part, .kind = DG_MARKUP_XML};
+    struct dg_markup_token token;
+    enum dg_err err = DG_OK;
+    while (!err && dg_markup_next(&markup, &token)) {
+        const struct dg_span name = sheet_name_of(&markup, &token, is_open);
+        if (name.len)
+            err = dg_sheets_add(office->sheets, name);
+    }
+    return err;
+}
+
+static bool holds(struct dg_span text, const char *word)
+{
+    return text.len && memmem(text.ptr, text.len, word, strlen(word)) != NULL;
+}
+
+/* Whether a part may refer to sheets. The titles of parts in the properties do not: programs write
+ * them anew. */
+static bool may_refer(const struct dg_office *office, size_t i)
+{
+    static const char *const endings[] = {".xml", ".rels", ".vml"};
+    const struct dg_span name = dg_span_cstr(office->zip.members[i].name);
+    if (dg_span_eq(name, DG_SPAN("docProps/app.xml")) ||
+        dg_span_ends(name, DG_SPAN("haredStrings.xml")))
+        return false;
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; k++)
+        if (dg_span_ends(name, dg_span_cstr(endings[k])))
+            return true;
+    return false;
+}
+
+/* Looks into one part: at the references in it, and whether a sheet whose cells have their texts
+ * elsewhere has text of its own. */
+static enum dg_err look_into(struct dg_office *office, size_t i, bool is_open, bool names_only,
+                             size_t *left, struct dg_error *error)
+{
+    const struct dg_zip_member *member = &office->zip.members[i];
+    struct dg_zip_data data;
+    enum dg_err err = dg_zip_data(&office->zip, member, *left, &data, error);
+    if (err) { /* too large, or damaged: what it refers to is not known */
+        dg_sheets_keep(office->sheets);
+        return err == DG_ERR_NOMEM ? err : DG_OK;
+    }
+    const struct dg_span part = dg_span_make((const char *)data.bytes, data.len);
+    *left -= data.len;
+    if (names_only)
+        err = note_sheets(office, part, is_open);
+    else
+        dg_sheets_look(office->sheets, part);
+    if (!names_only && office->roles[i] == SHEET &&
+        (holds(part, "headerFooter") || holds(part, "\"inlineStr\"")))
+        office->roles[i] = TEXT;
+    dg_zip_data_free(&data);
+    return err;
+}
+
+/* Which names of sheets may change. `parts_max` bounds what is looked at, too. */
+static enum dg_err read_sheets(struct dg_office *office, size_t parts_max, struct dg_error *error)
+{
+    const bool is_open = dg_zip_find(&office->zip, "[Content_Types].xml") == NULL;
+    size_t n_workbooks = 0, left = parts_max;
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; i < office->zip.n_members; i++)
+        n_workbooks += office->roles[i] == WORKBOOK;
+    if (n_workbooks == 0)
+        return DG_OK;
+    if (!(office->sheets = dg_try_malloc(sizeof *office->sheets)))
+        return DG_ERR_NOMEM;
+    dg_sheets_init(office->sheets, is_open ? '.' : '!');
+    for (size_t i = 0; i < office->zip.n_members && !err; i++) {
+        const struct dg_span name = dg_span_cstr(office->zip.members[i].name);
+        size_t all = parts_max;
+        if (office->roles[i] == WORKBOOK)
+            err = look_into(office, i, is_open, true, &all, error);
+        if (dg_span_ends(name, DG_SPAN("vbaProject.bin")) ||
+            dg_span_starts(name, DG_SPAN("Basic/")))
+            dg_sheets_keep(office->sheets);
+    }
+    for (size_t i = 0; i < office->zip.n_members && !err; i++)
+        if (may_refer(office, i))
+            err = look_into(office, i, is_open, false, &left, error);
     return err;
 }
 
@@ -375,6 +484,8 @@ enum dg_err dg_office_new(struct dg_span bytes, const char *name, size_t parts_m
     if (!err)
         err = read_kind(office, error);
     if (!err)
+        err = read_sheets(office, parts_max, error);
+    if (!err)
         err = check_sizes(office, parts_max, error);
     if (!err)
         err = read_tables(office, error);
@@ -393,6 +504,9 @@ void dg_office_free(struct dg_office *office)
     dg_free(office->roles);
     dg_map_deinit(&office->kept);
     dg_buf_deinit(&office->names);
+    if (office->sheets)
+        dg_sheets_deinit(office->sheets);
+    dg_free(office->sheets);
     dg_free(office);
 }
 
@@ -459,7 +573,7 @@ static enum dg_err write_member(void *ctx, const struct dg_zip_member *member,
     const size_t i = (size_t)(member - w->office->zip.members);
     struct dg_office_part *part;
     struct dg_zip_data data;
-    if (w->office->roles[i] == COPIED)
+    if (w->office->roles[i] == COPIED || w->office->roles[i] == SHEET)
         return DG_OK;
     enum dg_err err = open_part(w->office, i, &w->opts, &data, &part, error);
     if (err)

@@ -10,6 +10,7 @@
 #include "markup/markup.h"
 #include "office/dialect.h"
 #include "office/part_int.h"
+#include "office/sheets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -242,18 +243,31 @@ static void end_block(struct reader *r, struct paragraph *paragraph, size_t end)
     }
 }
 
+static void read_value(struct reader *r, struct dg_span value, enum dg_block_kind kind)
+{
+    struct paragraph paragraph;
+    const struct place place = {.paragraph = &paragraph};
+    const size_t at = offset_of(r, value);
+    begin_block(r, &paragraph, kind, at);
+    add_atom(r, &place, DG_ATOM_TEXT, at, value.len);
+    end_block(r, &paragraph, at + value.len);
+}
+
 /* The value of an attribute as a block. */
 static void read_attribute(struct reader *r, struct dg_span tag, const char *name)
 {
     struct dg_span value;
-    if (!r->part->opts.has_text || !dg_markup_attribute(tag, name, &value) || value.len == 0)
-        return;
-    struct paragraph paragraph;
-    const struct place place = {.paragraph = &paragraph};
-    const size_t at = offset_of(r, value);
-    begin_block(r, &paragraph, DG_BLOCK_ATTRIBUTE, at);
-    add_atom(r, &place, DG_ATOM_TEXT, at, value.len);
-    end_block(r, &paragraph, at + value.len);
+    if (r->part->opts.has_text && dg_markup_attribute(tag, name, &value) && value.len > 0)
+        read_value(r, value, DG_BLOCK_ATTRIBUTE);
+}
+
+/* <sheet name="Prices" sheetId="1"/>, <table:table table:name="Prices"> */
+static void read_sheet_name(struct reader *r, struct dg_span tag)
+{
+    struct dg_span value;
+    if (r->part->opts.sheets && dg_dialect_attribute(tag, "name", &value) && value.len > 0 &&
+        dg_sheets_may_change(r->part->opts.sheets, value))
+        read_value(r, value, DG_BLOCK_NAME);
 }
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
@@ -731,6 +745,80 @@ static void read_plain(struct reader *r, const struct dg_markup_token *start)
     end_block(r, &paragraph, r->end_at);
 }
 
+/* The bytes of a code behind its "&amp;": &L, &P+1, &"Arial,Bold", &12, &KFF0000, &&. */
+static size_t code_len(struct dg_span text)
+{
+    static const struct dg_span quote = {"&quot;", 6}, amp = {"&amp;", 5};
+    size_t n = 0, cp_len;
+    uint32_t cp;
+    if (dg_span_starts(text, amp))
+        return amp.len;
+    if (dg_span_starts(text, quote) || dg_span_starts(text, DG_SPAN("\""))) {
+        const struct dg_span end = dg_span_sub(text, 0, text.ptr[0] == '"' ? 1 : quote.len);
+        for (n = end.len; n < text.len; n++)
+            if (dg_span_starts(dg_span_sub(text, n, text.len), end))
+                return n + end.len;
+        return text.len;
+    }
+    while (n < text.len && text.ptr[n] >= '0' && text.ptr[n] <= '9')
+        n++;
+    if (n > 0 || text.len == 0)
+        return n;
+    cp_len = dg_utf8_decode(text, 0, &cp);
+    if (text.ptr[0] == 'K') /* a colour: six figures, or 01+000 */
+        return text.len < 7 ? text.len : 7;
+    n = cp_len ? cp_len : 1;
+    if (text.ptr[0] == 'P' && text.len > 2 && strchr("+-", text.ptr[1]))
+        for (n = 2; n < text.len && text.ptr[n] >= '0' && text.ptr[n] <= '9';)
+            n++;
+    return n;
+}
+
+/* Text between codes; the codes are marks, and those of left, centre and right divide it. */
+static void cut_margin(struct reader *r, const struct place *place,
+                       const struct dg_markup_token *token)
+{
+    static const struct dg_span amp = {"&amp;", 5};
+    const size_t end = token->at + token->len;
+    size_t from = token->at;
+    for (size_t at = from; at < end && !r->err;) {
+        const struct dg_span rest = dg_span_sub(r->part->bytes, at, end - at);
+        if (!dg_span_starts(rest, amp)) {
+            at++;
+            continue;
+        }
+        if (at > from)
+            add_atom(r, place, DG_ATOM_TEXT, from, at - from);
+        const struct dg_span code = dg_span_sub(rest, amp.len, rest.len);
+        const bool divides = code.len > 0 && strchr("LCR", code.ptr[0]);
+        const size_t len = amp.len + code_len(code);
+        add_atom(r, place, divides ? DG_ATOM_BREAK : DG_ATOM_POINT, at, len);
+        from = at += len;
+    }
+    if (from < end)
+        add_atom(r, place, DG_ATOM_TEXT, from, end - from);
+}
+
+/* <oddHeader>&amp;LPrices&amp;CPage &amp;P of &amp;N</oddHeader> */
+static void read_margin(struct reader *r, const struct dg_markup_token *start)
+{
+    struct paragraph paragraph;
+    const struct place place = {.paragraph = &paragraph};
+    struct dg_markup_token token = *start;
+    if (start->type == DG_MARKUP_EMPTY)
+        return;
+    begin_block(r, &paragraph, DG_BLOCK_MARGIN, start->at + start->len);
+    while (next_child(r, start, &token)) {
+        if (token.type == DG_MARKUP_TEXT)
+            cut_margin(r, &place, &token);
+        else if (token.type == DG_MARKUP_OTHER)
+            add_atom(r, &place, DG_ATOM_POINT, token.at, token.len);
+        else
+            skip(r, &token);
+    }
+    end_block(r, &paragraph, r->end_at);
+}
+
 /* An element that is kept whole; paragraphs inside of it are paragraphs of their own. */
 static void read_mark(struct reader *r, const struct dg_markup_token *start,
                       const struct place *place, enum dg_atom_kind kind)
@@ -976,6 +1064,9 @@ static void read_element(struct reader *r, const struct dg_markup_token *token,
     }
     if (r->part->opts.is_table && ns == DG_NS_SHEET && dg_span_eq(local, DG_SPAN("tableColumn")))
         read_attribute(r, bytes_of(r, token), "name");
+    if ((ns == DG_NS_SHEET && dg_span_eq(local, DG_SPAN("sheet"))) ||
+        (ns == DG_NS_TABLE && dg_span_eq(local, DG_SPAN("table"))))
+        read_sheet_name(r, bytes_of(r, token));
     if (ns == DG_NS_HTML && dg_span_eq(local, DG_SPAN("img")))
         read_attribute(r, bytes_of(r, token), "alt");
     if (role == DG_ROLE_LANGUAGE)
@@ -990,6 +1081,8 @@ static void read_element(struct reader *r, const struct dg_markup_token *token,
         read_paragraph(r, token, role == DG_ROLE_MIXED);
     else if (has_text && role == DG_ROLE_PLAIN)
         read_plain(r, token);
+    else if (has_text && role == DG_ROLE_MARGIN)
+        read_margin(r, token);
     else if (role == DG_ROLE_SAYS)
         read_language(r, token);
     else if (role == DG_ROLE_OPAQUE || (role == DG_ROLE_CELL && has_value(r, token)) ||

@@ -30,6 +30,8 @@
 
 #include <stdbool.h>
 
+struct dg_sheets;
+
 struct dg_office_opts {
     const char *language;  /* for the attributes that say it: "de-DE"; NULL: they stay */
     bool is_right_to_left; /* that language is */
@@ -38,6 +40,8 @@ struct dg_office_opts {
     bool has_text;         /* false: only languages are changed, in a part of styles or settings */
     bool is_layout;        /* of slides: what stands in placeholders is not shown, and no text */
     bool is_table;         /* a part that names the columns of a table: these names are its text */
+    struct dg_sheets *sheets;  /* of a part that names a workbook's sheets: which of these names may
+                                  change, and are text; NULL: none */
     const struct dg_map *kept; /* texts, as dg_office_part_text writes them but for marks, that are
                                   not translated; NULL: none */
 };

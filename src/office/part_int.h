@@ -54,6 +54,8 @@ enum dg_block_kind {
     DG_BLOCK_MIXED,     /* a paragraph with text in it */
     DG_BLOCK_PLAIN,     /* an element's text */
     DG_BLOCK_ATTRIBUTE, /* an attribute's value */
+    DG_BLOCK_NAME,      /* an attribute's value that is the name of a sheet */
+    DG_BLOCK_MARGIN,    /* the header or footer of a sheet */
 };
 
 struct dg_block {

@@ -10,6 +10,7 @@
 #include "markup/markup.h"
 #include "office/part.h"
 #include "office/part_int.h"
+#include "office/sheets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -138,6 +139,25 @@ static void put_text(struct writer *w, struct dg_span text, bool is_attribute)
     put(w, dg_span_sub(text, from, text.len));
 }
 
+/* Text of a sheet's margin: an ampersand is two, since one begins a code, and figures stand apart
+ * from the size of letters. */
+static void put_margin(struct writer *w, struct dg_span text)
+{
+    size_t from = 0;
+    const char *last = w->out->len ? w->out->ptr + w->out->len - 1 : "";
+    if (text.len && text.ptr[0] >= '0' && text.ptr[0] <= '9' && *last >= '0' && *last <= '9')
+        put(w, DG_SPAN(" "));
+    for (size_t i = 0; i < text.len; i++) {
+        const struct dg_span rest = dg_span_sub(text, i, text.len);
+        if (text.ptr[i] != '&' || (is_reference(rest) && !dg_span_starts(rest, DG_SPAN("&amp;"))))
+            continue;
+        put_text(w, dg_span_sub(text, from, i - from), false);
+        put(w, DG_SPAN("&amp;&amp;"));
+        from = i + (dg_span_starts(rest, DG_SPAN("&amp;")) ? 5 : 1);
+    }
+    put_text(w, dg_span_sub(text, from, text.len), false);
+}
+
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 static void put_tag(struct writer *w, const char *before, struct dg_span name, const char *behind)
@@ -182,7 +202,11 @@ static void say(struct rendering *r, uint32_t format, struct dg_span text)
                     r->block->keeps_space ? " xml:space=\"preserve\">" : ">");
         r->in_text = true;
     }
-    put_text(r->w, text, r->block->kind == DG_BLOCK_ATTRIBUTE);
+    if (r->block->kind == DG_BLOCK_MARGIN)
+        put_margin(r->w, text);
+    else
+        put_text(r->w, text,
+                 r->block->kind == DG_BLOCK_ATTRIBUTE || r->block->kind == DG_BLOCK_NAME);
 }
 
 static void put_atoms(struct rendering *r, size_t first, size_t end)
@@ -295,6 +319,19 @@ static void render_changed(struct rendering *r, struct dg_span html)
     dg_free(r->open);
 }
 
+/* A name that cannot be given stays. What was written of it begins at `before`. */
+static void check_name(struct writer *w, struct dg_span name, size_t before)
+{
+    const struct dg_span given = dg_span_sub(dg_buf_span(w->out), before, w->out->len);
+    const enum dg_err err = dg_sheets_rename(w->part->opts.sheets, name, given);
+    if (err == DG_ERR_NOMEM) {
+        w->err = err;
+    } else if (err) {
+        dg_buf_truncate(w->out, before);
+        put(w, name);
+    }
+}
+
 static void render(struct writer *w, size_t i)
 {
     const struct dg_edit *edit = (const struct dg_edit *)w->part->edits.items + i;
@@ -305,10 +342,13 @@ static void render(struct writer *w, size_t i)
                           .nodes = (const struct dg_node *)w->part->nodes.items + block->node,
                           .edit = i,
                           .format = NONE};
+    const size_t before = w->out->len;
     if (w->slices[edit->block].ptr)
         render_changed(&r, w->slices[edit->block]);
     else
         copy(w, edit->at, edit->at + edit->len, i + 1);
+    if (block->kind == DG_BLOCK_NAME && !w->err)
+        check_name(w, dg_span_sub(w->part->bytes, edit->at, edit->len), before);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */

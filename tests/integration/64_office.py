@@ -92,6 +92,8 @@ class Office(IntegrationTest):
             for tag in ("text:span", "text:a", "text:note", "text:tab", "text:line-break", "draw:frame"):
                 self.assertEqual(len(office.tags(new["content.xml"], tag)), 1, tag)
             self.assertIn(f"<text:p>{said[4]}</text:p>".encode(), new["styles.xml"])
+            sheet = said[1] if kind == "spreadsheet" else "La maison"
+            self.assertIn(f'<table:table table:name="{sheet}"/><table:table table:name="La gare"/>', content)
             self.assertIn(b'fo:language="en" fo:country="US" style:language-asian="zh"', new["styles.xml"])
             self.assertIn(f"<dc:title>{said[0]}</dc:title>".encode(), new["meta.xml"])
             for part in ("content.xml", "styles.xml", "meta.xml"):
@@ -119,8 +121,15 @@ class Office(IntegrationTest):
         after = self.translated("a.xlsx", before)
         self.assertEqual(office.metadata(before), office.metadata(after))
         old, new = office.parts(before), office.parts(after)
-        self.assertEqual([name for name in old if old[name] != new[name]], ["xl/sharedStrings.xml", "xl/comments1.xml"])
-        said = self.lines("La maison", "La gare", "Une note.")
+        self.assertEqual([name for name in old if old[name] != new[name]], 
+                         ["xl/workbook.xml", "xl/worksheets/sheet2.xml", "xl/sharedStrings.xml", "xl/comments1.xml"])
+        said = self.lines("La maison", "La gare", "Une note.", "Le chat noir")
+        # Of the sheets one is named by a formula; what stands above pages has codes.
+        self.assertIn(f'<sheet name="Feuille" sheetId="1"/><sheet name="{said[0]}" sheetId="2"/>'.encode(), new["xl/workbook.xml"])
+        margins = new["xl/worksheets/sheet2.xml"].decode()
+        for text in (f'<oddHeader>&amp;L{said[1]}&amp;C&amp;"Arial,Gras"&amp;12{said[3]}&amp;RPage &amp;P</oddHeader>',
+                     "<oddFooter>&amp;P / &amp;N</oddFooter>"):
+            self.assertIn(text, margins)
         strings = new["xl/sharedStrings.xml"].decode()
         xml.etree.ElementTree.fromstring(strings)
         for text in (f'<si><t xml:space="preserve">{said[0]}</t></si>', "<si><t>Un nom</t></si><si><t>12,5</t></si>",

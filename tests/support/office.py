@@ -104,6 +104,8 @@ def odf(kind="text"):
     return archive([
         ("mimetype", f"application/vnd.oasis.opendocument.{kind}"),
         ("content.xml", f"{HEADER}<office:document-content {names}><office:body><office:{kind}>"
+                        '<table:table table:name="La maison"/><table:table table:name="La gare"/>'
+                        '<table:table-cell table:formula="of:=[$\'La gare\'.A1]" office:value-type="float"/>'
                         "<text:tracked-changes><text:changed-region><text:deletion><text:p>Adieu.</text:p></text:deletion>"
                         f"</text:changed-region></text:tracked-changes>{ODT}</office:{kind}></office:body></office:document-content>"),
         ("styles.xml", f'{HEADER}<office:document-styles {names}><office:styles><style:default-style style:family="paragraph">'
@@ -146,16 +148,21 @@ def xlsx():
     main = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
     types = "".join(f'<Override PartName="/xl/{name}.xml" ContentType="application/vnd.openxmlformats-officedocument.'
                     f'spreadsheetml.{kind}+xml"/>' for name, kind in
-                    (("workbook", "sheet.main"), ("worksheets/sheet1", "worksheet"), ("sharedStrings", "sharedStrings"),
+                    (("workbook", "sheet.main"), ("worksheets/sheet1", "worksheet"), ("worksheets/sheet2", "worksheet"),
+                     ("sharedStrings", "sharedStrings"),
                      ("tables/table1", "table"), ("comments1", "comments")))
     strings = ("<si><t>La maison</t></si><si><r><t xml:space=\"preserve\">Le </t></r><r><rPr><b/></rPr><t>chat noir</t></r><r><t "
                'xml:space="preserve"> dort.</t></r></si><si><t>Un nom</t></si><si><t>12,5</t></si>'
                '<si><t>La gare</t><rPh sb="0" eb="1"><t>gare</t></rPh><phoneticPr fontId="1"/></si>')
     return archive([
         ("[Content_Types].xml", f'{HEADER}<Types xmlns="{TYPES}">{types}</Types>'),
-        ("xl/workbook.xml", f'{HEADER}<workbook {main}><sheets><sheet name="Feuille" sheetId="1"/></sheets></workbook>'),
+        ("xl/workbook.xml", f'{HEADER}<workbook {main}><sheets><sheet name="Feuille" sheetId="1"/><sheet name="La maison" '
+                            'sheetId="2"/></sheets></workbook>'),
         ("xl/worksheets/sheet1.xml", f'{HEADER}<worksheet {main}><sheetData><row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="str">'
                                      "<f>A1&amp;Feuille!A1</f><v>La maison</v></c></row></sheetData></worksheet>"),
+        ("xl/worksheets/sheet2.xml", f'{HEADER}<worksheet {main}><sheetData/><headerFooter><oddHeader>&amp;LLa gare&amp;C&amp;"Arial,Gras"'
+                                     '&amp;12Le chat noir&amp;RPage &amp;P</oddHeader><oddFooter>&amp;P / &amp;N</oddFooter></headerFooter>'
+                                     "</worksheet>"),
         ("xl/sharedStrings.xml", f'{HEADER}<sst {main} count="5" uniqueCount="5">{strings}</sst>'),
         ("xl/tables/table1.xml", f'{HEADER}<table {main}><tableColumns count="1"><tableColumn id="1" name="Un nom"/></tableColumns>'
                                  "</table>"),

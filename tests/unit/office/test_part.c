@@ -5,6 +5,7 @@
 #include "markup/markup.h"
 #include "markup/tag_placement.h"
 #include "office/part.h"
+#include "office/sheets.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -431,6 +432,70 @@ START_TEST(placeholders_of_a_layout_are_not_shown)
 }
 END_TEST
 
+#define SHEET(body)                                                                                \
+    "<worksheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">" body         \
+    "</worksheet>"
+
+/* The part with a translation in place of its text. */
+static void check_rewritten(const char *xml, const struct dg_office_opts *opts, const char *html,
+                            const char *expected)
+{
+    struct dg_error error;
+    struct dg_buf text, out;
+    struct dg_office_part *part = open_part(xml, opts);
+    dg_buf_init(&text, 1 << 16);
+    dg_buf_init(&out, 1 << 16);
+    ck_assert_int_eq(dg_office_part_text(part, &text), DG_OK);
+    struct dg_span source = dg_buf_span(&text), target = dg_span_cstr(html);
+    ck_assert_int_eq(dg_office_part_write(part, &source, &target, &out, &error), DG_OK);
+    ck_assert_int_eq(dg_buf_append_byte(&out, '\0'), DG_OK);
+    ck_assert_str_eq(out.ptr, expected);
+    dg_buf_deinit(&out);
+    dg_buf_deinit(&text);
+    dg_office_part_free(part);
+}
+
+START_TEST(margins_of_sheets_have_codes)
+{
+    const char *xml = SHEET("<oddHeader>&amp;LOur prices&amp;C&amp;\"Arial,Bold\"&amp;12Big "
+                            "cats&amp;K01+000red&amp;RPage &amp;P+1 of &amp;N</oddHeader>"
+                            "<oddFooter>&amp;P</oddFooter>");
+    check_shown(xml, &plain_opts,
+                "<p><br id=0>Our prices<br id=1><img id=2><img id=3>Big cats<img id=4>red"
+                "<br id=5>Page <img id=6> of <img id=7></p>\n");
+    check_rewritten(xml, &plain_opts,
+                    "<p><br id=0>R&amp;D & more<br id=1><img id=2><img id=3>12 cats<img "
+                    "id=4>rot<br id=5>Seite <img id=6> von <img id=7></p>\n",
+                    SHEET("<oddHeader>&amp;LR&amp;&amp;D &amp;&amp; more&amp;C&amp;\"Arial,Bold\""
+                          "&amp;12 12 cats&amp;K01+000rot&amp;RSeite &amp;P+1 von &amp;N"
+                          "</oddHeader><oddFooter>&amp;P</oddFooter>"));
+    check_shown(SHEET("<oddHeader>A&amp;</oddHeader><oddFooter>A cat &amp;\"Arial</oddFooter>"
+                      "<evenHeader>A cat &amp;K1</evenHeader>"),
+                &plain_opts,
+                "<p>A<img id=0></p>\n<p>A cat <img id=0></p>\n<p>A cat <img id=0></p>\n");
+}
+END_TEST
+
+START_TEST(sheets_are_called_what_they_may_be)
+{
+    struct dg_office_opts opts = plain_opts;
+    struct dg_sheets sheets;
+    const char *xml = SHEET("<sheet name=\"Big\"/><sheet name=\"Small\"/><sheet name=\"Red\"/>");
+    dg_sheets_init(&sheets, '!');
+    ck_assert_int_eq(dg_sheets_add(&sheets, DG_SPAN("Big")), DG_OK);
+    ck_assert_int_eq(dg_sheets_add(&sheets, DG_SPAN("Small")), DG_OK);
+    ck_assert_int_eq(dg_sheets_add(&sheets, DG_SPAN("Red")), DG_OK);
+    dg_sheets_look(&sheets, DG_SPAN("Red!A1"));
+    check_shown(xml, &opts, "");
+    opts.sheets = &sheets;
+    check_shown(xml, &opts, "<p>Big</p>\n<p>Small</p>\n");
+    check_rewritten(xml, &opts, "<p>Gros & gras</p><p>red</p>",
+                    SHEET("<sheet name=\"Gros &amp; gras\"/><sheet name=\"Small\"/><sheet "
+                          "name=\"Red\"/>"));
+    dg_sheets_deinit(&sheets);
+}
+END_TEST
+
 START_TEST(opendocument_has_text_in_paragraphs)
 {
     const struct dg_office_opts arabic = {
@@ -608,5 +673,6 @@ DG_UNIT(most_text_of_a_paragraph_has_no_marks, marks_and_containers_have_places,
         what_did_not_change_keeps_its_bytes, languages_are_named,
         a_translation_must_have_the_same_marks, slides_have_runs_too,
         charts_remember_texts_and_numbers, placeholders_of_a_layout_are_not_shown,
+        margins_of_sheets_have_codes, sheets_are_called_what_they_may_be,
         opendocument_has_text_in_paragraphs, pages_have_blocks_in_blocks,
         every_run_and_mark_is_there_once, what_is_not_well_formed_is_refused)
