@@ -92,6 +92,29 @@ export class Live {
     close(): void;
 }
 
+/** How far a document is. */
+export interface DocumentState {
+    id: string;
+    name: string;
+    state: "waiting" | "running" | "done" | "cancelled" | "failed";
+    source: string | null;
+    target: string | null;
+    paragraphs: number;
+    done: number;
+    failed: number;
+    progress: number;
+    seconds_left: number | null;
+    error?: string;
+    [member: string]: unknown;
+}
+
+/** Fields of POST /v1/documents beside the file. */
+export interface DocumentOptions extends TranslateOptions {
+    name?: string;
+    columns?: string;
+    output_format?: "docx" | "odt" | "html" | "txt";
+}
+
 export class Dragoman {
     constructor(
         url: string | URL,
@@ -108,5 +131,14 @@ export class Dragoman {
     about(options?: Abortable): Promise<{ languages: { code: string; name: string; targets: string[] }[]; formality: string[]; limits: { characters?: number; body_bytes: number } }>;
     glossaries(options?: Abortable): Promise<{ id: string; name: string; source: string; target: string; count: number; shared: boolean; own: boolean }[]>;
     limits(options?: Abortable): Promise<{ characters?: number; body_bytes: number }>;
+    translateDocument(
+        file: Blob,
+        options?: DocumentOptions & Abortable & { onprogress?: (state: DocumentState) => void },
+    ): Promise<{ name: string; blob: Blob }>;
+    addDocument(file: Blob, options?: DocumentOptions & Abortable): Promise<DocumentState>;
+    documents(options?: Abortable): Promise<DocumentState[]>;
+    document(id: string, options?: Abortable): Promise<DocumentState>;
+    documentResult(id: string, options?: Abortable): Promise<{ name: string; blob: Blob }>;
+    removeDocument(id: string, options?: Abortable): Promise<void>;
     models(options?: Abortable): Promise<{ name: string; source: string; target: string; [member: string]: unknown }[]>;
 }

@@ -138,6 +138,61 @@ export class Dragoman {
         return (await this.#json("v1/models", null, signal)).models;
     }
 
+    /**
+     * Translates a file, a Blob whose name (a File has one) says by its ending what kind it is, and waits for it:
+     * {name, blob}. The options are those of POST /v1/documents; `onprogress` gets the document's state now and then.
+     * Aborting it cancels the translation.
+     */
+    async translateDocument(file, { name, onprogress, signal, ...options } = {}) {
+        let state = await this.addDocument(file, { name, signal, ...options });
+        try {
+            for (let pause = 100; state.state === "waiting" || state.state === "running"; pause = Math.min(1.5 * pause, 2000)) {
+                onprogress?.(state);
+                await sleep(pause, signal);
+                state = await this.document(state.id, { signal });
+            }
+            if (state.state !== "done")
+                throw new DragomanError(state.state, state.error ?? `The document is ${state.state}.`);
+            onprogress?.(state);
+            return await this.documentResult(state.id, { signal });
+        } finally {
+            await this.removeDocument(state.id).catch(() => {}); // what went wrong before is what matters
+        }
+    }
+
+    /** Hands a file over, to be translated when there is time; its state. */
+    addDocument(file, { name = file.name, signal, ...options } = {}) {
+        const form = new FormData();
+        for (const [field, value] of Object.entries({ ...options, filename: name }))
+            if (value !== undefined && value !== null) form.append(field, typeof value === "string" ? value : JSON.stringify(value));
+        form.append("file", file, "file");
+        return this.#json("v1/documents", form, signal);
+    }
+
+    async documents({ signal } = {}) {
+        return (await this.#json("v1/documents", null, signal)).documents;
+    }
+
+    /** How far it is. */
+    document(id, { signal } = {}) {
+        return this.#json(`v1/documents/${id}`, null, signal);
+    }
+
+    async documentResult(id, { signal } = {}) {
+        const response = await this.#request(`v1/documents/${id}/result`, null, signal);
+        const name = /filename="([^"]*)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? "";
+        try {
+            return { name, blob: await response.blob() };
+        } catch (failure) {
+            throw unreachable(failure, signal);
+        }
+    }
+
+    /** Forgets it; one that is being translated is cancelled. */
+    async removeDocument(id, { signal } = {}) {
+        await this.#request(`v1/documents/${id}`, null, signal, "DELETE");
+    }
+
     async #json(path, body, signal) {
         const response = await this.#request(path, body, signal);
         try {
@@ -147,11 +202,12 @@ export class Dragoman {
         }
     }
 
-    async #request(path, body, signal) {
+    async #request(path, body, signal, method = body ? "POST" : "GET") {
         const headers = {};
+        const isForm = body instanceof FormData;
         if (this.key) headers.Authorization = `Bearer ${this.key}`;
-        if (body) headers["Content-Type"] = "application/json";
-        const init = { method: body ? "POST" : "GET", headers, signal, body: body ? JSON.stringify(body) : undefined };
+        if (body && !isForm) headers["Content-Type"] = "application/json";
+        const init = { method, headers, signal, body: body && !isForm ? JSON.stringify(body) : (body ?? undefined) };
         for (let attempt = 0; ; attempt++) {
             let response;
             try {

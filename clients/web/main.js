@@ -30,7 +30,6 @@ const $ = id => document.getElementById(id);
 const KEY_PLACE = "dragoman.key";
 const TYPING_MS = 150; // of rest before what was typed is sent; longer texts wait longer
 const TYPING_MS_MAX = 800;
-const ASK_AGAIN_MS = 500; // how far a document is
 const LOOK_UP_MS = 800; // after which a single word is looked up, as in a dictionary
 const DETECT_CHARACTERS = 1000; // are enough to know a language by
 const SCORE_BATCH = 50; // sentences of one request for details
@@ -349,38 +348,13 @@ async function translateTexts(texts, options, onProgress) {
     return done;
 }
 
-async function askOf(path, options = {}) {
-    const headers = server.key ? { Authorization: `Bearer ${server.key}` } : {};
-    const answer = await fetch(new URL(path, document.baseURI), { headers, ...options });
-    if (!answer.ok) throw new Error((await answer.json().catch(() => null))?.error?.message ?? answer.statusText);
-    return answer;
-}
-
-/** As a job, which tells how far it is; it is forgotten when its result is here, or nobody wants it any more. */
-async function translateAsJob(file, { signal, ...options }, onProgress) {
-    const form = new FormData();
-    for (const [name, value] of Object.entries({ ...options, file })) form.append(name, value);
-    let told = await (await askOf("v1/documents", { method: "POST", body: form, signal })).json();
-    const path = `v1/documents/${told.id}`;
-    try {
-        while (["waiting", "running"].includes(told.state)) {
-            onProgress(told);
-            await new Promise(resolve => setTimeout(resolve, ASK_AGAIN_MS));
-            told = await (await askOf(path, { signal })).json();
-        }
-        if (told.state !== "done") throw new Error(told.error ?? told.state);
-        return await (await askOf(`${path}/result`, { signal })).blob();
-    } finally {
-        askOf(path, { method: "DELETE" }).catch(() => {});
-    }
-}
-
-/** By LibreTranslate's route for files where the server keeps no jobs. Its answer names the host by which the page was
- * asked for. */
+/** As a document, which tells how far it is; by LibreTranslate's route for files where the server keeps no jobs. That
+ * answer names the host by which the page was asked for. */
 async function translateFile(file, { source, target, signal, ...options }, onProgress) {
     if (limits.document_jobs) {
         const languages = source ? { source, target } : { target };
-        return translateAsJob(file, { ...languages, ...options, signal }, onProgress);
+        const made = await server.translateDocument(file, { ...languages, ...options, signal, onprogress: onProgress });
+        return made.blob;
     }
     const form = new FormData();
     const fields = { file, source: source ?? "auto", target, ...(server.key && { api_key: server.key }) };

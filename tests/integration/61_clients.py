@@ -208,6 +208,59 @@ class Clients(IntegrationTest):
         self.assertEqual(client.detect(TEXT)[0]["language"], "fr")
         self.assertEqual(client.languages()[0]["targets"], ["en"])
 
+    def test_documents(self):
+        server = self.start(*FLAGS, f"--jobs-dir={os.path.join(self.directory, 'jobs')}")
+        path = os.path.join(self.directory, 'le "chat".txt')
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("Où est la gare ?\n\nMerci.\n")
+        seen = []
+        with Dragoman(self.url(server)) as client:
+            made = client.translate_document(path, target="en", on_progress=seen.append)
+            self.assertEqual(made.name, "le__chat_.en.txt")
+            self.assertIn("station", made.content.decode())
+            self.assertEqual(seen[-1]["progress"], 1)
+            table = "A,B\nLe chat,Merci.\n".encode()
+            rows = client.translate_document(table, name="a.csv", source="fr", target="en", columns="B").content.decode()
+            self.assertTrue(rows.startswith("A,B\nLe chat,"), rows)
+            self.assertEqual(client.documents(), [])  # they were forgotten
+            with open(path, "rb") as file:
+                state = client.add_document(file, target="en")
+            self.assertEqual((state["name"], client.document(state["id"])["paragraphs"]), ("le__chat_.txt", 2))
+            client.remove_document(state["id"])
+            with self.assertRaises(DragomanError) as failure:
+                client.document_result(state["id"])
+            self.assertEqual(failure.exception.status, 404)
+
+            def give_up(state):
+                raise KeyError(state["id"])
+
+            with self.assertRaises(KeyError) as failure:
+                client.translate_document(path, target="en", on_progress=give_up)
+            self.assertEqual(client.documents(), [])
+        made = asyncio.run(AsyncDragoman(self.url(server)).translate_document(path, target="en"))
+        self.assertIn(b"station", made.content)
+
+    @unittest.skipUnless(shutil.which("node"), "needs node")
+    def test_documents_in_javascript(self):
+        server = self.start(*FLAGS, f"--jobs-dir={os.path.join(self.directory, 'jobs')}")
+        script = f"""
+            import {{ Dragoman }} from "file://{os.path.join(CLIENTS, 'js', 'dragoman.js')}";
+            const server = new Dragoman("{self.url(server)}");
+            const file = new Blob(["Où est la gare ?\\n\\nMerci.\\n"]);
+            let last;
+            const made = await server.translateDocument(file, {{ name: "a.txt", target: "en", onprogress: told => (last = told) }});
+            console.log(made.name, (await made.blob.text()).includes("station"), last.progress, (await server.documents()).length);
+            const state = await server.addDocument(file, {{ name: "a.txt", source: "fr", target: "en" }});
+            console.log((await server.document(state.id)).paragraphs);
+            await server.removeDocument(state.id);
+            await server.documentResult(state.id).catch(error => console.log(error.status));
+            const stop = new AbortController();
+            await server.translateDocument(file, {{ name: "a.txt", target: "en", signal: stop.signal, onprogress: () => stop.abort() }})
+                .catch(error => console.log(error.code));
+            console.log((await server.documents()).length);"""
+        done = self.run_example(["node"], script, ".mjs")
+        self.assertEqual((done.returncode, done.stdout), (0, "a.en.txt true 1 0\n2\n404\naborted\n0\n"), done.stderr)
+
     def test_what_the_server_refuses_is_said_in_its_words(self):
         server = self.start(*FLAGS)
         with Dragoman(self.url(server)) as client:

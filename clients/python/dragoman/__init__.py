@@ -21,8 +21,8 @@ from ._client import Dragoman
 from ._errors import DragomanError
 from ._libretranslate import LibreTranslateAPI
 from ._live import Live, Strand
-from ._types import Answer, Event, Translation
+from ._types import Answer, DocumentFile, Event, Translation
 
-__all__ = ["Answer", "AsyncDragoman", "Dragoman", "DragomanError", "Event", "LibreTranslateAPI", "Live", "Strand",
-           "Translation"]
+__all__ = ["Answer", "AsyncDragoman", "DocumentFile", "Dragoman", "DragomanError", "Event", "LibreTranslateAPI", "Live",
+           "Strand", "Translation"]
 __version__ = "0.1.0"

@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any, AsyncIterator, Callable, Dict, List, TypeVar
 
-from ._client import Dragoman, Texts
-from ._types import Answer, Event
+from ._client import Dragoman, File, Texts
+from ._types import Answer, DocumentFile, Event
 
 T = TypeVar("T")
 
@@ -33,6 +33,10 @@ class AsyncDragoman:
 
     async def models(self) -> List[Dict[str, Any]]:
         return await self._call(lambda server: server.models())
+
+    async def translate_document(self, file: File, **options: Any) -> DocumentFile:
+        """on_progress is called on a thread."""
+        return await self._call(lambda server: server.translate_document(file, **options))
 
     async def stream(self, text: Texts, **options: Any) -> AsyncIterator[Event]:
         """The events as they come. Leaving the loop ends the request."""

@@ -3,17 +3,22 @@
 """The client over http.client: one connection per thread of use, opened when it is needed."""
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import os
 import time
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Union
+import uuid
+from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 from urllib.parse import urlsplit
 
 from . import _errors
 from ._errors import DragomanError
-from ._types import Answer, Event
+from ._types import Answer, DocumentFile, Event
 
 Texts = Union[str, Sequence[str]]
+File = Union[str, "os.PathLike[str]", bytes, BinaryIO]  # a path, the bytes of a file, or an open one
+Body = Union[Dict[str, Any], Tuple[bytes, str], None]  # JSON, or bytes and their type
 RETRY_SECONDS_MAX = 30
 
 
@@ -106,9 +111,64 @@ class Dragoman:
     def models(self) -> List[Dict[str, Any]]:
         return list(self._json("GET", "/v1/models")["models"])
 
+    # ---- Documents -------------------------------------------------------------------------------------------
+
+    def translate_document(self, file: File, *, name: str = "", on_progress: Optional[Callable[[Dict[str, Any]], Any]] = None,
+                           **options: Any) -> DocumentFile:
+        """Translates a file and waits for it. The name's ending says what kind of file it is; a path has it. The options
+        are those of POST /v1/documents. on_progress gets the document's state ("progress", "seconds_left", ...) now and
+        then; what it raises cancels the translation."""
+        state = self.add_document(file, name=name, **options)
+        try:
+            pause = 0.1
+            while state["state"] in ("waiting", "running"):
+                if on_progress:
+                    on_progress(state)
+                time.sleep(pause)
+                pause = min(1.5 * pause, 2)
+                state = self.document(state["id"])
+            if state["state"] != "done":
+                raise DragomanError(state["state"], state.get("error") or f"The document is {state['state']}.")
+            if on_progress:
+                on_progress(state)
+            return self.document_result(state["id"])
+        finally:
+            with contextlib.suppress(DragomanError):  # what went wrong before is what matters
+                self.remove_document(state["id"])
+
+    def add_document(self, file: File, *, name: str = "", **options: Any) -> Dict[str, Any]:
+        """Hands a file over, to be translated when there is time; its state."""
+        if isinstance(file, (str, os.PathLike)):
+            name = name or os.path.basename(file)
+            with open(file, "rb") as opened:
+                content = opened.read()
+        else:
+            content = file if isinstance(file, bytes) else file.read()
+            name = name or os.path.basename(str(getattr(file, "name", "")))
+        return self._json("POST", "/v1/documents", _form({**options, "filename": name}, content))
+
+    def documents(self) -> List[Dict[str, Any]]:
+        return list(self._json("GET", "/v1/documents")["documents"])
+
+    def document(self, id: str) -> Dict[str, Any]:
+        """How far it is."""
+        return self._json("GET", f"/v1/documents/{id}")
+
+    def document_result(self, id: str) -> DocumentFile:
+        response = self._request("GET", f"/v1/documents/{id}/result")
+        try:
+            return DocumentFile(response.headers.get_filename() or "", response.read())
+        except (OSError, http.client.HTTPException) as failure:
+            self.close()
+            raise _unreachable(failure) from failure
+
+    def remove_document(self, id: str) -> None:
+        """Forgets it; one that is being translated is cancelled."""
+        self._request("DELETE", f"/v1/documents/{id}").read()
+
     # ---- Below -----------------------------------------------------------------------------------------------
 
-    def _json(self, method: str, path: str, body: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
+    def _json(self, method: str, path: str, body: Body = None) -> Dict[str, Any]:
         response = self._request(method, path, body)
         try:
             return dict(json.loads(response.read()))
@@ -118,7 +178,7 @@ class Dragoman:
         except ValueError as failure:
             raise DragomanError("unreachable", f"What answers at {self.url} is not dragomand: {failure}.") from failure
 
-    def _request(self, method: str, path: str, body: Optional[Dict[str, Any]] = None) -> http.client.HTTPResponse:
+    def _request(self, method: str, path: str, body: Body = None) -> http.client.HTTPResponse:
         """An answer that is a success, not yet read."""
         for attempt in range(self.retries + 1):
             response = self._send(method, path, body)
@@ -135,11 +195,13 @@ class Dragoman:
             time.sleep(seconds)
         raise AssertionError("unreachable")
 
-    def _send(self, method: str, path: str, body: Optional[Dict[str, Any]]) -> http.client.HTTPResponse:
+    def _send(self, method: str, path: str, body: Body) -> http.client.HTTPResponse:
         """A kept connection may have been closed by the server meanwhile: then a new one is tried, once."""
         headers = {"Accept": "application/json, text/event-stream"}
         data = None
-        if body is not None:
+        if isinstance(body, tuple):
+            data, headers["Content-Type"] = body
+        elif body is not None:
             data = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
         if self.key:
@@ -224,6 +286,18 @@ class _Progress:
         self._open += text[again:]
         self.shown += text[again:]
         return {**event, "text": text[again:]} if again < len(text) else None
+
+
+def _form(fields: Dict[str, Any], content: bytes) -> Tuple[bytes, str]:
+    """A form with a file, and its type. Values that are no text are JSON."""
+    border = uuid.uuid4().hex
+    parts = []
+    for name, value in fields.items():
+        if value is not None:
+            text = value if isinstance(value, str) else json.dumps(value)
+            parts.append(f'--{border}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode())
+    parts.append(f'--{border}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\n\r\n'.encode())
+    return b"".join([*parts, content, f"\r\n--{border}--\r\n".encode()]), f"multipart/form-data; boundary={border}"
 
 
 def _unreachable(failure: Exception) -> DragomanError:

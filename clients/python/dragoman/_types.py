@@ -26,6 +26,13 @@ class Translation:
 
 
 @dataclass(frozen=True)
+class DocumentFile:
+    """A translated file, under the name that the server gives it."""
+    name: str
+    content: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
 class Answer:
     """What POST /v1/translate answers; `text` is the first text's translation."""
     translations: List[Translation]
