@@ -417,6 +417,7 @@ static size_t label_at(const struct reading *reading, size_t at, bool is_of_answ
                                           "the text is:",
                                           "here is the text:",
                                           "msgid:",
+                                          "string to translate:",
                                           NULL};
     static const char *const of_answer[] = {
         "translated text:", "translation:", "output:", "result:", "translated:", "answer:", NULL};
@@ -689,6 +690,16 @@ static bool cut(struct reading *reading)
     "English:\\n\\n...\"), or name the model after the pair (\"fr-en\"), or send \"target\" (and " \
     "\"source\") beside \"messages\""
 
+/* What TypeChat puts the request into; a message without it is the request. */
+static struct dg_span request_of(struct dg_span user)
+{
+    static const char *const open = "The following is a user request:\n\"\"\"\n", *const close =
+                                                                                      "\n\"\"\"\n";
+    const struct dg_span head = dg_span_sub(user, 0, HEAD_MAX);
+    const size_t at = find(head, 0, open), from = at + strlen(open), end = find(user, from, close);
+    return at < head.len && end < user.len ? dg_span_sub(user, from, end - from) : user;
+}
+
 static bool is_only_text(struct reading *reading)
 {
     struct dg_span user = trim(reading->user), first = dg_span_sub(user, 0, find(user, 0, "\n"));
@@ -699,8 +710,9 @@ enum dg_err dg_chat_prompt_read(const struct dg_langnames *names,
                                 const struct dg_chat_prompt_ask *options, struct dg_arena *arena,
                                 struct dg_error *error, struct dg_chat_prompt *prompt)
 {
-    struct reading reading = {
-        .names = names, .user = options->user, .system = read_instruction(names, options->system)};
+    struct reading reading = {.names = names,
+                              .user = request_of(options->user),
+                              .system = read_instruction(names, options->system)};
     *prompt = (struct dg_chat_prompt){.source = NULL};
     enum dg_err err = dg_chat_prompt_envelope(names, options->user, arena, error, prompt);
     if (err || prompt->n_parts)

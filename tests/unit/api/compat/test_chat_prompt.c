@@ -71,6 +71,23 @@ static const struct shape {
      "style.\n\nSource "
      "Text:\n---\nLe chat dort.\n---\n\nTranslation:",
      "fr", "en", "[Le chat dort.]"},
+    /* attranslate, by OpenAI's API and by TypeChat. */
+    {"",
+     "only translate my software string from fr to en. don't chat or explain. Only show target "
+     "language never repeat string. if you don't find something to translate, don't "
+     "respond\n\nkey (used for context): cat\n\nstring to translate: Le chat dort.",
+     "fr", "en", "[Le chat dort.]"},
+    {"",
+     "You are a service that translates user requests into JSON objects of type \"Texts\" "
+     "according "
+     "to the following TypeScript definitions:\n```\nexport interface Texts {\n  'cat': "
+     "string;\n}\n```\nThe following is a user request:\n\"\"\"\nTranslate the following JSON "
+     "object "
+     "from fr into en:\n\n{\n  \"cat\": \"Le chat dort.\"\n}\n\"\"\"\nThe following is the user "
+     "request "
+     "translated into a JSON object with 2 spaces of indentation and no properties with the value "
+     "undefined:\n",
+     "fr", "en", "{\n  \"cat\": {Le chat dort.}\n}"},
     /* Blocks of subtitles. */
     {"Your task is to accurately translate subtitles into a target language.",
      "Please translate these subtitles into English.\n\n#1\nOriginal>\nLe "
