@@ -615,7 +615,8 @@ int main(int argc, char **argv)
         exit_code = err ? EXIT_FAILED : EXIT_OK;
     }
     if (err)
-        fprintf(stderr, "dragomand: %s\n", dg_error_text(&error, err));
+        fprintf(stderr, "%sdragomand: %s\n", dg_log_stderr_is_journal() ? "<3>" : "",
+                dg_error_text(&error, err));
     wind_down(&d);
     return exit_code;
 }

@@ -6,11 +6,12 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
 import threading
 import time
 import unittest
 
-from harness import MODELS_DIR, PATIENCE_S, PROGRAM, SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, PATIENCE_S, PROGRAM, SOURCES, IntegrationTest, environment, main, wait_for
 
 IS_ROOT = os.geteuid() == 0
 
@@ -121,6 +122,17 @@ class CommandLine(IntegrationTest):
         result = self.run_program("--config=", env={"DRAGOMAN_MAX_BODY": "lots"})
         self.assertEqual(result.returncode, 2)
         self.assertIn("DRAGOMAN_MAX_BODY: read \"lots\"", result.stderr)
+
+    def test_the_journal_is_told_that_a_mistake_is_an_error(self):
+        read, write = os.pipe()
+        with open(read, encoding="utf-8") as file:
+            stat = os.fstat(write)
+            for stream, begin in (f"{stat.st_dev}:{stat.st_ino}", "<3>dragomand: "), ("1:1", "dragomand: "):
+                done = subprocess.run([PROGRAM, "--config=", "--nonsense"], stderr=write, check=False,
+                                      env=environment({"JOURNAL_STREAM": stream}))
+                self.assertEqual(done.returncode, 2)
+                self.assertTrue(file.readline().startswith(begin))
+        os.close(write)
 
     def test_the_sample_is_valid(self):
         sample = os.path.join(SOURCES, "conf", "dragomand.conf")

@@ -95,6 +95,8 @@ class UnitAllows(IntegrationTest):
         opened = {match.group(1) for match in (re.search(r"socket\((AF_\w+)", line) for line in lines) if match}
         self.assertLessEqual(opened, families)
         self.assertIn("MemoryDenyWriteExecute=yes", unit)
+        # Nothing is called but what the smallest Debian has.
+        self.assertEqual({line.split()[0] for line in re.findall(r"^Exec\w+=(.*)$", unit, re.M)}, {"@sbindir@/dragomand", "/bin/sh"})
         self.assertEqual([line for line in lines if re.search(r"(mmap|mprotect)\(.*PROT_WRITE\|PROT_EXEC", line)], [])
 
 

@@ -72,7 +72,7 @@ static int priority(enum dg_log_level level)
 
 /* systemd names the journal's socket "device:inode" in JOURNAL_STREAM; a redirected stderr is not
  * it. */
-static bool stderr_is_journal(void)
+bool dg_log_stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
     struct stat st;
@@ -100,7 +100,7 @@ enum dg_err dg_log_open(const struct dg_log_opts *opts, struct dg_error *error, 
     struct dg_log *log = dg_xcalloc(1, sizeof *log);
     log->path = opts->path ? dg_xstrdup(opts->path) : NULL;
     log->fd = fd;
-    log->is_journal = !opts->path && stderr_is_journal();
+    log->is_journal = !opts->path && dg_log_stderr_is_journal();
     log->journal =
         log->is_journal ? dg_journal_open(opts->journal ? opts->journal : DG_JOURNAL_SOCKET) : -1;
     log->format = opts->format;

@@ -70,6 +70,10 @@ enum dg_err dg_log_open(const struct dg_log_opts *opts, struct dg_error *error,
                         struct dg_log **log) DG_MUST_CHECK;
 void dg_log_close(struct dg_log *log); /* mirror of open; no other thread may log any more */
 
+/* Whether standard error leads to the journal of systemd. What a program writes there without a
+ * logger begins with "<3>" if it is an error, or the journal takes it for information. */
+bool dg_log_stderr_is_journal(void);
+
 /* Opens the path again, after a rotation. On failure the old file stays in use. No line is lost in
  * between. Does nothing for stderr. */
 enum dg_err dg_log_reopen(struct dg_log *log, struct dg_error *error) DG_MUST_CHECK;
