@@ -60,7 +60,7 @@ export class Files {
             const isLong = limits.document_jobs && file.size > limits.body_bytes - ASIDE_BYTES;
             const isWhole = isLong || OFFICE.test(file.name) || (await hasFrontMatter(file));
             const most = isWhole ? limits.document_bytes ?? 0 : limits.body_bytes - ASIDE_BYTES;
-            const tooLarge = () => new Error(this.#words.say("file_too_large", { kib: Math.floor(most / 1024) }));
+            const tooLarge = () => new Error(this.#words.say("file_too_large", { size: this.#words.size(most) }));
             if (file.size > most) throw tooLarge();
             const { text: content, why } = isWhole ? {} : await read(file);
             if (isWhole || (why === "file_encoding" && ENCODED.test(file.name))) {

@@ -441,7 +441,7 @@ async function start() {
         hint.learn(models);
         limits = known.limits;
         if (limits.document_bytes)
-            $("file").parentElement.title = words.say("file_too_large", { kib: Math.floor(limits.document_bytes / 1024) });
+            $("file").parentElement.title = words.say("file_too_large", { size: words.size(limits.document_bytes) });
         manner.learn(glossaries, known.formality);
     } catch (error) {
         complain(error);

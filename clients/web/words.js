@@ -14,7 +14,7 @@ const WORDS = {
         detail: "This sentence", close: "Close", alternatives: "Other ways to say it",
         no_alternatives: "No other wording came close.", attention: "Which words of the text each word comes from", layer: "Layer",
         head: "Head", last_layer: "last", all_heads: "mean of all", sureness: "The model is {percent} % sure of these words.",
-        files: "Files", cancel: "Cancel", download: "Download", file_too_large: "This server takes files of up to {kib} KiB.",
+        files: "Files", cancel: "Cancel", download: "Download", file_too_large: "This server takes files of up to {size}.",
         history: "Earlier translations (kept in this browser only)", forget: "Forget all", forget_one: "Forget this one",
         footer: "Translated by this server alone. Your text is sent to no other service.", key_title: "Access key",
         key_text: "Some servers translate only for people who have a key. Whoever runs this server can give you one. This tab forgets it when you close it.", save: "Save",
@@ -49,7 +49,7 @@ const WORDS = {
         detail: "Cette phrase", close: "Fermer", alternatives: "Autres façons de le dire",
         no_alternatives: "Aucune autre formulation n’était proche.", attention: "De quels mots du texte vient chaque mot", layer: "Couche",
         head: "Tête", last_layer: "dernière", all_heads: "moyenne de toutes", sureness: "Le modèle est sûr de ces mots à {percent} %.",
-        files: "Fichiers", cancel: "Annuler", download: "Télécharger", file_too_large: "Ce serveur prend des fichiers jusqu’à {kib} Kio.",
+        files: "Fichiers", cancel: "Annuler", download: "Télécharger", file_too_large: "Ce serveur prend des fichiers jusqu’à {size}.",
         history: "Traductions précédentes (gardées dans ce navigateur seulement)", forget: "Tout oublier", forget_one: "Oublier celle-ci",
         footer: "Traduit par ce serveur seul. Votre texte n’est envoyé à aucun autre service.", key_title: "Clé d’accès",
         key_text: "Certains serveurs ne traduisent que pour qui a une clé. La personne qui gère ce serveur peut vous en donner une. Cet onglet l’oublie à sa fermeture.", save: "Enregistrer",
@@ -84,7 +84,7 @@ const WORDS = {
         detail: "이 문장", close: "닫기", alternatives: "다른 표현",
         no_alternatives: "비슷한 다른 표현이 없습니다.", attention: "각 단어가 원문의 어느 단어에서 왔는지", layer: "층",
         head: "헤드", last_layer: "마지막", all_heads: "전체 평균", sureness: "모델은 이 단어들을 {percent} % 확신합니다.",
-        files: "파일", cancel: "취소", download: "내려받기", file_too_large: "이 서버는 {kib} KiB까지의 파일을 받습니다.",
+        files: "파일", cancel: "취소", download: "내려받기", file_too_large: "이 서버는 {size}까지의 파일을 받습니다.",
         history: "지난 번역 (이 브라우저에만 저장됨)", forget: "모두 지우기", forget_one: "이 항목 지우기",
         footer: "이 서버에서만 번역합니다. 쓰신 글은 다른 서비스로 보내지 않습니다.", key_title: "접속 키",
         key_text: "키가 있는 사람에게만 번역하는 서버가 있습니다. 키는 이 서버의 관리자가 줄 수 있습니다. 탭을 닫으면 키도 지워집니다.", save: "저장",
@@ -144,6 +144,13 @@ export class Words {
             const number = numbers.format(value);
             return one ? `${number} ${form(value) ? one : many}` : number;
         });
+    }
+
+    /** So many bytes, rounded down, in the units of the page's language. */
+    size(bytes) {
+        const [unit, name] = bytes < 1 << 20 ? [1 << 10, "Ki"] : [1 << 20, "Mi"];
+        const number = new Intl.NumberFormat(this.language).format(Math.floor(bytes / unit));
+        return `${number} ${name}${this.language === "fr" ? "o" : "B"}`;
     }
 
     /** The name of a language, in the page's. */

@@ -138,6 +138,8 @@ class Used(IntegrationTest):
         self.assertIn("native API", page.run("return document.querySelector('#about').textContent"))
         self.assertEqual(page.run("return [...document.querySelectorAll('main a')].filter(a => a.hash && "
                                   "!document.getElementById(a.hash.slice(1))).length"), 0)
+        page.be(width=390, height=844)
+        self.assertLessEqual(page.run("return document.documentElement.scrollWidth"), 390)
         self.check_quiet(page)
 
     def translate(self, page, text, sentences):
@@ -321,7 +323,7 @@ class Used(IntegrationTest):
         page.wait_for("return document.querySelectorAll('#file-list a').length === 2", "the documents")
         self.assertEqual(page.run("return [...document.querySelectorAll('#file-list a')].map(link => link.download).sort()"),
                          ["a.en.docx", "b.en.epub"])
-        self.assertIn("51,200 KiB", page.run("return document.querySelector('#file').parentElement.title"))
+        self.assertIn("50 MiB", page.run("return document.querySelector('#file').parentElement.title"))
         wait_for(lambda: json.loads(self.servers[-1].request("GET", "/v1/documents")[2])["documents"] == [],
                  "the server to forget them")
         self.check_quiet(page)
