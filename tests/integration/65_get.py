@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: ISC
 """dragoman get, models and remove against servers of this machine that imitate those where models lie: what is fetched,
 what is refused, what an interruption leaves. The models are those of tests/data/import and models/fr-en."""
+import errno
 import gzip
 import json
 import math
@@ -21,6 +22,8 @@ import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from harness import PATIENCE_S, PROGRAM, SOURCES, FOLDERS, IntegrationTest, environment, main, wait_for
+sys.path.insert(0, os.path.join(SOURCES, "tests", "chaos"))
+from faults import CALLS, FOR_EVER, Plan, why_not
 from model_hosts import ModelHosts, Proxy, cut, flip, git_sha1, other, redirect, sha256, stall, status, whole, zstd
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
@@ -341,6 +344,23 @@ class Robust(Get):
         self.assertGreater(ranges[-1], len(data) // 2)
         self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
 
+    def test_killed_at_every_64_kib_the_next_one_goes_on_from_there(self):
+        step, kills = 64 * 1024, 8
+        part = os.path.join(self.models, ".get", "fr-en", "files", "model.safetensors.part")
+        for n in range(1, kills + 1):
+            HOSTS.faults[self.weights] = [stall(step)]
+            process = subprocess.Popen(self.command("get", "hf:us/ours-fr-en", f"--mirror={HOSTS.url()}"), stdin=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, env=self.environment())
+            try:
+                wait_for(lambda: os.path.exists(part) and os.path.getsize(part) == n * step, f"{n} times 64 KiB")
+            finally:
+                process.kill()
+                process.wait()
+            self.assertEqual(self.installed(), [])
+        self.get_hf()
+        self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+        self.assertEqual(HOSTS.asked(self.weights), [None, *(f"bytes={n * step}-" for n in range(1, kills + 1))])
+
     def test_a_file_that_was_unpacked_is_not_fetched_again(self):
         first, *_, last = ("/" + file["place"] for file in self.publish("fr", "en")["files"])
         HOSTS.faults[last] = [status(404)] * 10
@@ -510,6 +530,25 @@ class Robust(Get):
         self.refused_hf("cannot write", preexec_fn=limit, leftovers=["fr-en"])
         self.get_hf()
         self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+
+    def test_a_disk_that_fills_up(self):
+        """At the first byte, while the model comes, while it is imported, and behind that."""
+        plan = Plan(os.path.join(self.directory, "plan"))
+        if why_not(lambda *flags, env: subprocess.run([TOOL, *flags], env=self.environment(**env), capture_output=True, check=False)):
+            self.skipTest("needs tests/chaos/faults.so and a program that runs with it")
+        self.get_hf(env=plan.environment())
+        n = plan.get("file-write", CALLS)
+        self.assertGreater(n, 100)
+        for nth in 1, n // 3, n - 1 - n // 8, n - 1:
+            with self.subTest(nth=nth, of=n):
+                shutil.rmtree(self.models)
+                plan.arm("file-write", errno.ENOSPC, nth=nth, times=FOR_EVER)
+                done = self.get_hf(code=1, env=plan.environment())
+                self.assertIn("No space left on device", done.stderr)
+                self.assertEqual(self.installed(), [])
+                plan.rest()
+                self.get_hf()
+                self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
 
     def test_two_at_a_time(self):
         HOSTS.faults[self.weights] = [status(503)] * 10000
