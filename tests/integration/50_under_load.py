@@ -4,7 +4,7 @@ import json
 import re
 import threading
 
-from harness import MODELS_DIR, IntegrationTest, main
+from harness import MODELS_DIR, IntegrationTest, main, wait_for
 from ws_client import Socket
 
 CLIENTS = 64
@@ -75,7 +75,7 @@ class UnderLoad(IntegrationTest):
 
     def test_one_client_shuts_nobody_out(self):
         server, sockets = self.start_small(), []
-        body = json.dumps({**DEAR, "text": long_text(0)}).encode()
+        body = json.dumps({**DEAR, "text": " ".join(long_text(i) for i in range(12))}).encode()  # some 35 of them are held back
         while self.number(server, "sentences_refused_total") == 0:  # all that he may have waiting waits
             sockets.append(server.connect())
             sockets[-1].sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
@@ -83,6 +83,24 @@ class UnderLoad(IntegrationTest):
         self.check_others(server)
         for one in sockets:
             one.close()
+
+    def test_requests_beyond_that_wait(self):
+        """Plain ones and streams, as messages do; who leaves meanwhile has cost nothing, and the others go on."""
+        server, sockets = self.start_small(), []
+        for i in range(20):
+            body = json.dumps({**DEAR, "text": long_text(i), "stream": i % 2 == 0}).encode()
+            sockets.append(server.connect())
+            sockets[-1].sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
+                                b"X-Forwarded-For: 192.0.2.1\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        for one in sockets[::2]:
+            self.assertIn(b" 200 ", one.recv(65536))  # the head of a stream; all were read by now, but the last
+        n_begun = self.number(server, "sentences_waiting") + self.number(server, "sentences_running")
+        self.assertLess(n_begun, 4 * 60)  # of 1,200
+        self.check_others(server)
+        for one in sockets:
+            one.close()
+        wait_for(lambda: self.number(server, "sentences_waiting") + self.number(server, "sentences_running") == 0, "the end")
+        self.assertEqual(self.number(server, "sentences_refused_total"), 0)
 
     def test_a_client_with_much_under_way_begins_no_more(self):
         server = self.start_small()

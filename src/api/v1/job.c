@@ -696,7 +696,7 @@ static enum dg_err submit(struct dg_job *job, struct dg_error *error, uint64_t *
 static bool hold(struct dg_job *job, bool is_turn)
 {
     struct dg_job_client *client = job->client;
-    if (!client || (job->n_begun == 0 && !job->may_wait && !job->takes_turns))
+    if (!client)
         return false;
     if (has_room(job->jobs, client) && (is_turn || dg_list_is_empty(&client->held)))
         return false;

@@ -109,8 +109,6 @@ struct dg_job {
     bool is_pumping;
     bool may_wait; /* Even the first text may wait for room, since no client could be asked to come
                       again. Set by the owner. */
-    bool takes_turns; /* Even the first text may be held back while the client has enough under way.
-                         Set by the owner. */
     struct dg_jobs *jobs;
     struct dg_job_client *client; /* NULL: the job counts for no client, and nothing is held back */
     bool is_held;                 /* in client->held */

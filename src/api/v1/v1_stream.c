@@ -552,7 +552,6 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         err = keep(stream_item, dg_buf_span(&stream_item->source), 0, 0);
         set_text(stream_item);
     }
-    stream_item->job->takes_turns = true;
     if (!err)
         err = dg_job_start(stream_item->job, &listener, stream_item, &error, &retry_ms);
     if (err) {

@@ -344,7 +344,6 @@ static struct dg_job *new_job_of(uint64_t client, int beam, size_t n_texts)
     job->options.request.search.beam = beam;
     job->options.request.no_cache = true;
     job->options.has_beam = true;
-    job->takes_turns = true;
     return job;
 }
 
@@ -418,25 +417,22 @@ START_TEST(its_work_is_estimated_from_length_and_hypotheses)
 }
 END_TEST
 
-START_TEST(other_priorities_and_first_texts_of_plain_requests_are_not_held_back)
+START_TEST(other_priorities_and_other_clients_are_not_held_back)
 {
-    struct owner owner = {.name = 'A'}, bulk = {.name = 'B'}, plain = {.name = 'C'};
+    struct owner owner = {.name = 'A'}, bulk = {.name = 'B'}, nobody = {.name = 'C'};
     set_up_with_room(1);
     struct dg_job *job = new_job_of(CLIENT, 1, 1), *bulk_job = new_job_of(CLIENT, 1, 1),
-                  *plain_job = new_job_of(CLIENT, 1, 2);
-    if (job && bulk_job && plain_job && begin(job, &owner) == DG_OK) {
+                  *nobodys_job = new_job_of(0, 1, 2);
+    if (job && bulk_job && nobodys_job && begin(job, &owner) == DG_OK) {
         bulk_job->options.request.priority = DG_PRIORITY_BULK;
         if (begin(bulk_job, &bulk) == DG_OK)
             ck_assert(!bulk_job->is_held);
-        plain_job->takes_turns = false; /* it would be refused, were there no room */
-        if (begin(plain_job, &plain) == DG_OK) {
-            ck_assert_uint_eq(plain_job->n_begun, 1);
-            ck_assert(plain_job->is_held);
-        }
+        if (begin(nobodys_job, &nobody) == DG_OK)
+            ck_assert(!nobodys_job->is_held);
     }
     dg_job_drop(job);
     dg_job_drop(bulk_job);
-    dg_job_drop(plain_job);
+    dg_job_drop(nobodys_job);
     tear_down();
 }
 END_TEST
@@ -480,5 +476,5 @@ DG_UNIT_SLOW(a_job_that_has_begun_does_not_fail_because_others_are_busy,
              a_start_without_room_is_refused_unless_it_may_wait,
              a_client_with_enough_under_way_begins_one_text_of_each_job_in_turn,
              its_work_is_estimated_from_length_and_hypotheses,
-             other_priorities_and_first_texts_of_plain_requests_are_not_held_back,
+             other_priorities_and_other_clients_are_not_held_back,
              what_is_held_back_ends_with_its_time_and_leaves_when_it_is_dropped)
