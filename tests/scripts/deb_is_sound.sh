@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: ISC
 # The Debian package in FOLDER (make deb): lintian has no complaint, what must be in it is, its configuration is
 # valid, and its programs translate with its model. With DRAGOMAN_DEB_REPRODUCE=yes it is built again, elsewhere
-# and in another environment, and must come out the same; with DRAGOMAN_DEB_ROOT see deb_in_a_root.sh.
+# and in another environment, and must come out the same; with DRAGOMAN_DEB_ROOT see deb_in_a_root.sh, with
+# DRAGOMAN_DEB_BOOT deb_under_systemd.sh.
 # Usage: tests/scripts/deb_is_sound.sh FOLDER
 set -eu
 folder=$(cd "$1" && pwd)
@@ -80,4 +81,5 @@ if [ "${DRAGOMAN_DEB_REPRODUCE:-}" = yes ]; then
 fi
 
 [ -z "${DRAGOMAN_DEB_ROOT:-}" ] || "$scripts/deb_in_a_root.sh" "$deb"
+[ -z "${DRAGOMAN_DEB_BOOT:-}" ] || "$scripts/deb_under_systemd.sh" "$deb"
 echo "$(basename "$deb"): sound"

@@ -1,0 +1,149 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# Boots a small Debian of its own with the package DEB in it, as a container of systemd-nspawn with a network of its own,
+# and does with the service what docs/deploy/systemd.md says. Needs root, debootstrap and systemd-nspawn (Debian:
+# systemd-container).
+#
+# DRAGOMAN_DEB_BOOT=yes makes the root (minutes) and removes it; DRAGOMAN_DEB_BOOT=FOLDER makes it there if it is not
+# there yet, and leaves it for the next time.
+# Usage: tests/scripts/deb_under_systemd.sh DEB        exits 77 when it cannot
+set -eu
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+fail() {
+    echo "$*"
+    exit 1
+}
+deb=$1
+[ "$(id -u)" -eq 0 ] || skip "needs root, for a container"
+for program in debootstrap systemd-nspawn nsenter; do
+    command -v $program >/dev/null 2>&1 || skip "needs $program"
+done
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
+suite=$(apt-get indextargets --format '$(CODENAME)' 'Created-By: Packages' | head -n 1)
+[ -n "$mirror" ] && [ -n "$suite" ] || skip "needs a mirror in apt's configuration"
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/dragoman-boot-XXXXXX")
+root=${DRAGOMAN_DEB_BOOT:-yes}
+[ "$root" != yes ] || root=$scratch/root
+nspawn=
+# shellcheck disable=SC2317
+clean_up() {
+    if [ -n "$nspawn" ]; then
+        inside systemctl poweroff >/dev/null 2>&1 || kill "$nspawn" 2>/dev/null || true
+        wait "$nspawn" 2>/dev/null || true
+    fi
+    rm -rf "$scratch"
+}
+trap clean_up EXIT
+
+# ---- The machine
+
+environment="PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive"
+if [ ! -x "$root/usr/bin/systemctl" ]; then
+    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,curl "$suite" "$root" "$mirror" >"$scratch/log" 2>&1 ||
+        skip "debootstrap cannot use apt's mirror: $(tail -n 3 "$scratch/log" | sed "s|$mirror|MIRROR|g")"
+fi
+apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u \
+    >"$root/etc/apt/sources.list"
+apt_inside() {
+    # shellcheck disable=SC2086
+    systemd-nspawn --quiet --register=no --keep-unit --pipe -D "$root" env -i $environment \
+        apt-get -qq -y -o Acquire::Check-Valid-Until=false -o Dpkg::Use-Pty=0 "$@" >"$scratch/log" 2>&1 </dev/null ||
+        fail "apt-get $*: $(tail -n 20 "$scratch/log" | sed "s|$mirror|MIRROR|g")"
+}
+apt_inside update
+cp "$deb" "$root/dragoman.deb"
+[ ! -e "$root/var/lib/dpkg/info/dragoman.list" ] || apt_inside purge dragoman
+apt_inside install --no-install-recommends ./dragoman.deb
+
+systemd-nspawn --quiet --register=no --keep-unit --private-network --console=pipe --boot -D "$root" \
+    >"$scratch/boot.log" 2>&1 </dev/null &
+nspawn=$!
+leader=
+# shellcheck disable=SC2086
+inside() { nsenter --target "$leader" --mount --pid --uts --ipc --net --cgroup env -i $environment "$@"; }
+
+# until_is WHAT COMMAND...: within two minutes the command's output is that.
+until_is() {
+    wanted=$1 tries=0
+    shift
+    while said=$("$@" 2>&1 || true) && [ "$said" != "$wanted" ]; do
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] || fail "$*: read '$said', expected '$wanted'"
+        sleep 0.2
+    done
+}
+# Its first process, once that is systemd: before, it is nspawn's own.
+find_leader() {
+    for child in $(cat "/proc/$nspawn/task/$nspawn/children"); do
+        [ "$(cat "/proc/$child/comm")" != systemd ] || leader=$child
+    done
+}
+tries=0
+while find_leader && [ -z "$leader" ]; do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || skip "needs systemd-nspawn that can boot: $(tail -n 3 "$scratch/boot.log")"
+    kill -0 "$nspawn" 2>/dev/null || skip "needs systemd-nspawn that can boot: $(tail -n 3 "$scratch/boot.log")"
+    sleep 0.2
+done
+until_is running inside systemctl is-system-running
+
+# ---- The service
+
+conf=$root/etc/dragoman/dragomand.conf
+state() { inside systemctl show dragomand --property "$1" --value; }
+translates() {
+    inside curl --silent --fail --max-time 60 http://127.0.0.1:8090/v1/translate -d '{"text": "Merci beaucoup.", "target": "en"}' |
+        grep -q 'Thank you very much.' || fail "$1: the service does not translate"
+}
+
+echo "started at boot"
+until_is active state ActiveState
+translates "after boot"
+
+echo "reload, without a program named kill"
+inside systemctl reload dragomand || fail "a reload failed: $(inside journalctl -u dragomand --no-pager | tail -n 5)"
+until_is active state ActiveState
+inside journalctl -u dragomand --no-pager | grep -q 'models reloaded' || fail "the reload did not come"
+
+echo "a mistake in the configuration"
+cp "$conf" "$scratch/conf"
+echo 'nonsense = 1' >>"$conf"
+! inside systemctl reload dragomand 2>"$scratch/log" || fail "a reload took a mistake"
+[ "$(state ActiveState)" = active ] || fail "a refused reload ended the service"
+translates "after a refused reload"
+! inside systemctl restart dragomand 2>"$scratch/log" || fail "a restart took a mistake"
+[ "$(state ActiveState) $(state NRestarts)" = "failed 0" ] || fail "a mistake was tried again: $(state ActiveState) $(state NRestarts)"
+inside journalctl -u dragomand -p warning --no-pager | grep -q 'unknown option "nonsense"' || fail "the mistake is no error to the journal"
+cp "$scratch/conf" "$conf"
+inside systemctl restart dragomand
+
+echo "killed"
+inside sh -c 'kill -9 "$(systemctl show dragomand --property MainPID --value)"'
+until_is 1 state NRestarts
+until_is active state ActiveState
+translates "after its death"
+
+echo "a ceiling for memory"
+echo 'memory-limit = 2GiB' >>"$conf"
+inside systemctl daemon-reload
+inside systemctl restart dragomand
+[ "$(state MemoryMax)" = 2415919104 ] || fail "MemoryMax is $(state MemoryMax), expected an eighth above 2 GiB"
+
+echo "systemd holds the socket"
+inside systemctl enable dragomand.socket 2>/dev/null
+inside systemctl stop dragomand
+inside systemctl start dragomand.socket dragomand
+translates "by the socket"
+inside systemctl restart dragomand
+[ "$(inside systemctl is-active dragomand dragomand.socket | sort -u)" = active ] || fail "service and socket are not both active"
+translates "after a restart"
+
+inside systemctl poweroff
+wait "$nspawn" || true
+nspawn=
+apt_inside purge dragoman
+echo "started, reloaded, refused a mistake, came back, held by its socket, under systemd in a $suite of its own"
