@@ -4,11 +4,14 @@
 /* A request has a connection while it is under way, and connections that nobody uses wait for the
  * next one. A kept connection that the server closed meanwhile is noticed when nothing of an answer
  * has come: then the request is sent again on a new one. What the server says as it streams
- * (server-sent events) becomes events at once; other answers are collected.
+ * (server-sent events) becomes events at once; other answers are collected. When a stream breaks
+ * off, the request is sent again with the id of its last event, and the server sends what follows
+ * that.
  *
  *     request: resolve? -> connect? -> write -> answer -> DONE or FAILED
  *                 ^                      |
- *                 +------ timer <--------+  busy (429, 503), or the kept connection was gone */
+ *                 +------ timer <--------+  busy (429, 503), the kept connection was gone, or the
+ *                                           stream broke off */
 #include "dragoman.h"
 #include "answer.h"
 
@@ -21,6 +24,7 @@
 enum {
     RETRIES = 2,
     RETRY_SECONDS_MAX = 30,
+    LOST_MS = 500, /* before a stream that breaks off again without news is asked for again */
     BODY_MAX = 256 << 20,
     CODE_MAX = 64,
     MESSAGE_MAX = 512
@@ -58,7 +62,12 @@ struct dragoman_request {
     struct dragoman_request *next;
     dragoman_on_event *on_event;
     void *user;
-    struct bytes message;          /* the whole request */
+    struct bytes message;          /* the whole request, */
+    size_t head_len;               /* of which its headers are so much, without the empty line */
+    struct bytes seen;             /* the id of the last event that came; empty: none */
+    struct bytes resume;           /* the header that says so, as it is sent */
+    int n_lost;                    /* how often it broke off since then */
+    bool is_again;                 /* it will be sent again: what still comes is not wanted */
     struct connection *connection; /* NULL before and after */
     uv_getaddrinfo_t resolve;
     uv_timer_t timer;
@@ -143,6 +152,8 @@ static void on_timer_closed(uv_handle_t *handle)
             break;
         }
     free(request->message.at);
+    free(request->seen.at);
+    free(request->resume.at);
     free(request->body.at);
     free(request);
     free_server_if_over(server);
@@ -178,6 +189,41 @@ static void fail(struct dragoman_request *request, const char *code, const char 
     finish(request);
 }
 
+/* ---- Again ----------------------------------------------------------------------------------- */
+
+static void on_retry(uv_timer_t *timer);
+
+static void start_later(struct dragoman_request *request, uint64_t ms)
+{
+    if (request->connection)
+        close_connection(request->connection);
+    request->is_again = true;
+    uv_timer_start(&request->timer, on_retry, ms, 0);
+}
+
+/* Whether a stream that broke off is asked for again: when something of it has come, and not too
+ * often without more of it. */
+static bool goes_on(struct dragoman_request *request)
+{
+    if (request->seen.len == 0 || request->is_told || request->is_over || request->is_cancelled ||
+        request->n_lost > RETRIES)
+        return false;
+    start_later(request, (uint64_t)request->n_lost * LOST_MS);
+    request->n_lost++;
+    return true;
+}
+
+/* What a stream may end with through no fault of what was asked. */
+static bool is_no_fault(const char *code)
+{
+    static const char *const codes[] = {"draining", "cancelled", "overloaded", "unavailable",
+                                        "worker_stalled"};
+    for (size_t i = 0; code && i < sizeof codes / sizeof *codes; i++)
+        if (strcmp(code, codes[i]) == 0)
+            return true;
+    return false;
+}
+
 /* ---- What the server says -------------------------------------------------------------------- */
 
 static const char *string_of(const json_t *object, const char *name)
@@ -194,6 +240,10 @@ static void tell_error(struct dragoman_request *request, const char *json, size_
     snprintf(message, sizeof message, "The server answered with status %d.",
              request->answer.status);
     const char *code = string_of(error, "code"), *sentence = string_of(error, "message");
+    if (request->answer.is_stream && is_no_fault(code) && goes_on(request)) {
+        json_decref(root);
+        return;
+    }
     tell(request, &(struct dragoman_event){.kind = DRAGOMAN_FAILED,
                                            .code = code ? code : "http_error",
                                            .message = sentence ? sentence : message,
@@ -250,20 +300,33 @@ static void tell_token(struct dragoman_request *request, const char *json, size_
     json_decref(root);
 }
 
-/* One server-sent event: lines "event: NAME" and "data: JSON". The last one is kept until the
- * answer ends. */
+/* The id of an event that came whole. */
+static void see(struct dragoman_request *request, const char *id)
+{
+    request->seen.len = 0;
+    request->n_lost = request->n_tries = 0;
+    if (append_text(&request->seen, id) < 0)
+        request->seen.len = 0; /* without memory it cannot go on */
+}
+
+/* One server-sent event: lines "id: ID", "event: NAME" and "data: JSON". The last one is kept until
+ * the answer ends. */
 static void hear(struct dragoman_request *request, char *event)
 {
-    const char *name = "", *data = NULL;
+    const char *name = "", *id = NULL, *data = NULL;
     char *rest = event;
     for (char *line; (line = strsep(&rest, "\n"));) {
         if (strncmp(line, "event: ", 7) == 0)
             name = line + 7;
+        else if (strncmp(line, "id: ", 4) == 0)
+            id = line + 4;
         else if (strncmp(line, "data: ", 6) == 0)
             data = line + 6;
     }
     if (!data)
         return;
+    if (id && strcmp(name, "error") != 0)
+        see(request, id);
     if (strcmp(name, "token") == 0)
         tell_token(request, data, strlen(data));
     else if (strcmp(name, "sentence") == 0)
@@ -282,13 +345,14 @@ static void on_body(void *user, const char *bytes, size_t n)
     struct dragoman_request *request = user;
     size_t from = 0, seen = request->body.len ? request->body.len - 1 : 0; /* no event ends before
                                                                               that */
-    if (request->is_over)
+    if (request->is_over || request->is_again)
         return;
     if (append(&request->body, bytes, n) < 0) {
         fail(request, "too_large", "The answer is larger than this client keeps.");
         return;
     }
-    while (request->answer.is_stream && !request->is_over && !request->is_cancelled) {
+    while (request->answer.is_stream && !request->is_over && !request->is_cancelled &&
+           !request->is_again) {
         char *end = strstr(request->body.at + seen, "\n\n");
         if (!end)
             break;
@@ -315,13 +379,6 @@ static void on_retry(uv_timer_t *timer)
         fail(request, "unreachable", request->failure);
     else
         start(request);
-}
-
-static void start_later(struct dragoman_request *request, uint64_t ms)
-{
-    if (request->connection)
-        close_connection(request->connection);
-    uv_timer_start(&request->timer, on_retry, ms, 0);
 }
 
 /* Failures before the first answer are told by the timer: never from inside the call that began the
@@ -351,6 +408,8 @@ static void on_answer(struct dragoman_request *request)
         end(request);
     else if (answer->status >= 300)
         tell_error(request, request->body.at ? request->body.at : "", request->body.len);
+    else if (answer->is_stream && goes_on(request))
+        return;
     else if (answer->is_stream)
         fail(request, "unreachable", "The server closed the stream before its end.");
     else {
@@ -368,7 +427,7 @@ static void lost(struct dragoman_request *request, bool was_kept)
         finish(request);
     else if (was_kept && !request->has_news)
         start_later(request, 0);
-    else
+    else if (!goes_on(request))
         fail(request, "unreachable",
              request->has_news ? "The connection was lost in the middle of the answer."
                                : "The server closed the connection without an answer.");
@@ -398,7 +457,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
     }
     request->has_news = request->has_news || n > 0;
     bool is_http = answer_feed(&request->answer, buffer->base, (size_t)n) == 0;
-    if (request->is_over)
+    if (request->is_over || request->is_again)
         return;
     if (request->is_cancelled)
         finish(request);
@@ -419,13 +478,23 @@ static void on_written(uv_write_t *write, int status)
 static void send_message(struct dragoman_request *request)
 {
     struct connection *connection = request->connection;
-    uv_buf_t buffer = uv_buf_init(request->message.at, (unsigned)request->message.len);
+    const struct bytes *message = &request->message;
+    if (!connection->is_writing)
+        request->resume.len = 0;
+    if (request->seen.len && (append_text(&request->resume, "Last-Event-ID: ") < 0 ||
+                              append_text(&request->resume, request->seen.at) < 0 ||
+                              append_text(&request->resume, "\r\n") < 0))
+        request->resume.len = 0;
+    const uv_buf_t buffers[] = {
+        uv_buf_init(message->at, (unsigned)request->head_len),
+        uv_buf_init(request->resume.at, (unsigned)request->resume.len),
+        uv_buf_init(message->at + request->head_len, (unsigned)(message->len - request->head_len))};
     answer_init(&request->answer, on_body, request);
     request->has_news = false;
     request->body.len = 0;
     request->n_tries += !connection->is_kept;
     connection->is_writing = true;
-    if (uv_write(&connection->write, (uv_stream_t *)&connection->tcp, &buffer, 1, on_written) < 0)
+    if (uv_write(&connection->write, (uv_stream_t *)&connection->tcp, buffers, 3, on_written) < 0)
         fail_later(request, "The server could not be written to.");
 }
 
@@ -437,10 +506,10 @@ static void on_connected(uv_connect_t *connect, int status)
         return;
     if (request->is_cancelled)
         finish(request);
-    else if (status < 0 || uv_read_start((uv_stream_t *)&connection->tcp, on_alloc, on_read) < 0)
-        fail(request, "unreachable", "Nobody answers at this address: is dragomand running there?");
-    else
+    else if (status == 0 && uv_read_start((uv_stream_t *)&connection->tcp, on_alloc, on_read) == 0)
         send_message(request);
+    else if (!goes_on(request))
+        fail(request, "unreachable", "Nobody answers at this address: is dragomand running there?");
 }
 
 static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *found)
@@ -477,6 +546,7 @@ static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *
 static void start(struct dragoman_request *request)
 {
     struct dragoman *server = request->server;
+    request->is_again = false;
     for (struct connection *at = server->connections; at; at = at->next)
         if (!at->request && !at->is_closing) {
             at->request = request;
@@ -581,9 +651,12 @@ static int write_message(struct dragoman_request *request, const char *path, con
         body ? length : "",
         "\r\n",
         body ? body : ""};
+    enum { HEADERS = sizeof parts / sizeof *parts - 2 }; /* come before this part */
     int failed = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        request->head_len = i == HEADERS ? to->len : request->head_len;
         failed |= append_text(to, parts[i]);
+    }
     return failed || to->len > UINT_MAX ? -1 : 0;
 }
 

@@ -17,6 +17,9 @@
  *     dragoman_close(server);
  *     uv_run(loop, UV_RUN_DEFAULT);                   so that the connections can close
  *
+ * A stream that breaks off goes on by itself behind the last event that came, from whichever server
+ * answers then: nothing is lost and nothing comes twice.
+ *
  * Every request ends with exactly one event DONE or FAILED, never from inside the call that began
  * it, unless it is cancelled: then there is no further event. Answers of a busy server (429, 503)
  * are asked again after the time that it says, twice. Connections are kept and used again. Needs

@@ -57,18 +57,15 @@ export class Dragoman {
     }
 
     /**
-     * The events token, sentence and at last done, as they come. A stream of one plain text that breaks off is gone
-     * on with, at whichever server answers then: it is given the text from the last whole sentence on, and the words
-     * that came of the next one as its prefix.
+     * The events token, sentence and at last done, as they come. A stream that breaks off is gone on with, at whichever
+     * server answers then. One of one plain text is given what is left: the text from the last whole sentence on, and
+     * the words that came of the next one as its prefix. Others are asked for again with the last event that came.
      */
     async *stream(text, { signal, ...options } = {}) {
-        if (typeof text !== "string" || (options.format ?? "text") !== "text") {
-            yield* this.#streamOnce(text, options, signal);
-            return;
-        }
-        const progress = new Progress(text, options);
+        const isPlain = typeof text === "string" && (options.format ?? "text") === "text";
+        const progress = isPlain ? new Progress(text, options) : new Seen(text, options);
         for (let failures = 0; ; ) {
-            const before = progress.shown.length;
+            const before = progress.shown;
             try {
                 for await (const event of this.#streamOnce(progress.rest(), progress.options(), signal)) {
                     const adjusted = progress.take(event);
@@ -76,7 +73,7 @@ export class Dragoman {
                 }
                 return;
             } catch (failure) {
-                failures = progress.shown.length > before ? 0 : failures + 1;
+                failures = progress.shown !== before ? 0 : failures + 1;
                 if (!GOES_ON.includes(failure.code) || !progress.shown || failures > this.retries) throw failure;
                 if (failures) await sleep(Math.min(failures / 2, RETRY_SECONDS_MAX) * 1000, signal);
             }
@@ -92,7 +89,7 @@ export class Dragoman {
                 if (event.type === "error")
                     throw new DragomanError(error?.code ?? "error", error?.message ?? "The stream failed.", error);
                 ended ||= event.type === "done";
-                yield { type: event.type, ...members };
+                yield { type: event.type, ...members, event_id: event.id };
             }
         } catch (failure) {
             throw failure instanceof DragomanError ? failure : unreachable(failure, signal);
@@ -224,7 +221,10 @@ export class Dragoman {
     }
 }
 
-/** One WebSocket on which many translations run; it connects by itself, and again when it was cut off. */
+/**
+ * One WebSocket on which many translations run; it connects by itself, and again when it was cut off: then each goes on
+ * behind the last event that came of it.
+ */
 export class Live {
     #server;
     #socket = null;
@@ -330,6 +330,9 @@ class Strand {
     #onEvent;
     #isKnown = false; // the server has its "translate"
     #isDone = false;
+    #seen = ""; // the last event that came of this text
+    #isBegun = false; // it was accepted
+    #goesOn = false; // what is accepted next is that
 
     constructor(live, id, text, options, onEvent) {
         this.#live = live;
@@ -342,6 +345,8 @@ class Strand {
     /** The same options, a new text. */
     update(text) {
         this.text = text;
+        this.#seen = "";
+        this.#isBegun = false;
         if (this.#isDone && !this.#live._isOpen) this.#isKnown = false; // a new connection does not know it
         this.#isDone = false;
         this.#live._send(this, this.#isKnown ? { type: "update", id: this.id, text } : this._opening());
@@ -356,7 +361,9 @@ class Strand {
     _opening() {
         this.#isKnown = true;
         this.#isDone = false;
-        return { ...this.#options, type: "translate", id: this.id, text: this.text };
+        this.#goesOn = this.#isBegun;
+        const more = this.#seen ? { last_event_id: this.#seen } : {};
+        return { ...this.#options, ...more, type: "translate", id: this.id, text: this.text };
     }
 
     /** What is said on a new connection: nothing when it is done, until it is updated. */
@@ -365,7 +372,19 @@ class Strand {
         return this.#isDone ? null : this._opening();
     }
 
-    _receive(event) {
+    _receive({ event_id: id, ...event }) {
+        if (event.type === "accepted" && this.#goesOn) {
+            this.#goesOn = false;
+            return;
+        }
+        if (event.type === "error" && event.error.code === "stream_changed") { // it begins anew, as when it was updated
+            this.#seen = "";
+            this.#isBegun = false;
+            this.#live._send(this, this._opening());
+            return;
+        }
+        this.#isBegun ||= event.type === "accepted";
+        this.#seen = event.type === "accepted" ? "" : (id ?? this.#seen);
         this.#isDone = event.type === "done" || event.type === "error";
         if (event.type === "error") this.#isKnown = false; // the server may have forgotten it
         this.#onEvent(event, this);
@@ -412,7 +431,7 @@ class Progress {
     }
 
     /** The event as if nothing had happened; null when it says nothing new. */
-    take(event) {
+    take({ event_id: _, ...event }) {
         if (event.type === "token") return this.#takeToken(event);
         if (event.type === "sentence" && event.start !== undefined) {
             this.#done = this.#from + event.start + event.length;
@@ -442,6 +461,31 @@ class Progress {
     }
 }
 
+/** The last event that came of a stream, by its id: the server knows what follows it. The same face as Progress. */
+class Seen {
+    #text;
+    #options;
+    shown = "";
+
+    constructor(text, options) {
+        this.#text = text;
+        this.#options = options;
+    }
+
+    rest() {
+        return this.#text;
+    }
+
+    options() {
+        return this.shown ? { ...this.#options, last_event_id: this.shown } : this.#options;
+    }
+
+    take({ event_id: id, ...event }) {
+        this.shown = id || this.shown;
+        return event;
+    }
+}
+
 /** The events of a text/event-stream whose data are JSON. */
 async function* serverSentEvents(body) {
     const decoder = new TextDecoder();
@@ -449,14 +493,15 @@ async function* serverSentEvents(body) {
     for await (const chunk of chunksOf(body)) {
         pending += decoder.decode(chunk, { stream: true });
         for (let end; (end = pending.indexOf("\n\n")) >= 0; pending = pending.slice(end + 2)) {
-            const event = { type: "message", data: "" };
+            const event = { type: "message", id: "", data: "" };
             for (const line of pending.slice(0, end).split("\n")) {
                 const colon = line.indexOf(":");
                 const value = line.slice(colon + 1).replace(/^ /, "");
                 if (line.startsWith("event:")) event.type = value;
+                else if (line.startsWith("id:")) event.id = value;
                 else if (line.startsWith("data:")) event.data += (event.data && "\n") + value;
             }
-            if (event.data) yield { type: event.type, data: JSON.parse(event.data) };
+            if (event.data) yield { type: event.type, id: event.id, data: JSON.parse(event.data) };
         }
     }
 }

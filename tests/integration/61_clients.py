@@ -2,12 +2,17 @@
 """The client libraries: their README's examples as printed, against the true daemon, and what happens when it says no,
 is busy, or dies in the middle of a stream."""
 import asyncio
+import concurrent.futures
+import contextlib
 import http.client
 import http.server
+import itertools
 import json
 import os
 import re
+import select
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +30,7 @@ FLAGS = (f"--models-dir={MODELS_DIR}",
 TEXT = "Où est la gare ? Je ne comprends pas pourquoi il est parti."
 LONG = " ".join(f"Je ne sais pas pourquoi {i} chiens sont dans le jardin." for i in range(10000))
 CUT = "J'ai vu 😀 deux chats dans le jardin de ma mère. Où est la gare, s'il vous plaît ? Il mange du pain et boit du thé."
+N = 12  # sentences of a text that is cut off at every tenth token
 # With one worker and so many hypotheses it takes minutes, and is cut off while it is under way on any machine.
 SLOW_FLAGS = (*FLAGS, "--threads=1")
 SLOWLY = {"target": "en", "cache": False, "beam": 16}
@@ -62,6 +68,55 @@ class Cutting(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+
+class Cutter:
+    """A way to several servers, one after the other for each connection, which breaks every connection in the middle of what
+    follows its tenth token."""
+    TOKEN = re.compile(rb'event: token|"type": ?"token"')
+
+    def __init__(self, test, ports):
+        self.ports, self.n_cut = ports, 0
+        self.lock = threading.Lock()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        self.threads = [threading.Thread(target=self.accept, daemon=True)]
+        self.threads[0].start()
+        test.addCleanup(self.stop)
+
+    def stop(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        for thread in self.threads:
+            thread.join(PATIENCE_S)
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            for n in itertools.count():
+                client = self.listener.accept()[0]
+                server = socket.create_connection(("127.0.0.1", self.ports[n % len(self.ports)]))
+                self.threads.append(threading.Thread(target=self.carry, args=(client, server), daemon=True))
+                self.threads[-1].start()
+
+    def carry(self, client, server):
+        said = b""
+        with client, server, contextlib.suppress(OSError):
+            while True:
+                for source in select.select([client, server], [], [])[0]:
+                    part = source.recv(4096)
+                    if not part:
+                        return
+                    if source is client:
+                        server.sendall(part)
+                        continue
+                    said += part
+                    tokens = list(self.TOKEN.finditer(said))
+                    if len(tokens) > 10:  # the eleventh is not whole
+                        client.sendall(part[:len(part) - (len(said) - tokens[10].end())])
+                        with self.lock:
+                            self.n_cut += 1
+                        return
+                    client.sendall(part)
 
 
 def has_websockets():
@@ -353,6 +408,99 @@ class Clients(IntegrationTest):
         done = self.run_example(["node"], script, ".mjs")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.check_taken_up(json.loads(done.stdout), whole)
+
+    def start_cutter(self):
+        """Two servers behind a way that cuts, three texts, and what the servers say of them by themselves."""
+        servers = [self.start(*FLAGS, "--threads=1") for _ in range(2)]
+        texts = [" ".join(f"Je vois {n} chats noirs dans le jardin de ma mère." for n in range(k, k + N)) for k in (2, 20, 40)]
+        with Dragoman(self.url(servers[0])) as client:
+            whole = [item.text for item in client.translate(texts, target="en", cache=False).translations]
+        return Cutter(self, [server.port() for server in servers]), texts, whole
+
+    def check_joined(self, events, whole):
+        said = {}
+        for event in events:
+            if event["type"] == "token":
+                said[event["index"]] = said.get(event["index"], "") + event["text"]
+        self.assertEqual([said[k] for k in sorted(said)], whole)
+        self.assertEqual([item["text"] for item in events[-1]["translations"]], whole)
+        starts = [(event["index"], event["start"]) for event in events if event["type"] == "sentence"]
+        self.assertEqual((len(starts), len(set(starts))), (N * len(whole), N * len(whole)))
+
+    def test_streams_cut_at_every_tenth_token_under_load(self):
+        cutter, texts, whole = self.start_cutter()
+
+        def run(k):
+            with Dragoman(cutter.url) as client:
+                return (list(client.stream(texts[k % 3], target="en")), list(client.stream(texts, target="en")),
+                        list(client.stream(f"<p>{texts[0]}</p>", target="en", format="html")))
+
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            for k, (one, many, page) in enumerate(pool.map(run, range(3))):
+                self.check_joined(one, [whole[k % 3]])
+                self.check_joined(many, whole)
+                self.assertEqual("".join(event["text"] for event in page if event["type"] == "token"),
+                                 page[-1]["translations"][0]["text"])
+        self.assertGreaterEqual(cutter.n_cut, 15)  # however fast it is: each sentence has an event at least
+
+    @unittest.skipUnless(has_websockets(), "needs python3-websockets")
+    def test_a_socket_cut_at_every_tenth_token(self):
+        cutter, texts, whole = self.start_cutter()
+
+        async def run():
+            async with Live(cutter.url) as live:
+                strands = [await live.translate(text, target="en") for text in texts]
+                return [[event async for event in strand] for strand in strands]
+
+        for events, text in zip(asyncio.run(run()), whole):
+            self.assertEqual("".join(event["text"] for event in events if event["type"] == "token"), text)
+            self.assertEqual([event["type"] for event in events].count("accepted"), 1)
+            self.assertEqual(len([event for event in events if event["type"] == "sentence"]), N)
+        self.assertGreaterEqual(cutter.n_cut, 3)
+
+    @unittest.skipUnless(shutil.which("node"), "needs node")
+    def test_streams_cut_at_every_tenth_token_in_javascript(self):
+        cutter, texts, whole = self.start_cutter()
+        script = f"""
+            import {{ Dragoman }} from "file://{os.path.join(CLIENTS, 'js', 'dragoman.js')}";
+            const server = new Dragoman("{cutter.url}"), texts = {json.dumps(texts)};
+            const all = async text => {{
+                const events = [];
+                for await (const event of server.stream(text, {{ target: "en" }})) events.push(event);
+                return events;
+            }};
+            const live = globalThis.WebSocket ? server.live() : null;
+            const lives = texts.map(text => new Promise((resolve, reject) => {{
+                const events = [];
+                live?.translate(text, {{ target: "en" }}, event => {{
+                    events.push(event);
+                    if (event.type === "done") resolve(events);
+                    if (event.type === "error") reject(event.error);
+                }}) ?? resolve([]);
+            }}));
+            const answers = await Promise.all([all(texts[0]), all(texts), ...lives]);
+            live?.close();
+            console.log(JSON.stringify(answers));"""
+        done = self.run_example(["node", "--experimental-websocket"], script, ".mjs")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        one, many, *lives = json.loads(done.stdout)
+        self.check_joined(one, whole[:1])
+        self.check_joined(many, whole)
+        for events, text in zip(lives, whole):
+            if events:  # there is a WebSocket in this node
+                self.assertEqual("".join(event["text"] for event in events if event["type"] == "token"), text)
+                self.assertEqual([event["type"] for event in events].count("accepted"), 1)
+        self.assertGreaterEqual(cutter.n_cut, 4)
+
+    def test_streams_cut_at_every_tenth_token_in_c(self):
+        cutter, texts, whole = self.start_cutter()
+        example = os.path.abspath("clients/c/examples/translate")
+        clients = [subprocess.Popen([example, cutter.url, "en", text], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                   for text in texts * 2]
+        for client, text in zip(clients, whole * 2):
+            said, wrong = client.communicate(timeout=PATIENCE_S)
+            self.assertEqual((said, wrong, client.returncode), (text + "\n", "", 0))
+        self.assertGreaterEqual(cutter.n_cut, 6)
 
     @unittest.skipUnless(shutil.which("node"), "needs node")
     def test_a_server_that_dies_is_said_so_in_javascript(self):

@@ -58,15 +58,14 @@ class Dragoman:
     def stream(self, text: Texts, **options: Any) -> Iterator[Event]:
         """The events token, sentence and at last done, as they come. Leaving the loop ends the request.
 
-        A stream of one plain text that breaks off is gone on with, at whichever server answers then: it is given the
-        text from the last whole sentence on, and the words that came of the next one as its prefix."""
-        if not isinstance(text, str) or options.get("format", "text") != "text":
-            yield from self._stream(text, options)
-            return
-        progress = _Progress(text, options)
+        A stream that breaks off is gone on with, at whichever server answers then. One of one plain text is given what is
+        left: the text from the last whole sentence on, and the words that came of the next one as its prefix. Others
+        are asked for again with the last event that came (last_event_id)."""
+        is_plain = isinstance(text, str) and options.get("format", "text") == "text"
+        progress = _Progress(text, options) if is_plain else _Seen(text, options)
         failures = 0
         while True:
-            before = len(progress.shown)
+            before = progress.shown
             try:
                 for event in self._stream(progress.rest(), progress.options()):
                     adjusted = progress.take(event)
@@ -74,7 +73,7 @@ class Dragoman:
                         yield adjusted
                 return
             except DragomanError as error:
-                failures = 0 if len(progress.shown) > before else failures + 1
+                failures = 0 if progress.shown != before else failures + 1
                 if error.code not in _GOES_ON or not progress.shown or failures > self.retries:
                     raise
                 if failures:
@@ -84,11 +83,11 @@ class Dragoman:
         response = self._request("POST", "/v1/translate", {"text": text, **options, "stream": True})
         done = False
         try:
-            for kind, data in _server_sent_events(response):
+            for kind, event_id, data in _server_sent_events(response):
                 if kind == "error":
                     raise _errors.from_object(data.get("error", data), request_id=data.get("request_id"))
                 done = done or kind == "done"
-                yield {**data, "type": kind}
+                yield {**data, "type": kind, "event_id": event_id}
             if not done:
                 raise DragomanError("unreachable", "The server closed the stream before its end.")
         except (OSError, http.client.HTTPException) as failure:
@@ -262,6 +261,7 @@ class _Progress:
 
     def take(self, event: Event) -> Optional[Event]:
         """The event as if nothing had happened; None when it says nothing new."""
+        event = {name: value for name, value in event.items() if name != "event_id"}
         kind = event["type"]
         if kind == "token":
             return self._take_token(event)
@@ -300,20 +300,41 @@ def _form(fields: Dict[str, Any], content: bytes) -> Tuple[bytes, str]:
     return b"".join([*parts, content, f"\r\n--{border}--\r\n".encode()]), f"multipart/form-data; boundary={border}"
 
 
+class _Seen:
+    """The last event that came of a stream, by its id: the server knows what follows it. The same face as _Progress."""
+
+    def __init__(self, text: Texts, options: Dict[str, Any]):
+        self._text = text
+        self._options = options
+        self.shown = ""
+
+    def rest(self) -> Texts:
+        return self._text
+
+    def options(self) -> Dict[str, Any]:
+        return {**self._options, "last_event_id": self.shown} if self.shown else self._options
+
+    def take(self, event: Event) -> Event:
+        self.shown = event.pop("event_id") or self.shown
+        return event
+
+
 def _unreachable(failure: Exception) -> DragomanError:
     return DragomanError("unreachable", f"The server could not be reached: {failure or type(failure).__name__}.")
 
 
 def _server_sent_events(response: http.client.HTTPResponse) -> Iterator[Any]:
-    """(type, data) of each event; the data are JSON."""
-    kind, data = "message", ""
+    """(type, id, data) of each event; the data are JSON."""
+    kind, name, data = "message", "", ""
     for line in response:
         text = line.decode().rstrip("\r\n")
         if not text:
             if data:
-                yield kind, json.loads(data)
+                yield kind, name, json.loads(data)
             kind, data = "message", ""
         elif text.startswith("event:"):
             kind = text[6:].strip()
+        elif text.startswith("id:"):
+            name = text[3:].strip()
         elif text.startswith("data:"):
             data += text[5:].removeprefix(" ")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Many translations on one WebSocket (GET /v1/stream), for asyncio, over the package websockets.
+"""Many translations on one WebSocket (GET /v1/stream), for asyncio, over the package websockets. A connection that is lost
+is made again, and what was under way goes on behind the last event that came.
 
     async with Live("http://127.0.0.1:8090") as live:
         strand = await live.translate("Bonjour", target="en")
@@ -22,21 +23,50 @@ from . import _errors
 from ._errors import DragomanError
 from ._types import Event
 
+RECONNECT_SECONDS = (0, 0.25, 0.5, 1)
+
 
 class Strand:
     """One translation. Iterating gives its events; the iteration ends behind done or cancelled, and raises on error."""
 
-    def __init__(self, live: "Live", name: str):
+    def __init__(self, live: "Live", name: str, text: str, options: Event):
         self._live = live
         self._events: "asyncio.Queue[Any]" = asyncio.Queue()
+        self._text = text
+        self._options = options
+        self._seen = ""  # the last event that came of this text
+        self._is_over = False
+        self._is_known = False  # where the connection leads
+        self._is_begun = False  # it was accepted
+        self._goes_on = False  # what is accepted next is that
         self.id = name
 
     async def update(self, text: str) -> None:
         """The same options, a new text."""
-        await self._live._send({"type": "update", "id": self.id, "text": text})
+        self._text = text
+        self._seen = ""
+        self._is_over = self._is_begun = False
+        await self._live._send(self, {"type": "update", "id": self.id, "text": text} if self._is_known else self._opening())
 
     async def cancel(self) -> None:
-        await self._live._send({"type": "cancel", "id": self.id})
+        await self._live._send(self, {"type": "cancel", "id": self.id})
+
+    def _opening(self) -> Event:
+        self._is_known = True
+        self._goes_on = self._is_begun
+        more = {"last_event_id": self._seen} if self._seen else {}
+        return {**self._options, **more, "type": "translate", "id": self.id, "text": self._text}
+
+    def _take(self, message: Event) -> None:
+        """A message of the server; what it begins anew may not be new to who reads it."""
+        kind = message["type"]
+        if kind == "accepted" and self._goes_on:
+            self._goes_on = False
+            return
+        self._is_begun = self._is_begun or kind == "accepted"
+        self._seen = "" if kind == "accepted" else message.pop("event_id", self._seen)
+        self._is_over = kind in ("done", "cancelled", "error")
+        self._events.put_nowait(_errors.from_object(message) if kind == "error" else message)
 
     async def text(self) -> str:
         """Waits for the end; the whole translation."""
@@ -56,7 +86,8 @@ class Strand:
 
 
 class Live:
-    """The connection; use it as `async with`. When it is lost, every open strand raises "unreachable"."""
+    """The connection; use it as `async with`. When it is lost and cannot be made again, every open strand raises
+    "unreachable"."""
 
     def __init__(self, url: str, *, key: str = ""):
         parts = urlsplit(url.rstrip("/"))
@@ -67,8 +98,14 @@ class Live:
         self._last = 0
         self._socket: Any = None
         self._reader: Optional["asyncio.Task[None]"] = None
+        self._is_closed = False
 
     async def __aenter__(self) -> "Live":
+        await self._connect()
+        self._reader = asyncio.create_task(self._read())
+        return self
+
+    async def _connect(self) -> None:
         try:
             import websockets
         except ImportError:
@@ -79,10 +116,9 @@ class Live:
             self._socket = await websockets.connect(self._url, subprotocols=["dragoman.v1"], max_size=None, **headers)
         except (OSError, websockets.WebSocketException) as failure:
             raise DragomanError("unreachable", f"The server could not be reached: {failure}.") from failure
-        self._reader = asyncio.create_task(self._read())
-        return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._is_closed = True
         await self._socket.close()
         if self._reader:
             await self._reader
@@ -90,26 +126,51 @@ class Live:
     async def translate(self, text: str, **options: Any) -> Strand:
         """Begins a translation; the options are those of POST /v1/translate."""
         self._last += 1
-        strand = Strand(self, str(self._last))
+        strand = Strand(self, str(self._last), text, options)
         self._strands[strand.id] = strand
-        await self._send({**options, "type": "translate", "id": strand.id, "text": text})
+        await self._send(strand, strand._opening())
         return strand
 
-    async def _send(self, message: Event) -> None:
+    async def _send(self, strand: Strand, message: Event) -> None:
+        """What cannot be sent because the connection was lost just now is said when it is made again."""
         try:
             await self._socket.send(json.dumps(message))
         except Exception as failure:  # which class depends on the version of websockets
-            raise DragomanError("unreachable", f"The connection was lost: {failure}.") from failure
+            if not self._reader or self._reader.done():
+                raise DragomanError("unreachable", f"The connection was lost: {failure}.") from failure
+            if message["type"] == "cancel":
+                strand._take({"type": "cancelled", "id": strand.id})
 
     async def _read(self) -> None:
         lost = DragomanError("unreachable", "The connection was lost.")
-        try:
-            async for data in self._socket:
-                message = json.loads(data)
-                strand = self._strands.get(message.get("id"))
-                if strand:
-                    strand._events.put_nowait(_errors.from_object(message) if message["type"] == "error" else message)
-        except Exception as failure:  # which class depends on the version of websockets
-            lost = DragomanError("unreachable", f"The connection was lost: {failure}.")
+        while not self._is_closed:
+            try:
+                async for data in self._socket:
+                    message = json.loads(data)
+                    strand = self._strands.get(message.get("id"))
+                    if strand and message.get("code") == "stream_changed":  # it begins anew, as when it was updated
+                        strand._seen = ""
+                        strand._is_begun = False
+                        await self._send(strand, strand._opening())
+                    elif strand:
+                        strand._take(message)
+            except Exception as failure:  # which class depends on the version of websockets
+                lost = DragomanError("unreachable", f"The connection was lost: {failure}.")
+            if self._is_closed or not await self._reconnect():
+                break
         for strand in list(self._strands.values()):
             strand._events.put_nowait(lost)
+
+    async def _reconnect(self) -> bool:
+        for seconds in RECONNECT_SECONDS:
+            try:
+                await asyncio.sleep(seconds)
+                await self._connect()
+                for strand in list(self._strands.values()):
+                    strand._is_known = False
+                    if not strand._is_over:
+                        await self._socket.send(json.dumps(strand._opening()))
+                return True
+            except Exception:  # it was lost again, or there is nobody yet
+                continue
+        return False
