@@ -55,6 +55,13 @@ class Command(unittest.TestCase):
         self.assertNotEqual(ask(line), ask(line, "--length-penalty", "1.6"))
         self.assertNotEqual(ask(free), ask(free, "--length-penalty", "1"))
 
+    def test_french_articles_are_joined_to_terms(self):
+        lines = "The artist was awarded a prize.\nThe Team won.\nWe spoke with the Team yesterday.\n"
+        said = self.translate(lines, "artist\tartisan\nTeam\tÉquipe\n", "--model", os.path.join(SOURCES, "models", "en-fr"))
+        self.assertIn("terms_missed=0", self.summary)
+        for line, joined in zip(said.splitlines(), ("L'artisan", "L'Équipe", "l'Équipe")):
+            self.assertIn(joined, line)
+
     def test_each_term_is_told(self):
         lost = json.loads(self.translate("Le chat noir.\n", "noir,\u732b\n", "--json", name="terms.csv", model=WITHOUT_BYTES))
         self.assertEqual([(term["target"], term["used"]) for term in lost["terms"]], [("\u732b", False)])

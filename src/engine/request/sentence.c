@@ -810,6 +810,13 @@ static enum dg_err feed(struct dg_sentence *sentence, bool is_over)
         if (!err)
             err = dg_buf_append_span(&sentence->raw, delta);
     }
+    const char *language = pair_of(sentence)->target->tag.language;
+    if (!err && is_last_leg(sentence) && dg_terms_may_elide(&sentence->terms, language)) {
+        if (!is_over)
+            return DG_OK; /* the search, which puts the terms, shows nothing before its end either
+                           */
+        err = dg_terms_elide(&sentence->terms, &sentence->raw);
+    }
     return err ? err : emit(sentence, is_over);
 }
 

@@ -235,7 +235,38 @@ START_TEST(each_place_counts_for_one_term)
 }
 END_TEST
 
-DG_UNIT_SLOW(terms_become_constraints_on_their_tokens,
+START_TEST(articles_are_joined_to_terms_as_french_is_written)
+{
+    static const char *const pairs[][2] = {
+        {"L artisan a reçu le artisan.", "L'artisan a reçu l'artisan."},
+        {"Du artisan, que artisan", "De l'artisan, qu'artisan"},
+        {"avec l Équipe et d équipe", "avec l'Équipe et d'équipe"},
+        {"l chien, d chien, le chien, de chien", "le chien, de chien, le chien, de chien"},
+        {"de héros, l héros", "de héros, l'héros"},
+        {"5 l d eau de artichaut", "5 l d eau de artichaut"}, /* no terms */
+        {"artisan l", "artisan l"},
+        {"le artisa", "le artisa"},
+        {"", ""},
+    };
+    set_up("artist\tartisan\nteam\téquipe\ndog\tchien\nhero\théros\n");
+    find("artist team dog hero", false);
+    ck_assert_uint_eq(terms.n, 4);
+    ck_assert(dg_terms_may_elide(&terms, "fr") && !dg_terms_may_elide(&terms, "en"));
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct dg_buf text;
+        dg_buf_init(&text, 100);
+        ck_assert_int_eq(dg_buf_append_cstr(&text, pairs[i][0]), DG_OK);
+        ck_assert_int_eq(dg_terms_elide(&terms, &text), DG_OK);
+        ck_assert_msg(dg_span_eq(dg_buf_span(&text), dg_span_cstr(pairs[i][1])), "%.*s",
+                      DG_SPAN_FMT(dg_buf_span(&text)));
+        dg_buf_deinit(&text);
+    }
+    tear_down();
+}
+END_TEST
+
+DG_UNIT_SLOW(articles_are_joined_to_terms_as_french_is_written,
+             terms_become_constraints_on_their_tokens,
              a_text_that_is_a_term_has_room_for_it_and_its_marks,
              terms_are_followed_through_the_first_of_two_models,
              case_follows_the_source_only_at_the_beginning_of_a_sentence,
