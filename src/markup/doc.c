@@ -550,6 +550,8 @@ enum dg_err dg_doc_escape(const struct dg_doc *doc, struct dg_span text, struct 
         return dg_doc_escape_json(doc, text, out);
     if (doc->format == DG_DOC_PO)
         return dg_doc_escape_po(text, out);
+    if (doc->format == DG_DOC_TEXT)
+        return dg_doc_escape_text(doc, text, out);
     if (doc->format != DG_DOC_HTML && doc->format != DG_DOC_XML && doc->format != DG_DOC_XLIFF &&
         doc->format != DG_DOC_WEBVTT && doc->format != DG_DOC_TTML)
         return dg_buf_append_span(out, text);

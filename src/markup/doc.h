@@ -44,9 +44,9 @@
 
 /* Every format has a row: its name here and elsewhere, its reader (dg_doc_read_... of doc_int.h),
  * whether half of a file can be read, its media type, and the endings of its files' names, the
- * usual one first. DG_DOC_TEXT, plain text, is no format for dg_doc_new. */
+ * usual one first. DG_DOC_TEXT is plain text (dg_doc_has_signs). */
 #define DG_DOC_FORMAT_LIST(X)                                                                      \
-    X(TEXT, "text", html, true, "text/plain; charset=utf-8", "txt")                                \
+    X(TEXT, "text", text, true, "text/plain; charset=utf-8", "txt")                                \
     X(HTML, "html", html, true, "text/html; charset=utf-8", "html htm xhtml")                      \
     X(XML, "xml", html, true, "application/xml", "xml")                                            \
     X(MARKDOWN, "markdown", markdown, true, "text/markdown; charset=utf-8", "md markdown")         \
@@ -120,6 +120,10 @@ struct dg_span dg_doc_ending(enum dg_doc_format format);
 /* Guesses the format of a file from its first bytes, for a name that does not tell; DG_DOC_TEXT if
  * they do not tell either. */
 enum dg_doc_format dg_doc_format_guess(struct dg_span original);
+
+/* Whether plain text writes characters in other ways (&#39;, \", \n), so that a document of
+ * DG_DOC_TEXT is worth its cost. */
+bool dg_doc_has_signs(struct dg_span text);
 
 /* `original` must be valid UTF-8; it is borrowed as long as the document lives. `opts` may be NULL.
  * DG_ERR_NOMEM; DG_ERR_CANCELLED; for formats other than HTML, XML and Markdown also

@@ -17,6 +17,8 @@ struct dg_doc_cue {
     uint32_t group; /* no sentence goes on in a cue of another group: a style, a speaker */
 };
 
+enum { DG_DOC_FORMS = 16 };
+
 struct dg_doc {
     struct dg_span original; /* borrowed */
     enum dg_doc_format format;
@@ -31,6 +33,13 @@ struct dg_doc {
     struct dg_doc_place *places; /* owned; [n_places] texts to translate, for readers that collect
                                     them first */
     size_t n_places, places_cap;
+
+    /* Of plain text: how it writes these characters. */
+    struct dg_doc_form {
+        uint32_t cp;
+        struct dg_span form;
+    } forms[DG_DOC_FORMS]; /* [n_forms] */
+    size_t n_forms;
 
     bool has_messages;        /* JSON with choices in ICU's syntax */
     bool doubles_apostrophes; /* its messages write "''" for an apostrophe */
@@ -92,6 +101,8 @@ DG_DOC_FORMAT_LIST(DG_DOC_READER)
 
 /* Writers of text, for dg_doc_escape. */
 enum dg_err dg_doc_escape_json(const struct dg_doc *doc, struct dg_span text,
+                               struct dg_buf *out) DG_MUST_CHECK;
+enum dg_err dg_doc_escape_text(const struct dg_doc *doc, struct dg_span text,
                                struct dg_buf *out) DG_MUST_CHECK;
 enum dg_err dg_doc_escape_po(struct dg_span text, struct dg_buf *out) DG_MUST_CHECK;
 

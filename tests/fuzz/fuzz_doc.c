@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (!dg_utf8_valid(text, NULL))
         return 0;
     check_po(text);
-    for (enum dg_doc_format format = DG_DOC_HTML; format < DG_DOC_FORMATS; format++) {
+    for (enum dg_doc_format format = DG_DOC_TEXT; format < DG_DOC_FORMATS; format++) {
         struct dg_doc *doc = NULL;
         if (dg_doc_new(text, format, &opts, &doc, NULL))
             continue;

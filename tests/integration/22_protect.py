@@ -47,6 +47,28 @@ class Thousand(unittest.TestCase):
         self.assertGreaterEqual(shares[2], 95)
 
 
+class Signs(unittest.TestCase):
+    """What a program has written in place of a character: the model sees the character."""
+    def test_the_same_as_with_the_characters(self):
+        pairs = [("C&#39;est la maison de mon père.", {"'": "&#39;"}), ("Le chat &amp; le chien dorment.", {"&": "&amp;"}),
+                 ("Il a dit : &quot;Bonjour.&quot;", {'"': "&quot;"}), (r'Il a dit : \"Bonjour.\"', {'"': r'\"'}),
+                 (r"L\'eau est froide.", {"'": r"\'"})]
+        texts = [text for text, _ in pairs]
+        for text, signs in pairs:
+            for character, sign in signs.items():
+                text = text.replace(sign, character)
+            texts.append(text)
+        texts += [r"Merci.\nOù est la gare ?", "Merci.", "Où est la gare ?"]
+        done = subprocess.run([TOOL, "translate", "--model", MODEL], input="\n".join(texts), capture_output=True, encoding="utf-8",
+                              timeout=600, check=True)
+        answers = done.stdout.splitlines()
+        for (_, signs), answer, expected in zip(pairs, answers, answers[len(pairs):]):
+            for character, sign in signs.items():
+                expected = expected.replace(character, sign)
+            self.assertEqual(answer, expected)
+        self.assertEqual(answers[-3], "\\n".join(answers[-2:]))
+
+
 class Numbers(unittest.TestCase):
     """Years, prices, times and the like are the model's to say; one that it gets wrong is copied."""
     FRAMES = ["In {year} the company had a new factory.", "The ticket costs ${price}.", "The city has {many} inhabitants.",

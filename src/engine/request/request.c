@@ -86,17 +86,27 @@ static void take_markup(struct dg_request *request)
     request->asked.text = dg_doc_plain(request->doc);
 }
 
+/* Whether plain text is read as a document, too. What speaks of its bytes, or gives several
+ * translations of them, leaves the signs to the placeholders. */
+static bool has_signs(const struct dg_engine_request *asked)
+{
+    return asked->prefix.len == 0 && asked->search.n_best <= 1 && dg_doc_has_signs(asked->text);
+}
+
 /* For a text with markup, its plain text is cut and translated. A text that is not translated is
  * copied with its markup. */
 static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools *tools,
                             struct dg_error *error)
 {
-    if (request->asked.format == DG_DOC_TEXT || request->is_copy)
+    if (request->is_copy || (request->asked.format == DG_DOC_TEXT && !has_signs(&request->asked)))
         return DG_OK;
     struct dg_doc_opts opts = request->asked.doc;
     if (opts.target.len == 0) /* what a file says of its translations' language */
         opts.target = dg_span_cstr(request->pairs[request->n_hops - 1].target->code);
-    request->asked.join_lines = false; /* in markup lines are joined already where they may be */
+    opts.join_lines |= request->asked.format == DG_DOC_TEXT && request->asked.join_lines;
+    if (request->asked.format != DG_DOC_TEXT)
+        request->asked.join_lines = false; /* in markup lines are joined already where they may be
+                                            */
     if (request->asked.text.len >= MUCH_MARKUP && (request->markup = new_markup(request, &opts)) &&
         dg_background_begin(&tools->tasks->background, &request->markup->task, run_markup) ==
             DG_OK) {

@@ -46,7 +46,6 @@ size_t dg_protect_match_hashtag(struct dg_span text, size_t at);
 /* protect_mark.c: spans that a punctuation mark introduces */
 size_t dg_protect_match_braces(struct dg_span text, size_t at);
 size_t dg_protect_match_reference(struct dg_span text, size_t at);
-size_t dg_protect_match_escape(struct dg_span text, size_t at);
 size_t dg_protect_match_percent(struct dg_span text, size_t at, enum dg_protect_kind *kind);
 size_t dg_protect_match_variable(struct dg_span text, size_t at);
 size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at);

@@ -107,6 +107,13 @@ size_t dg_protect_match_reference(struct dg_span text, size_t at)
     return i > from + (is_number ? 0 : 1) && dg_protect_byte(text, i) == ';' ? i + 1 : 0;
 }
 
+/* "C:" in front of a folder. */
+static bool is_drive(struct dg_span text, size_t end)
+{
+    return end >= 2 && text.ptr[end - 1] == ':' && dg_protect_is_letter(text.ptr[end - 2]) &&
+           (end == 2 || !dg_protect_is_alnum(text.ptr[end - 3]));
+}
+
 /* An escape as programs write it. Of "\new" and "\textbf", where a word stands before or a command
  * may, it is none: a folder, a command of LaTeX. */
 size_t dg_protect_match_escape(struct dg_span text, size_t at)
@@ -116,7 +123,7 @@ size_t dg_protect_match_escape(struct dg_span text, size_t at)
     if (c == '"' || c == '\'')
         return at + 2;
     if (c == '\0' || !strchr("nrt", c) ||
-        (next >= 'a' && next <= 'z' && !strchr(".!?:;,)\"", before)))
+        (next >= 'a' && next <= 'z' && (!strchr(".!?:;,)\"", before) || is_drive(text, at))))
         return 0;
     return at + 2;
 }

@@ -120,6 +120,29 @@ START_TEST(tags_move_with_their_words)
 }
 END_TEST
 
+START_TEST(plain_text_keeps_its_signs)
+{
+    static const char *const cases[][2] = {
+        {"L&#39;eau &amp; l&#39;air", "l&#39;air &amp; L&#39;eau"},
+        {"L&#39;eau d'ici", "d'ici L'eau"}, /* both ways: as it is */
+        {"mang&eacute; &lt;b&gt; R&amp;amp;D", "R&amp;amp;D &lt;b&gt; mang&eacute;"},
+        {"un \\\"chat\\\" l\\'eau.\\nil dort\\r\\nla",
+         "l\\'eau. \\\"chat\\\" un\\ndort il\\r\\nla"},
+        {"a?b=1&copy=2 C:\\new \\textbf x\\ty", "x\\ty \\textbf C:\\new a?b=1&copy=2"},
+        {"un & deux &unknown; &#1;", "&#1; &unknown; deux & un"},
+        {"", ""},
+    };
+    static const struct dg_doc_opts joins = {.join_lines = true};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i][0], DG_DOC_TEXT, NULL, true, cases[i][1]);
+    expect("un chat\\ndort &amp; mange", DG_DOC_TEXT, &joins, true, "mange &amp; chat\\ndort un");
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(dg_doc_has_signs(dg_span_cstr(cases[i][0])));
+    for (size_t i = 4; i < 7; i++)
+        ck_assert(!dg_doc_has_signs(dg_span_cstr(cases[i][0])));
+}
+END_TEST
+
 START_TEST(the_same_words_give_the_same_document)
 {
     static const char *const cases[] = {
@@ -329,7 +352,7 @@ START_TEST(many_tags_at_one_place_stay_there)
 END_TEST
 
 DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
-        tags_move_with_their_words, the_same_words_give_the_same_document,
-        xml_has_an_outline_and_names, markdown_and_subtitles_keep_their_form,
-        references_are_those_of_the_standard, long_and_deep_documents_take_linear_time,
-        a_document_that_nobody_wants_is_cancelled)
+        tags_move_with_their_words, plain_text_keeps_its_signs,
+        the_same_words_give_the_same_document, xml_has_an_outline_and_names,
+        markdown_and_subtitles_keep_their_form, references_are_those_of_the_standard,
+        long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled)
