@@ -16,7 +16,9 @@
 #include "base/memory/utf8.h"
 #include "filter/filter_int.h"
 #include "filter/helper.h"
+#include "filter/pdf.h"
 #include "filter/rendition.h"
+#include "filter/visual.h"
 #include "markup/markup.h"
 
 #include <limits.h>
@@ -40,6 +42,7 @@ struct line {
     size_t text, len; /* in reader->texts */
     uint32_t page, block;
     bool is_dropped;
+    bool is_rtl; /* written from right to left */
 };
 
 struct page {
@@ -54,7 +57,8 @@ struct reader {
     struct page *pages; /* owned; [n_pages] */
     size_t n_pages, pages_cap;
     uint32_t block;
-    double body; /* the height of most lines */
+    double word_right; /* where the last word of the line ends */
+    double body;       /* the height of most lines */
     enum dg_err err;
 };
 
@@ -112,14 +116,17 @@ static void add_line(struct reader *reader, struct dg_span tag)
     reader->pages[reader->n_pages - 1].end = reader->n;
 }
 
-/* A word of the last line. */
-static void add_word(struct reader *reader, struct dg_span html)
+/* A word of the last line. Where the font changes a word is two, without a gap. */
+static void add_word(struct reader *reader, struct dg_span tag, struct dg_span html)
 {
     if (reader->n == 0)
         return;
     struct line *line = &reader->lines[reader->n - 1];
-    if (reader->texts.len > line->text)
+    const double em = line->bottom - line->top, gap = number(tag, "xMin") - reader->word_right;
+    const bool touches = gap > -0.3 * em && gap < 0.08 * em;
+    if (reader->texts.len > line->text && !touches)
         reader->err = dg_buf_append_byte(&reader->texts, ' ');
+    reader->word_right = number(tag, "xMax");
     if (!reader->err)
         reader->err = dg_block_unescape(html, &reader->texts);
     line->len = reader->texts.len - line->text;
@@ -129,12 +136,12 @@ static void read_layout(struct reader *reader, struct dg_span html)
 {
     struct dg_markup markup = {.text = html, .kind = DG_MARKUP_XML};
     struct dg_markup_token token;
-    bool in_word = false;
+    struct dg_span word = {NULL, 0};
     while (!reader->err && dg_markup_next(&markup, &token)) {
         const struct dg_span bytes = dg_span_sub(html, token.at, token.len);
         const bool is_start = token.type == DG_MARKUP_START;
-        if (token.type == DG_MARKUP_TEXT && in_word)
-            add_word(reader, bytes);
+        if (token.type == DG_MARKUP_TEXT && word.len)
+            add_word(reader, word, bytes);
         else if (is_start && dg_span_eq(token.name, DG_SPAN("page")))
             add_page(reader, bytes);
         else if (is_start && dg_span_eq(token.name, DG_SPAN("block")))
@@ -142,7 +149,19 @@ static void read_layout(struct reader *reader, struct dg_span html)
         else if (is_start && dg_span_eq(token.name, DG_SPAN("line")))
             add_line(reader, bytes);
         if (token.type != DG_MARKUP_TEXT)
-            in_word = is_start && dg_span_eq(token.name, DG_SPAN("word"));
+            word = dg_span_sub(bytes, 0,
+                               is_start && dg_span_eq(token.name, DG_SPAN("word")) ? bytes.len : 0);
+    }
+}
+
+/* The words of a line come from left to right, and so do their letters. */
+static void reorder_lines(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->n && !reader->err; i++) {
+        struct line *line = &reader->lines[i];
+        if (line->len)
+            reader->err =
+                dg_visual_reorder(reader->texts.ptr + line->text, line->len, &line->is_rtl);
     }
 }
 
@@ -322,8 +341,11 @@ static bool is_break(const struct reader *reader, const struct line *line, const
     if (level_of(reader, line) != level_of(reader, next) || begins_item(after))
         return true;
     if (line->block == next->block) {
-        const bool is_indented = next->left > left + 0.8 * em && line->left <= left + 0.4 * em;
-        const bool is_early = line->right < right - 0.2 * (right - left) && ends_sentence(before);
+        const bool is_indented =
+            next->is_rtl ? next->right < right - 0.8 * em && line->right >= right - 0.4 * em
+                         : next->left > left + 0.8 * em && line->left <= left + 0.4 * em;
+        const double rest = line->is_rtl ? line->left - left : right - line->right;
+        const bool is_early = rest > 0.2 * (right - left) && ends_sentence(before);
         const bool is_apart = next->top - line->bottom > 0.9 * em;
         return level_of(reader, line) == 0 && (is_indented || is_early || is_apart);
     }
@@ -394,6 +416,25 @@ static enum dg_err put_all(struct reader *reader, struct dg_buf *out)
     return err;
 }
 
+enum dg_err dg_pdf_read(struct dg_span layout, struct dg_buf *html)
+{
+    struct reader reader = {.n = 0};
+    if (!dg_utf8_valid(layout, NULL))
+        return DG_ERR_UTF8;
+    dg_buf_init(&reader.texts, layout.len + 1);
+    read_layout(&reader, layout);
+    reorder_lines(&reader);
+    if (!reader.err)
+        drop_margins(&reader);
+    if (!reader.err)
+        find_body(&reader);
+    const enum dg_err err = put_all(&reader, html);
+    dg_buf_deinit(&reader.texts);
+    dg_free(reader.lines);
+    dg_free(reader.pages);
+    return err;
+}
+
 /* ---- The program ----------------------------------------------------------------------------- */
 
 static bool holds(struct dg_span text, const char *word)
@@ -443,30 +484,18 @@ static enum dg_err run(const struct dg_filter *filter, struct dg_buf *layout,
 enum dg_err dg_filter_text_pdf(const struct dg_filter *filter, struct dg_buf *text,
                                struct dg_error *error)
 {
-    struct reader reader = {.n = 0};
     struct dg_buf layout;
     const size_t before = text->len;
-    const size_t most = 2 * filter->blocks.html.max; /* a word's place is longer than the word */
-    dg_buf_init(&layout, most);
-    dg_buf_init(&reader.texts, most);
+    dg_buf_init(&layout, 2 * filter->blocks.html.max); /* a word's place is longer than the word */
     enum dg_err err = run(filter, &layout, error);
     if (!err)
-        read_layout(&reader, dg_buf_span(&layout));
-    dg_buf_deinit(&layout);
-    if (!err && !reader.err)
-        drop_margins(&reader);
-    if (!err)
-        find_body(&reader);
-    if (!err)
-        err = put_all(&reader, text);
+        err = dg_pdf_read(dg_buf_span(&layout), text);
     if (!err && text->len == before)
         err =
             dg_error_set(error, DG_ERR_UNSUPPORTED,
                          "the PDF has no text: it is scanned, or made of pictures; a program that "
                          "recognises text (such as ocrmypdf) makes it readable");
-    dg_buf_deinit(&reader.texts);
-    dg_free(reader.lines);
-    dg_free(reader.pages);
+    dg_buf_deinit(&layout);
     return err;
 }
 

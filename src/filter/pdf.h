@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The text of a PDF from what pdftotext -bbox-layout writes: XML of pages, blocks, lines and words
+ * with their places.
+ *
+ *     err = dg_pdf_read(layout, &html);              "<h1>Cats</h1>\n<p>A cat sleeps.</p>\n"
+ *
+ * The layout is untrusted, as the PDF is. Linear time, but for the sorting of lines in margins. */
+#ifndef DG_FILTER_PDF_H
+#define DG_FILTER_PDF_H
+
+#include "base/memory/buf.h"
+#include "base/memory/err.h"
+#include "base/memory/span.h"
+
+/* Appends to `html`. DG_ERR_UTF8; DG_ERR_LIMIT: more lines than any document has; DG_ERR_NOMEM. */
+enum dg_err dg_pdf_read(struct dg_span layout, struct dg_buf *html) DG_MUST_CHECK;
+
+#endif
