@@ -186,14 +186,22 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_DURATION(T, stall_limit_ms), "stall-limit", .min = 100, .max = HOUR, .def = "10s",
      .help = "a worker that is at one step for so long counts as hanging: /readyz and the log say so"},
 
-    {DG_OPT_STRING(T, redis), "redis", .heading = "Shared between servers", .def = "", .max = 120,
+    {DG_OPT_STRING(T, redis), "redis", .heading = "Shared between servers", .def = "", .max = 2000,
      .unit = "ADDRESS",
-     .help = "a Redis in which servers share translated sentences, quotas and glossaries: 127.0.0.1:6379, "
-             "[::1]:6379 or unix:/path; empty for none"},
+     .help = "a Redis in which servers share translated sentences, quotas and glossaries: redis.example:6379, "
+             "[::1]:6379 or unix:/path; several with commas between; empty for none"},
+    {DG_OPT_STRING(T, redis_sentinel), "redis-sentinel", .def = "", .max = 128, .unit = "NAME",
+     .help = "the addresses of redis are Sentinels, which tell where the master of this name is; empty for none"},
     {DG_OPT_STRING(T, redis_user), "redis-user", .def = "", .max = 128, .unit = "NAME",
      .help = "account of that Redis; empty for its default one"},
     {DG_OPT_PATH(T, redis_password_file), "redis-password-file", .def = "",
      .help = "a file whose first line is the account's password; empty for none"},
+    {DG_OPT_BOOL(T, redis_tls), "redis-tls", .def = "no", .help = "speak to that Redis, and to Sentinels, through TLS"},
+    {DG_OPT_PATH(T, redis_ca_file), "redis-ca-file", .def = "",
+     .help = "certificates of the authorities that may vouch for that Redis, as PEM; empty for those of the system"},
+    {DG_OPT_PATH(T, redis_certificate_file), "redis-certificate-file", .def = "",
+     .help = "the certificate that this server shows to that Redis, as PEM; empty for none"},
+    {DG_OPT_PATH(T, redis_key_file), "redis-key-file", .def = "", .help = "the key of that certificate, as PEM"},
     {DG_OPT_DURATION(T, redis_timeout_ms), "redis-timeout", .min = 1, .max = SECOND, .def = "20ms",
      .help = "how long a request waits for Redis before it goes on without"},
     {DG_OPT_DURATION(T, redis_keep_ms), "redis-keep", .min = 60 * SECOND, .max = 8760ll * HOUR, .def = "7d",
@@ -333,16 +341,20 @@ enum dg_err dg_options_server(const struct dg_options *options, struct dg_networ
     return DG_OK;
 }
 
-static enum dg_err check_redis(const char *text, struct dg_error *error)
+static enum dg_err check_redis(const struct dg_options *options, struct dg_error *error)
 {
-    struct dg_address address;
-    if (!dg_redis_is_built())
-        return dg_error_set(
-            error, DG_ERR_UNSUPPORTED,
-            "redis: this program was built without it; leave the option empty, or configure "
-            "--with-redis (on Debian: apt-get install libhiredis-dev)");
-    enum dg_err err = dg_address_parse(text, &address, error);
-    return err ? dg_error_wrap(error, err, "redis") : DG_OK;
+    enum dg_err err = dg_redis_check_addresses(options->redis, error);
+    if (err)
+        return dg_error_wrap(error, err, "redis");
+    if (!*options->redis_certificate_file != !*options->redis_key_file)
+        return dg_error_set(error, DG_ERR_INVALID,
+                            "redis-certificate-file and redis-key-file: read one without the "
+                            "other, expected both or none");
+    if (!options->redis_tls && (*options->redis_ca_file || *options->redis_certificate_file))
+        return dg_error_set(error, DG_ERR_INVALID,
+                            "redis-ca-file, redis-certificate-file: read them without redis-tls, "
+                            "expected 'redis-tls = yes'");
+    return DG_OK;
 }
 
 static enum dg_err check(const void *values, const char *name, struct dg_error *error)
@@ -354,7 +366,7 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
     if (!err)
         err = dg_options_server(options, networks, error, &server);
     if (!err && *options->redis)
-        err = check_redis(options->redis, error);
+        err = check_redis(options, error);
     if (!err && *options->agent_listen) {
         struct dg_address address;
         err = dg_address_parse(options->agent_listen, &address, error);

@@ -60,7 +60,9 @@ struct dg_options {
     int cache_scope; /* enum dg_cache_scope */
 
     /* What servers share. */
-    const char *redis, *redis_user, *redis_password_file;
+    const char *redis, *redis_sentinel, *redis_user, *redis_password_file;
+    bool redis_tls;
+    const char *redis_ca_file, *redis_certificate_file, *redis_key_file;
     int64_t redis_timeout_ms, redis_keep_ms;
 
     /* Bulk jobs. */

@@ -126,8 +126,14 @@ enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop,
     enum dg_err err = DG_OK;
     if (*options->redis_password_file)
         err = read_password(options->redis_password_file, password, error);
-    const struct dg_redis_opts opts = {
-        .address = options->redis, .user = options->redis_user, .password = password};
+    const struct dg_tls_opts tls = {.ca_file = options->redis_ca_file,
+                                    .certificate_file = options->redis_certificate_file,
+                                    .key_file = options->redis_key_file};
+    const struct dg_redis_opts opts = {.addresses = options->redis,
+                                       .sentinel = options->redis_sentinel,
+                                       .user = options->redis_user,
+                                       .password = password,
+                                       .tls = options->redis_tls ? &tls : NULL};
     if (!err) {
         err = dg_redis_open(loop, &opts, log, error, &redis);
         if (err)

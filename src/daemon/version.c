@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "base/thread/cpu.h"
-#include "net/loop/redis.h"
+#include "net/loop/tls.h"
 #include "tensor/forward/kernels.h"
 
 #include <jansson.h>
@@ -51,7 +51,7 @@ void dg_version_print(void)
 #else
     printf("systemd    no\n");
 #endif
-    printf("redis      %s\n", dg_redis_is_built() ? "yes" : "no");
+    printf("redis      yes, %s TLS\n", dg_tls_is_built() ? "with" : "without");
     printf("processor  %s\n", dg_cpu_features_text(dg_cpu_features(), cpu, sizeof cpu));
     print_kernels();
 }

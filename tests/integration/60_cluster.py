@@ -27,8 +27,6 @@ def lines(n):
 class Cluster(IntegrationTest):
     def setUp(self):
         super().setUp()
-        if "redis      yes" not in self.run_program("--version").stdout:
-            self.skipTest("built without hiredis")
         self.redis = Redis(self).start()
         self.folder = os.path.join(self.directory, "jobs")
         self.servers = [self.start_one() for _ in range(3)]

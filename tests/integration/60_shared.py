@@ -18,8 +18,6 @@ TEXT = "La maison est grande."
 class SharedGlossaries(IntegrationTest):
     def setUp(self):
         super().setUp()
-        if "redis      yes" not in self.run_program("--version").stdout:
-            self.skipTest("built without hiredis")
         self.redis = Redis(self)
 
     def start_one(self, n, *flags):

@@ -230,11 +230,11 @@ class Manifests(unittest.TestCase):
         for line in lines:
             if line.startswith("RUN"):
                 subprocess.run(["sh", "-n"], input=line[4:], encoding="utf-8", check=True)
-        # What it builds with is what quickstart installs, and the optional hiredis.
+        # What it builds with is what quickstart installs, and the optional OpenSSL.
         with open(os.path.join(SOURCES, "quickstart"), encoding="utf-8") as file:
             wanted = set(re.search(r'^build_packages="(.*?)"', file.read(), re.S | re.M).group(1).split())
         installed = re.search(r"--no-install-recommends (.*?)(?: &&|$)", lines[1]).group(1).split()
-        self.assertEqual(set(installed), wanted | {"libhiredis-dev"})
+        self.assertEqual(set(installed), wanted | {"libssl-dev"})
         # What it runs with needs nothing of Node.
         self.assertNotIn("node", text[text.rindex("FROM "):])
         variables = re.findall(r"(DRAGOMAN_\w+)=(\S+)", next(line for line in lines if line.startswith("ENV")))

@@ -5,6 +5,7 @@
     redis.start(); redis.address                   # for --redis
     redis.pause(); redis.resume(); redis.kill()    # SIGSTOP, SIGCONT, SIGKILL
     redis.command("DBSIZE")
+    Redis(test, "b", "--port", "7001")             # a second one, which also listens elsewhere
 """
 import os
 import shutil
@@ -16,10 +17,11 @@ from harness import PATIENCE_S, wait_for
 
 
 class Redis:
-    def __init__(self, test):
+    def __init__(self, test, name="redis", *flags):
         if not shutil.which("redis-server"):
             test.skipTest("needs redis-server")
-        self.path = os.path.join(test.directory, "redis")
+        self.path = os.path.join(test.directory, name)
+        self.flags = list(flags) if "--port" in flags else ["--port", "0", *flags]
         self.address = f"unix:{self.path}"
         self.directory = test.directory
         self.process = None
@@ -28,7 +30,7 @@ class Redis:
     def start(self):
         with open(os.path.join(self.directory, "redis.log"), "ab") as log:
             self.process = subprocess.Popen(
-                ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--appendonly", "no",
+                ["redis-server", *self.flags, "--unixsocket", self.path, "--save", "", "--appendonly", "no",
                  "--dir", self.directory], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         wait_for(self.answers, "redis-server")
         return self

@@ -1,36 +1,30 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Redis, with our own timers. Every command is an ask in one list, oldest first, which is the order
- * in which Redis answers. hiredis calls on_reply for each exactly once, without a reply when the
- * connection ends. An ask that has timed out stays in the list, without its `fn`, until then. A
- * reply without a command would fail an assertion in hiredis and abort the process, so our own
- * functions that build replies refuse it, which ends the connection.
+/* Every command is an ask in one list, oldest first, which is the order in which Redis answers. An
+ * ask that has timed out stays in the list, without its `fn`, until its answer comes or the
+ * connection ends.
  *
- * One timer checks the list every TICK_MS while it is not empty; another timer connects. */
+ * One timer checks the list every TICK_MS while it is not empty; another one connects, and ends
+ * what has failed, so that nothing is taken down while it is in use. Commands of one turn of the
+ * loop are sent together. */
 #include "net/loop/redis.h"
-
-#include "config.h"
 
 #include "base/memory/list.h"
 #include "base/memory/mem.h"
-#include "net/loop/address.h"
+#include "net/loop/outgoing.h"
 
-#ifdef DG_HAVE_REDIS
-
-#include <arpa/inet.h>
-#include <hiredis/adapters/libuv.h>
-#include <hiredis/async.h>
-#include <hiredis/hiredis.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
     TICK_MS = 5,
-    CONNECT_MS = 1000,    /* until the handshake is answered */
+    CONNECT_MS = 2000,    /* until the handshake is answered */
     OVERDUE_MS = 1000,    /* an answer that long is not waited for: the connection is made anew */
     RETRY_LEAST_MS = 100, /* between attempts, doubling */
     RETRY_MOST_MS = 5000,
+    REASON_MAX = 200,
 };
 
 enum state { AWAY, CONNECTING, UP, CLOSED };
@@ -48,26 +42,31 @@ struct dg_redis_ask {
 struct dg_redis {
     uv_loop_t *loop;
     struct dg_log *log;
-    struct dg_address address;
-    char *user, *password; /* owned */
+    struct dg_outgoing_target targets[DG_REDIS_ADDRESSES_MAX];
+    size_t n_targets, at;              /* at: the one whose turn it is */
+    size_t n_failed;                   /* attempts since it was up */
+    char *sentinel;                    /* owned; "": none */
+    char *user, *password;             /* owned */
+    struct dg_tls *tls;                /* owned; NULL: none */
+    struct dg_outgoing_target present; /* of `link` */
     enum state state;
-    redisAsyncContext *context;             /* while CONNECTING or UP */
-    redisReplyObjectFunctions theirs, ours; /* what makes replies: hiredis's, and with a look at
-                                               what was asked */
-    bool said_unasked, said_too_much;
-    void (*add_read)(void *events); /* the adapter's */
+    struct dg_outgoing *link; /* while CONNECTING or UP */
+    size_t n_lookups;
+    struct dg_redis_reader reader;
+    struct dg_buf out; /* not sent yet */
+    bool is_reading;   /* replies are told, and the reader's bytes are in use */
+    bool is_stale;     /* the reader's bytes are of a connection that is gone */
+    bool asks_sentinel, is_replica;
+    struct dg_outgoing_target master; /* what a Sentinel said; no port: nothing yet */
+    char reason[REASON_MAX];          /* why the connection is about to be dropped; "": it is not */
     uv_timer_t ticker, connector;
+    uv_prepare_t flusher;
     uint64_t retry_ms;
     bool was_logged; /* that it is away */
     struct dg_list asks;
     size_t n_asks, n_late, bytes;
     struct dg_redis_stats stats;
 };
-
-bool dg_redis_is_built(void)
-{
-    return true;
-}
 
 /* ---- Away and back --------------------------------------------------------------------------- */
 
@@ -78,205 +77,9 @@ static void log_away(struct dg_redis *redis, const char *reason)
 {
     if (!redis->was_logged)
         dg_log_event(redis->log, DG_LOG_WARNING, "redis",
-                     DG_LOG_FIELDS(dg_log_str("address", redis->address.text)),
+                     DG_LOG_FIELDS(dg_log_str("address", redis->present.text)),
                      "Redis is away, we go on without it: %s", reason);
     redis->was_logged = true;
-}
-
-/* Drops the connection, whose asks end without an answer, and tries again later. */
-static void drop(struct dg_redis *redis, const char *reason)
-{
-    redisAsyncContext *context = redis->context;
-    redis->context = NULL;
-    if (redis->state != CLOSED) {
-        log_away(redis, reason);
-        redis->state = AWAY;
-        uv_timer_start(&redis->connector, on_connector, redis->retry_ms, 0);
-        redis->retry_ms = redis->retry_ms * 2 < RETRY_MOST_MS ? redis->retry_ms * 2 : RETRY_MOST_MS;
-    }
-    if (context) {
-        context->data = NULL;
-        redisAsyncFree(context);
-    }
-}
-
-static void on_disconnect(const redisAsyncContext *context, int status)
-{
-    struct dg_redis *redis = context->data;
-    if (!redis || redis->context != context)
-        return;
-    redis->context = NULL; /* hiredis frees it */
-    drop(redis, redis->said_unasked                   ? "it said what nobody had asked for"
-                : redis->said_too_much                ? "an answer is too long"
-                : context->errstr && *context->errstr ? context->errstr
-                                                      : "it closed the connection");
-}
-
-/* ---- Replies as they are made ---------------------------------------------------------------- */
-
-#if HIREDIS_MAJOR >= 1
-typedef size_t array_len;
-#else
-typedef int array_len;
-#endif
-
-/* True for the beginning of a reply when no ask waits for one. An ask goes when its reply is whole,
- * before the next. */
-static bool is_unasked(const redisReadTask *task)
-{
-    struct dg_redis *redis = task->privdata;
-    bool refused = !task->parent && redis->n_asks == 0;
-    redis->said_unasked |= refused;
-    return refused;
-}
-
-static const redisReplyObjectFunctions *theirs(const redisReadTask *task)
-{
-    return &((struct dg_redis *)task->privdata)->theirs;
-}
-
-static void *create_string(const redisReadTask *task, char *text, size_t len)
-{
-    return is_unasked(task) ? NULL : theirs(task)->createString(task, text, len);
-}
-
-static void *create_array(const redisReadTask *task, array_len len)
-{
-    struct dg_redis *redis = task->privdata;
-    if (len > DG_REDIS_ELEMENTS_MAX) {
-        redis->said_too_much = true;
-        return NULL;
-    }
-    return is_unasked(task) ? NULL : theirs(task)->createArray(task, len);
-}
-
-static void *create_integer(const redisReadTask *task, long long value)
-{
-    return is_unasked(task) ? NULL : theirs(task)->createInteger(task, value);
-}
-
-static void *create_nil(const redisReadTask *task)
-{
-    return is_unasked(task) ? NULL : theirs(task)->createNil(task);
-}
-
-#if HIREDIS_MAJOR >= 1
-static void *create_double(const redisReadTask *task, double value, char *text, size_t len)
-{
-    return is_unasked(task) ? NULL : theirs(task)->createDouble(task, value, text, len);
-}
-
-static void *create_bool(const redisReadTask *task, int value)
-{
-    return is_unasked(task) ? NULL : theirs(task)->createBool(task, value);
-}
-#endif
-
-static void watch_replies(struct dg_redis *redis, redisReader *reader)
-{
-    redis->said_unasked = redis->said_too_much = false;
-    redis->theirs = redis->ours = *reader->fn;
-    redis->ours.createString = create_string;
-    redis->ours.createArray = create_array;
-    redis->ours.createInteger = create_integer;
-    redis->ours.createNil = create_nil;
-#if HIREDIS_MAJOR >= 1
-    redis->ours.createDouble = create_double;
-    redis->ours.createBool = create_bool;
-#endif
-    reader->fn = &redis->ours;
-    reader->privdata = redis;
-}
-
-/* ---- Asks ------------------------------------------------------------------------------------ */
-
-static bool is_text(const redisReply *from)
-{
-    return from->type == REDIS_REPLY_STRING || from->type == REDIS_REPLY_STATUS ||
-           from->type == REDIS_REPLY_NIL;
-}
-
-/* The texts below `from` behind the `n` that are there already; SIZE_MAX when something else is
- * among them. hiredis bounds the depth. */
-static size_t gather_texts(const redisReply *from, struct dg_span *texts, size_t n)
-{
-    for (size_t i = 0; i < from->elements && n != SIZE_MAX; i++) {
-        const redisReply *element = from->element[i];
-        if (element->type == REDIS_REPLY_ARRAY) {
-            n = gather_texts(element, texts, n);
-        } else if (!is_text(element)) {
-            n = SIZE_MAX;
-        } else {
-            if (texts)
-                texts[n] = element->type == REDIS_REPLY_NIL
-                               ? (struct dg_span){NULL, 0}
-                               : dg_span_make(element->str, element->len);
-            n++;
-        }
-    }
-    return n;
-}
-
-/* The texts become the caller's to free. */
-static void read_texts(const redisReply *from, struct dg_redis_reply *reply)
-{
-    const size_t n = gather_texts(from, NULL, 0);
-    struct dg_span *texts = n < SIZE_MAX ? dg_try_calloc(n ? n : 1, sizeof *texts) : NULL;
-    if (!texts) {
-        reply->kind = DG_REDIS_REFUSED;
-        reply->text = n < SIZE_MAX ? DG_SPAN("there is no memory for the answer")
-                                   : DG_SPAN("the answer is not a list of numbers or texts");
-        return;
-    }
-    reply->kind = DG_REDIS_TEXTS;
-    reply->n_texts = gather_texts(from, texts, 0);
-    reply->texts = texts;
-}
-
-static void read_array(const redisReply *from, struct dg_redis_reply *reply)
-{
-    bool is_numbers = from->elements <= DG_REDIS_NUMBERS_MAX;
-    for (size_t i = 0; i < from->elements && is_numbers; i++)
-        is_numbers = from->element[i]->type == REDIS_REPLY_INTEGER;
-    if (!is_numbers || from->elements == 0) {
-        read_texts(from, reply);
-        return;
-    }
-    reply->kind = DG_REDIS_NUMBERS;
-    for (size_t i = 0; i < from->elements; i++)
-        reply->numbers[reply->n_numbers++] = from->element[i]->integer;
-}
-
-static struct dg_redis_reply read_reply(const redisReply *from)
-{
-    struct dg_redis_reply reply = {.kind = DG_REDIS_NONE};
-    if (!from)
-        return reply;
-    switch (from->type) {
-    case REDIS_REPLY_STRING:
-        reply.kind = DG_REDIS_TEXT;
-        reply.text = dg_span_make(from->str, from->len);
-        break;
-    case REDIS_REPLY_STATUS:
-        reply.kind = DG_REDIS_OK;
-        reply.text = dg_span_make(from->str, from->len);
-        break;
-    case REDIS_REPLY_ERROR:
-        reply.kind = DG_REDIS_REFUSED;
-        reply.text = dg_span_make(from->str, from->len);
-        break;
-    case REDIS_REPLY_INTEGER:
-        reply.kind = DG_REDIS_NUMBERS;
-        reply.numbers[reply.n_numbers++] = from->integer;
-        break;
-    case REDIS_REPLY_ARRAY:
-        read_array(from, &reply);
-        break;
-    default:
-        reply.kind = DG_REDIS_NIL;
-        break;
-    }
-    return reply;
 }
 
 static void tell(struct dg_redis_ask *ask, const struct dg_redis_reply *reply)
@@ -287,27 +90,74 @@ static void tell(struct dg_redis_ask *ask, const struct dg_redis_reply *reply)
         fn(ask->ctx, reply);
 }
 
-/* hiredis calls this at the end of an ask. */
-static void on_reply(redisAsyncContext *context, void *from, void *user)
+/* The oldest ask comes to its end. */
+static void end_ask(struct dg_redis *redis, const struct dg_redis_reply *reply)
 {
-    struct dg_redis_ask *ask = user;
-    struct dg_redis *redis = ask->redis;
-    struct dg_redis_reply reply = read_reply(from);
-    if (!from)
-        on_disconnect(context, REDIS_ERR); /* hiredis says so by itself only when it was connected
-                                            */
+    struct dg_redis_ask *ask = DG_LIST_ITEM(redis->asks.next, struct dg_redis_ask, link);
     dg_list_unlink(&ask->link);
     redis->n_asks--;
     redis->bytes -= ask->bytes;
     redis->n_late -= ask->is_late;
-    if (reply.kind == DG_REDIS_NONE)
+    if (reply->kind == DG_REDIS_NONE)
         redis->stats.n_lost++;
     else
         redis->stats.n_answered++;
-    tell(ask, &reply);
-    dg_free((void *)reply.texts);
+    tell(ask, reply);
     dg_free(ask);
 }
+
+static void reset_reader(struct dg_redis *redis)
+{
+    redis->is_stale = redis->is_reading;
+    if (redis->is_stale)
+        return;
+    dg_redis_reader_deinit(&redis->reader);
+    dg_redis_reader_init(&redis->reader);
+}
+
+/* When the next attempt is due: soon, while there are other addresses to try. */
+static uint64_t next_attempt_ms(struct dg_redis *redis)
+{
+    const uint64_t retry_ms = redis->retry_ms;
+    if (++redis->n_failed % redis->n_targets != 0)
+        return RETRY_LEAST_MS;
+    redis->retry_ms = retry_ms * 2 < RETRY_MOST_MS ? retry_ms * 2 : RETRY_MOST_MS;
+    return retry_ms;
+}
+
+/* Drops the connection, whose asks end without an answer, and tries again later. */
+static void drop(struct dg_redis *redis, const char *reason)
+{
+    const struct dg_redis_reply none = {.kind = DG_REDIS_NONE};
+    dg_outgoing_close(redis->link);
+    redis->link = NULL;
+    dg_buf_deinit(&redis->out);
+    dg_buf_init(&redis->out, 2 * DG_REDIS_BYTES_MAX);
+    uv_prepare_stop(&redis->flusher);
+    reset_reader(redis);
+    if (redis->state != CLOSED) {
+        log_away(redis, reason);
+        redis->state = AWAY;
+        redis->at = (redis->at + 1) % redis->n_targets;
+        redis->master.port = 0;
+        uv_timer_start(&redis->connector, on_connector, next_attempt_ms(redis), 0);
+    }
+    redis->reason[0] = '\0';
+    while (!dg_list_is_empty(&redis->asks))
+        end_ask(redis, &none);
+}
+
+/* The connection is of no use any more; it is dropped in the next turn of the loop. */
+static void fail(struct dg_redis *redis, struct dg_span reason)
+{
+    if (*redis->reason || redis->state == CLOSED)
+        return;
+    snprintf(redis->reason, sizeof redis->reason, "%.*s",
+             (int)(reason.len < 150 ? reason.len : 150), reason.ptr);
+    uv_timer_start(&redis->connector, on_connector, 0, 0);
+}
+
+/* ---- Asks ------------------------------------------------------------------------------------ */
 
 static void on_tick(uv_timer_t *timer)
 {
@@ -333,35 +183,55 @@ static void on_tick(uv_timer_t *timer)
         drop(redis, "it does not answer");
 }
 
-/* Sends a command in any state; NULL when hiredis fails or memory runs out. */
+static void on_flush(uv_prepare_t *flusher)
+{
+    struct dg_redis *redis = flusher->data;
+    uv_prepare_stop(flusher);
+    if (dg_outgoing_write(redis->link, dg_buf_span(&redis->out)) != DG_OK)
+        fail(redis, DG_SPAN("nothing can be sent to it"));
+    dg_buf_clear(&redis->out);
+}
+
+static enum dg_err put_command(struct dg_buf *out, const struct dg_span *args, size_t n_args)
+{
+    const size_t before = out->len;
+    enum dg_err err = dg_buf_printf(out, "*%zu\r\n", n_args);
+    for (size_t i = 0; !err && i < n_args; i++) {
+        err = dg_buf_printf(out, "$%zu\r\n", args[i].len);
+        if (!err)
+            err = dg_buf_append_span(out, args[i]);
+        if (!err)
+            err = dg_buf_append_cstr(out, "\r\n");
+    }
+    if (err)
+        dg_buf_truncate(out, before);
+    return err;
+}
+
+/* Sends a command in any state but AWAY; NULL when there is too much under way, or no memory. */
 static struct dg_redis_ask *send_command(struct dg_redis *redis, const struct dg_span *args,
                                          size_t n_args, uint64_t timeout_ms, dg_redis_fn fn,
                                          void *ctx)
 {
-    const char *texts[DG_REDIS_ARGS_MAX];
-    size_t lens[DG_REDIS_ARGS_MAX];
-    struct dg_redis_ask *ask = dg_try_calloc(1, sizeof *ask);
-    if (!ask)
+    size_t bytes = 0;
+    for (size_t i = 0; i < n_args; i++)
+        bytes += args[i].len;
+    struct dg_redis_ask *ask =
+        redis->bytes + bytes > DG_REDIS_BYTES_MAX ? NULL : dg_try_calloc(1, sizeof *ask);
+    if (!ask || put_command(&redis->out, args, n_args) != DG_OK) {
+        dg_free(ask);
         return NULL;
-    for (size_t i = 0; i < n_args; i++) {
-        texts[i] = args[i].len ? args[i].ptr : "";
-        lens[i] = args[i].len;
-        ask->bytes += lens[i];
     }
     ask->redis = redis;
     ask->fn = fn;
     ask->ctx = ctx;
     ask->began_ms = uv_now(redis->loop);
     ask->until_ms = ask->began_ms + timeout_ms;
-    if (redis->bytes + ask->bytes > DG_REDIS_BYTES_MAX ||
-        redisAsyncCommandArgv(redis->context, on_reply, ask, (int)n_args, texts, lens) !=
-            REDIS_OK) {
-        dg_free(ask);
-        return NULL;
-    }
+    ask->bytes = bytes;
     redis->n_asks++;
-    redis->bytes += ask->bytes;
+    redis->bytes += bytes;
     dg_list_link_last(&redis->asks, &ask->link);
+    uv_prepare_start(&redis->flusher, on_flush);
     if (!uv_is_active((uv_handle_t *)&redis->ticker))
         uv_timer_start(&redis->ticker, on_tick, TICK_MS, TICK_MS);
     return ask;
@@ -371,8 +241,8 @@ struct dg_redis_ask *dg_redis_ask(struct dg_redis *redis, const struct dg_span *
                                   uint64_t timeout_ms, dg_redis_fn fn, void *ctx)
 {
     struct dg_redis_ask *ask = NULL;
-    if (redis->state == UP && redis->n_late == 0 && redis->n_asks < DG_REDIS_ASKS_MAX &&
-        n_args <= DG_REDIS_ARGS_MAX)
+    if (redis->state == UP && !*redis->reason && redis->n_late == 0 &&
+        redis->n_asks < DG_REDIS_ASKS_MAX && n_args <= DG_REDIS_ARGS_MAX)
         ask = send_command(redis, args, n_args, timeout_ms, fn, ctx);
     if (ask)
         redis->stats.n_asked++;
@@ -386,123 +256,238 @@ void dg_redis_forget(struct dg_redis_ask *ask)
     ask->fn = NULL;
 }
 
+/* ---- What Redis says ------------------------------------------------------------------------- */
+
+static bool begins_with(struct dg_span text, const char *word)
+{
+    return text.len >= strlen(word) && memcmp(text.ptr, word, strlen(word)) == 0;
+}
+
+static const char *reason_of(enum dg_err err)
+{
+    return err == DG_ERR_LIMIT   ? "an answer is too long"
+           : err == DG_ERR_NOMEM ? "there is no memory for an answer"
+                                 : "what it says is no answer of a Redis";
+}
+
+static void on_link_bytes(void *user, struct dg_span bytes)
+{
+    struct dg_redis *redis = user;
+    const struct dg_outgoing *link = redis->link;
+    struct dg_redis_reply reply;
+    bool is_there = true;
+    if (*redis->reason)
+        return;
+    redis->is_reading = true;
+    enum dg_err err = dg_redis_reader_feed(&redis->reader, bytes);
+    while (!err && is_there && redis->link == link) {
+        if (redis->n_asks == 0 && dg_redis_reader_has_rest(&redis->reader)) {
+            fail(redis, DG_SPAN("it said what nobody had asked for"));
+            break;
+        }
+        err = dg_redis_reader_next(&redis->reader, &reply, &is_there);
+        if (err || !is_there)
+            break;
+        if (reply.kind == DG_REDIS_REFUSED && redis->state == UP &&
+            begins_with(reply.text, "READONLY"))
+            fail(redis, DG_SPAN("it is a replica"));
+        end_ask(redis, &reply);
+    }
+    redis->is_reading = false;
+    if (redis->is_stale)
+        reset_reader(redis);
+    else if (err)
+        fail(redis, dg_span_cstr(reason_of(err)));
+}
+
 /* ---- Connecting ------------------------------------------------------------------------------ */
+
+static void begin_link(struct dg_redis *redis);
 
 /* The last reply of the handshake. A wrong password ends here and is tried again later, because it
  * may be corrected in Redis. */
 static void on_pong(void *user, const struct dg_redis_reply *reply)
 {
     struct dg_redis *redis = user;
-    char reason[200];
-    if (redis->state != CONNECTING || reply->kind == DG_REDIS_NONE)
-        return; /* the connector's timer ends this */
-    if (reply->kind == DG_REDIS_REFUSED) {
-        snprintf(reason, sizeof reason, "%.*s",
-                 (int)(reply->text.len < 150 ? reply->text.len : 150), reply->text.ptr);
-        log_away(redis, reason);
-        return; /* likewise; not from inside hiredis */
+    if (redis->state != CONNECTING || *redis->reason || reply->kind == DG_REDIS_NONE)
+        return;
+    if (reply->kind != DG_REDIS_OK || redis->is_replica) {
+        fail(redis, redis->is_replica                 ? DG_SPAN("it is a replica")
+                    : reply->kind == DG_REDIS_REFUSED ? reply->text
+                                                      : DG_SPAN("it does not answer a PING"));
+        return;
     }
     redis->state = UP;
     redis->retry_ms = RETRY_LEAST_MS;
+    redis->n_failed = 0;
     redis->was_logged = false;
     redis->stats.n_connected++;
     uv_timer_stop(&redis->connector);
     dg_log_event(redis->log, DG_LOG_NOTICE, "redis",
-                 DG_LOG_FIELDS(dg_log_str("address", redis->address.text)), "Redis is there");
+                 DG_LOG_FIELDS(dg_log_str("address", redis->present.text)), "Redis is there");
 }
 
-static bool shake_hands(struct dg_redis *redis)
+/* A Redis that does not tell its role is taken for a master until it says READONLY. */
+static void on_role(void *user, const struct dg_redis_reply *reply)
 {
+    struct dg_redis *redis = user;
+    redis->is_replica = reply->kind == DG_REDIS_TEXTS && reply->n_texts > 0 &&
+                        !dg_span_eq(reply->texts[0], DG_SPAN("master"));
+}
+
+static void on_master(void *user, const struct dg_redis_reply *reply)
+{
+    struct dg_redis *redis = user;
+    struct dg_error error = DG_ERROR_NONE;
+    if (redis->state != CONNECTING || reply->kind == DG_REDIS_NONE)
+        return;
+    if (reply->kind != DG_REDIS_TEXTS || reply->n_texts != 2 ||
+        dg_outgoing_target_make(reply->texts[0], reply->texts[1], &redis->master, &error) !=
+            DG_OK) {
+        redis->master.port = 0;
+        fail(redis, reply->kind == DG_REDIS_REFUSED ? reply->text
+                    : reply->kind == DG_REDIS_NIL
+                        ? DG_SPAN("the Sentinel knows no master of that name")
+                        : DG_SPAN("the Sentinel does not tell the master"));
+        return;
+    }
+    uv_timer_start(&redis->connector, on_connector, 0, 0); /* goes on there */
+}
+
+static void on_link_open(void *user)
+{
+    struct dg_redis *redis = user;
     struct dg_span auth[] = {DG_SPAN("AUTH"), dg_span_cstr(redis->user),
                              dg_span_cstr(redis->password)};
-    struct dg_span ping[] = {DG_SPAN("PING")};
-    if (*redis->password) {
+    const struct dg_span role[] = {DG_SPAN("ROLE")}, ping[] = {DG_SPAN("PING")};
+    const struct dg_span master[] = {DG_SPAN("SENTINEL"), DG_SPAN("get-master-addr-by-name"),
+                                     dg_span_cstr(redis->sentinel)};
+    bool is_sent = true;
+    if (*redis->password) { /* a Sentinel may want none, and then refuses it */
         if (!*redis->user)
             auth[1] = auth[2];
-        if (!send_command(redis, auth, *redis->user ? 3 : 2, CONNECT_MS, NULL, NULL))
-            return false;
+        is_sent = send_command(redis, auth, *redis->user ? 3 : 2, CONNECT_MS, NULL, NULL);
     }
-    return send_command(redis, ping, 1, CONNECT_MS, on_pong, redis) != NULL;
+    if (is_sent && redis->asks_sentinel)
+        is_sent = send_command(redis, master, 3, CONNECT_MS, on_master, redis);
+    if (is_sent && !redis->asks_sentinel && (redis->n_targets > 1 || *redis->sentinel))
+        is_sent = send_command(redis, role, 1, CONNECT_MS, on_role, redis);
+    if (is_sent && !redis->asks_sentinel)
+        is_sent = send_command(redis, ping, 1, CONNECT_MS, on_pong, redis);
+    if (!is_sent)
+        fail(redis, DG_SPAN("there is no memory for a connection"));
 }
 
-static redisAsyncContext *connect_to(const struct dg_address *address)
+static void on_link_end(void *user, const char *reason)
 {
-    char host[INET6_ADDRSTRLEN] = "";
-    if (address->is_unix)
-        return redisAsyncConnectUnix(address->path);
-    if (address->socket.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->socket;
-        inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);
-        return redisAsyncConnect(host, ntohs(v6->sin6_port));
-    }
-    const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->socket;
-    inet_ntop(AF_INET, &v4->sin_addr, host, sizeof host);
-    return redisAsyncConnect(host, ntohs(v4->sin_port));
+    drop(user, reason);
 }
 
-/* hiredis keeps an answer until all of it is there. It says that it will read on after each piece,
- * which is where we look how much it keeps; it is still busy then, so that the timer drops it. */
-static void add_read(void *events)
+static const struct dg_outgoing_ops link_ops = {
+    .on_open = on_link_open, .on_bytes = on_link_bytes, .on_end = on_link_end};
+
+/* To a Sentinel first, then to the master that it told. */
+static void begin_link(struct dg_redis *redis)
 {
-    const redisAsyncContext *context = ((redisLibuvEvents *)events)->context;
-    struct dg_redis *redis = context->data;
-    if (redis && redis->context == context && context->c.reader &&
-        context->c.reader->len > DG_REDIS_REPLY_MAX && !redis->said_too_much) {
-        redis->said_too_much = true;
-        uv_timer_start(&redis->connector, on_connector, 0, 0);
-    }
-    if (redis)
-        redis->add_read(events);
+    redis->asks_sentinel = *redis->sentinel && redis->master.port == 0;
+    redis->present =
+        *redis->sentinel && redis->master.port ? redis->master : redis->targets[redis->at];
+    redis->is_replica = false;
+    redis->state = CONNECTING;
+    uv_timer_start(&redis->connector, on_connector, CONNECT_MS, 0);
+    redis->link = redis->n_lookups > 0 ? NULL
+                                       : dg_outgoing_open(redis->loop, &redis->present, redis->tls,
+                                                          &link_ops, redis, &redis->n_lookups);
+    if (!redis->link)
+        drop(redis, redis->n_lookups > 0 ? "a name is still looked up"
+                                         : "there is no memory for a connection");
 }
 
-/* It is time for an attempt, or the present one took too long or said too much. */
+/* The Sentinel has told the master. */
+static void leave_sentinel(struct dg_redis *redis)
+{
+    const struct dg_redis_reply none = {.kind = DG_REDIS_NONE};
+    dg_outgoing_close(redis->link);
+    redis->link = NULL;
+    reset_reader(redis);
+    dg_buf_clear(&redis->out);
+    while (!dg_list_is_empty(&redis->asks))
+        end_ask(redis, &none);
+    begin_link(redis);
+}
+
+/* It is time for an attempt, or the present one has failed or took too long. */
 static void on_connector(uv_timer_t *timer)
 {
     struct dg_redis *redis = timer->data;
-    if (redis->context) {
-        drop(redis, redis->said_too_much ? "an answer is too long" : "it does not answer");
-        return;
-    }
-    redisAsyncContext *context = connect_to(&redis->address);
-    redis->context = context;
-    if (!context || context->err || redisLibuvAttach(context, redis->loop) != REDIS_OK) {
-        char reason[200];
-        snprintf(reason, sizeof reason, "%.150s",
-                 context && context->err ? context->errstr : "there is no memory for a connection");
+    if (*redis->reason) {
+        char reason[REASON_MAX];
+        memcpy(reason, redis->reason, sizeof reason);
         drop(redis, reason);
-        return;
+    } else if (redis->link && redis->asks_sentinel && redis->master.port) {
+        leave_sentinel(redis);
+    } else if (redis->link) {
+        drop(redis, "it does not answer");
+    } else {
+        begin_link(redis);
     }
-    context->data = redis;
-    redis->add_read = context->ev.addRead;
-    context->ev.addRead = add_read;
-    watch_replies(redis, context->c.reader);
-    redisAsyncSetDisconnectCallback(context, on_disconnect);
-    redis->state = CONNECTING;
-    uv_timer_start(&redis->connector, on_connector, CONNECT_MS, 0);
-    if (!shake_hands(redis))
-        drop(redis, "there is no memory for a connection");
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
+/* One or more, with commas between. */
+static enum dg_err read_addresses(const char *text, struct dg_outgoing_target *targets, size_t *n,
+                                  struct dg_error *error)
+{
+    enum dg_err err = DG_OK;
+    *n = 0;
+    for (const char *at = text; !err && at; *n += 1) {
+        const char *comma = strchr(at, ',');
+        struct dg_span one = dg_span_make(at, comma ? (size_t)(comma - at) : strlen(at));
+        while (one.len > 0 && one.ptr[0] == ' ')
+            one = dg_span_sub(one, 1, one.len);
+        while (one.len > 0 && one.ptr[one.len - 1] == ' ')
+            one.len--;
+        err = *n == DG_REDIS_ADDRESSES_MAX
+                  ? dg_error_set(error, DG_ERR_LIMIT, "expected at most %d addresses",
+                                 DG_REDIS_ADDRESSES_MAX)
+                  : dg_outgoing_target_parse(one, &targets[*n], error);
+        at = comma ? comma + 1 : NULL;
+    }
+    return err;
+}
+
+enum dg_err dg_redis_check_addresses(const char *addresses, struct dg_error *error)
+{
+    struct dg_outgoing_target targets[DG_REDIS_ADDRESSES_MAX];
+    size_t n;
+    return read_addresses(addresses, targets, &n, error);
+}
+
 enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,
                           struct dg_error *error, struct dg_redis **out)
 {
-    struct dg_address address;
-    enum dg_err err = dg_address_parse(opts->address, &address, error);
-    if (err)
-        return err;
     struct dg_redis *redis = dg_xcalloc(1, sizeof *redis);
+    enum dg_err err = read_addresses(opts->addresses, redis->targets, &redis->n_targets, error);
+    if (!err && opts->tls)
+        err = dg_tls_new(opts->tls, error, &redis->tls);
+    if (err) {
+        dg_free(redis);
+        return err;
+    }
     redis->loop = loop;
     redis->log = log;
-    redis->address = address;
+    redis->sentinel = dg_xstrdup(opts->sentinel);
     redis->user = dg_xstrdup(opts->user);
     redis->password = dg_xstrdup(opts->password);
     redis->retry_ms = RETRY_LEAST_MS;
+    dg_redis_reader_init(&redis->reader);
+    dg_buf_init(&redis->out, 2 * DG_REDIS_BYTES_MAX);
     dg_list_init(&redis->asks);
     uv_timer_init(loop, &redis->ticker);
     uv_timer_init(loop, &redis->connector);
-    redis->ticker.data = redis->connector.data = redis;
+    uv_prepare_init(loop, &redis->flusher);
+    redis->ticker.data = redis->connector.data = redis->flusher.data = redis;
     uv_timer_start(&redis->connector, on_connector, 0, 0);
     *out = redis;
     return DG_OK;
@@ -516,13 +501,19 @@ void dg_redis_close(struct dg_redis *redis)
     drop(redis, "");
     uv_close((uv_handle_t *)&redis->ticker, NULL);
     uv_close((uv_handle_t *)&redis->connector, NULL);
+    uv_close((uv_handle_t *)&redis->flusher, NULL);
 }
 
 void dg_redis_free(struct dg_redis *redis)
 {
     if (!redis)
         return;
+    dg_redis_reader_deinit(&redis->reader);
+    dg_buf_deinit(&redis->out);
+    dg_tls_free(redis->tls);
+    dg_free(redis->sentinel);
     dg_free(redis->user);
+    sodium_memzero(redis->password, strlen(redis->password));
     dg_free(redis->password);
     dg_free(redis);
 }
@@ -533,44 +524,3 @@ void dg_redis_read_stats(const struct dg_redis *redis, struct dg_redis_stats *st
     stats->is_up = redis->state == UP;
     stats->n_under_way = redis->n_asks;
 }
-
-#else
-
-bool dg_redis_is_built(void)
-{
-    return false;
-}
-
-enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,
-                          struct dg_error *error, struct dg_redis **out)
-{
-    return dg_error_set(
-        error, DG_ERR_UNSUPPORTED,
-        "this program was built without Redis; configure it --with-redis (on Debian: "
-        "apt-get install libhiredis-dev)");
-}
-
-struct dg_redis_ask *dg_redis_ask(struct dg_redis *redis, const struct dg_span *args, size_t n_args,
-                                  uint64_t timeout_ms, dg_redis_fn fn, void *ctx)
-{
-    return NULL;
-}
-
-void dg_redis_forget(struct dg_redis_ask *ask)
-{
-}
-
-void dg_redis_close(struct dg_redis *redis)
-{
-}
-
-void dg_redis_free(struct dg_redis *redis)
-{
-}
-
-void dg_redis_read_stats(const struct dg_redis *redis, struct dg_redis_stats *stats)
-{
-    *stats = (struct dg_redis_stats){.is_up = false};
-}
-
-#endif

@@ -13,16 +13,17 @@
  *     dg_redis_close(redis);                 loop's thread; answers what waits with "no answer"
  *     dg_redis_free(redis);                  after the loop has finished
  *
- * hiredis implements the protocol; its libuv adapter reads and writes. The timers are ours, because
- * version 0.14 has no time limits on asynchronous commands and its adapter does not notice a
- * refused connection.
+ * Redis is one address, several of which one is the master, or what Sentinels say it is. Where
+ * there are several, a replica is left for the next one, and so is one that says READONLY.
  *
- *     away ---- timer ----> connecting ---- AUTH, PING answered ----> up
- *       ^                       | refused, wrong password, 1 s           | closed, or an answer
- *       +-----------------------+------- 100 ms, doubling to 5 s --------+ due for 1 s
+ *     away ---- timer ----> [Sentinel ---->] connecting ---- AUTH, ROLE, PING answered ----> up
+ *       ^                       | refused, wrong password, a replica, 2 s    | closed, nonsense, or
+ *       +-----------------------+------ 100 ms, doubling to 5 s -------------+ an answer due for 1
+ * s
  *
  * While an answer is overdue, dg_redis_ask refuses all commands at once. The commands under way are
- * bounded in number and bytes. One thread: the loop's. */
+ * bounded in number and bytes. What Redis says is read by net/proto/redis_reader.h; what is no
+ * reply, or one to nothing, ends the connection. One thread: the loop's. */
 #ifndef DG_NET_LOOP_REDIS_H
 #define DG_NET_LOOP_REDIS_H
 
@@ -30,6 +31,8 @@
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
+#include "net/loop/tls.h"
+#include "net/proto/redis_reader.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,34 +42,18 @@ enum {
     DG_REDIS_ASKS_MAX = 1024,             /* under way */
     DG_REDIS_BYTES_MAX = 8 * 1024 * 1024, /* of commands under way */
     DG_REDIS_ARGS_MAX = 24,               /* of a command */
-    DG_REDIS_NUMBERS_MAX = 16,            /* of a reply */
-    DG_REDIS_ELEMENTS_MAX = 65536,        /* of one list in a reply */
-    DG_REDIS_REPLY_MAX = 16 * 1024 * 1024 /* bytes of a reply; a longer one ends the connection */
+    DG_REDIS_ADDRESSES_MAX = 16,
 };
 
+/* All is copied or read. */
 struct dg_redis_opts {
-    const char *address;  /* "127.0.0.1:6379", "[::1]:6379" or "unix:/run/redis/redis.sock" */
-    const char *user;     /* a Redis user; "": the default one */
-    const char *password; /* "": none; all three are copied */
-};
-
-enum dg_redis_kind {
-    DG_REDIS_NONE, /* no answer: too late, connection lost, closing */
-    DG_REDIS_NIL,  /* there is no such key */
-    DG_REDIS_TEXT,
-    DG_REDIS_NUMBERS, /* an integer, or an array of them */
-    DG_REDIS_TEXTS,   /* an array of texts; arrays in it are taken apart, nil is an empty text */
-    DG_REDIS_OK,      /* a status such as OK */
-    DG_REDIS_REFUSED, /* an error; `text` has it */
-};
-
-struct dg_redis_reply {
-    enum dg_redis_kind kind;
-    struct dg_span text;
-    int64_t numbers[DG_REDIS_NUMBERS_MAX];
-    size_t n_numbers;
-    const struct dg_span *texts;
-    size_t n_texts;
+    const char *addresses; /* "redis.example:6379", "[::1]:6379" or "unix:/run/redis/redis.sock";
+                              several with commas between */
+    const char *sentinel;  /* the master's name, for which the addresses, Sentinels, are asked; "":
+                              it  is at one of the addresses */
+    const char *user;      /* a Redis user; "": the default one */
+    const char *password;  /* "": none */
+    const struct dg_tls_opts *tls; /* NULL: no TLS */
 };
 
 /* `reply` is borrowed for the call. */
@@ -75,8 +62,8 @@ typedef void (*dg_redis_fn)(void *ctx, const struct dg_redis_reply *reply);
 struct dg_redis;
 struct dg_redis_ask;
 
-/* False in a build without hiredis, where dg_redis_open returns DG_ERR_UNSUPPORTED. */
-bool dg_redis_is_built(void);
+/* Whether dg_redis_open would take the addresses. */
+enum dg_err dg_redis_check_addresses(const char *addresses, struct dg_error *error) DG_MUST_CHECK;
 
 enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,
                           struct dg_error *error, struct dg_redis **redis) DG_MUST_CHECK;

@@ -104,7 +104,8 @@ static void begin(struct bench *bench, const char *password)
     ck_assert_int_eq(uv_loop_init(&bench->loop), 0);
     uv_timer_init(&bench->loop, &bench->alarm);
     bench->alarm.data = bench;
-    const struct dg_redis_opts opts = {.address = address, .user = "", .password = password};
+    const struct dg_redis_opts opts = {
+        .addresses = address, .sentinel = "", .user = "", .password = password};
     ck_assert_msg(dg_redis_open(&bench->loop, &opts, NULL, &error, &bench->redis) == DG_OK, "%s",
                   error.text);
 }
@@ -181,7 +182,8 @@ START_TEST(reads_every_kind_of_answer)
     SAY(&bench, "EVAL", "return {}", "0");
     ck_assert_int_eq(bench.kind, DG_REDIS_TEXTS);
     SAY(&bench, "EVAL", "return {'seven', 8}", "0");
-    ck_assert_int_eq(bench.kind, DG_REDIS_REFUSED);
+    ck_assert_int_eq(bench.kind, DG_REDIS_TEXTS);
+    ck_assert_str_eq(bench.text, "seven 8 ");
     SAY(&bench, "NONSENSE");
     ck_assert_int_eq(bench.kind, DG_REDIS_REFUSED);
     end(&bench);
@@ -525,8 +527,8 @@ int main(void)
                                   windows_of_a_minute_fill_and_refuse,
                                   decides_locally_while_redis_is_away,
                                   a_cancelled_question_is_not_answered};
-    if (!dg_redis_is_built() || !is_installed()) {
-        printf("skipped: needs redis-server, and a build with hiredis\n");
+    if (!is_installed()) {
+        printf("skipped: needs redis-server\n");
         return 77;
     }
     return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests, DG_TORTURE_DENSE);
