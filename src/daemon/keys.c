@@ -5,22 +5,45 @@
  * while the file is being read asks for another read behind it. */
 #include "daemon/keys.h"
 #include "access/quota_local.h"
+#include "access/shared_keys.h"
+#include "base/file/file_out.h"
+#include "base/file/map_file.h"
 #include "base/memory/mem.h"
 #include "daemon/options.h"
+#include "net/loop/redis_table.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { ADDRESSES_MAX = 65536, PATH_CAP = 4096, TURN_MS = 1000, SOON_MS = 1, SMALL_FILE = 4096 };
+enum {
+    ADDRESSES_MAX = 65536,
+    PATH_CAP = 4096,
+    TURN_MS = 1000,
+    SOON_MS = 1,
+    SMALL_FILE = 4096,
+    SECRET_MAX = 512,
+    TELLING_MAX = 200, /* rows on their way to other servers */
+};
 
 /* Reading the file, by a worker. */
 struct reading {
     uv_work_t work;
     struct dg_keys *keys;
     char path[PATH_CAP];
-    struct dg_keyring *ring;
+    struct dg_key_file file; /* of shared keys, which the loop's thread makes a ring of */
+    struct dg_keyring *ring; /* else */
+    enum dg_err err;
+    struct dg_error error;
+};
+
+/* Saving what servers say of keys, by a worker. */
+struct saving {
+    uv_work_t work;
+    struct dg_keys *keys;
+    char path[PATH_CAP];
+    struct dg_buf text;
     enum dg_err err;
     struct dg_error error;
 };
@@ -41,6 +64,13 @@ struct dg_keys {
     struct reading *reading; /* NULL when no reading is under way */
     bool has_timer, is_gathering, is_writing, read_again, is_closed;
     bool has_failed; /* the last write of the journal failed, and the log has said so */
+
+    /* Where keys are shared. */
+    struct dg_shared_keys *common; /* NULL: they are not */
+    char common_path[PATH_CAP];    /* where that is kept */
+    struct dg_redis_table *table;
+    size_t n_telling;
+    bool is_saving, save_again, said_false;
 };
 
 /* ---- The key file ---------------------------------------------------------------------------- */
@@ -70,6 +100,25 @@ static enum dg_err check_ring(const char *path, bool require_key, bool is_new,
                         path);
 }
 
+/* What the file changes of the keys that servers share, and all of those. `file` is emptied. */
+static enum dg_err share_file(struct dg_keys *keys, struct dg_key_file *file,
+                              struct dg_error *error, struct dg_keyring **ring)
+{
+    struct dg_key_file all = {.n = 0};
+    enum dg_err err = dg_shared_keys_take_file(
+        keys->common, file, dg_clock_wall(&keys->clock) / (DG_CLOCK_S / 1000), error);
+    if (!err)
+        err = dg_shared_keys_make(keys->common, &all);
+    if (!err)
+        err = dg_keyring_new(&all, ring);
+    dg_key_file_deinit(&all);
+    dg_key_file_deinit(file);
+    return err ? dg_error_wrap(error, err, "keys-file") : DG_OK;
+}
+
+static void save_common(struct dg_keys *keys);
+static void tell_others(struct dg_keys *keys);
+
 static void use_ring(struct dg_keys *keys, struct dg_keyring *ring)
 {
     dg_access_set_ring(keys->access, ring);
@@ -91,7 +140,9 @@ static void warn_if_locked(const struct dg_keys *keys)
 static void on_read(uv_work_t *work)
 {
     struct reading *reading = work->data;
-    reading->err = read_ring(reading->path, &reading->error, &reading->ring);
+    reading->err = reading->keys->common
+                       ? dg_key_file_load(&reading->file, reading->path, &reading->error)
+                       : read_ring(reading->path, &reading->error, &reading->ring);
 }
 
 static void begin_reading(struct dg_keys *keys);
@@ -101,7 +152,9 @@ static void on_have_read(uv_work_t *work, int status)
     struct reading *reading = work->data;
     struct dg_keys *keys = reading->keys;
     keys->reading = NULL;
-    if (!reading->err && status == 0 && dg_access_n_keys(keys->access) > 0)
+    if (!reading->err && status == 0 && keys->common && !keys->is_closed)
+        reading->err = share_file(keys, &reading->file, &reading->error, &reading->ring);
+    if (!reading->err && status == 0 && reading->ring && dg_access_n_keys(keys->access) > 0)
         reading->err = check_ring(reading->path, dg_access_rules(keys->access)->require_key, false,
                                   reading->ring, &reading->error);
     /* by now another file is in use */
@@ -115,6 +168,11 @@ static void on_have_read(uv_work_t *work, int status)
         use_ring(keys, reading->ring);
         warn_if_locked(keys);
     }
+    if (keys->common && !reading->err && status == 0 && !keys->is_closed) {
+        save_common(keys);
+        tell_others(keys);
+    }
+    dg_key_file_deinit(&reading->file);
     dg_free(reading);
     if (keys->read_again && !keys->is_closed)
         begin_reading(keys);
@@ -140,6 +198,230 @@ static void begin_reading(struct dg_keys *keys)
     }
     dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_NO_FIELDS,
                  "the old keys stay in use: there is no memory");
+}
+
+/* ---- Keys that servers share ----------------------------------------------------------------- */
+
+static void on_save(uv_work_t *work)
+{
+    struct saving *saving = work->data;
+    saving->err =
+        dg_file_out_save(saving->path, 0600, saving->text.ptr, saving->text.len, &saving->error);
+}
+
+static void on_have_saved(uv_work_t *work, int status)
+{
+    struct saving *saving = work->data;
+    struct dg_keys *keys = saving->keys;
+    keys->is_saving = false;
+    keys->save_again |= saving->err || status != 0; /* once a second */
+    if (saving->err)
+        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(saving->err)),
+                     "what servers say of keys cannot be written and is kept in memory: %s",
+                     dg_error_text(&saving->error, saving->err));
+    else if (keys->save_again && status == 0)
+        save_common(keys);
+    dg_buf_deinit(&saving->text);
+    dg_free(saving);
+}
+
+static void save_common(struct dg_keys *keys)
+{
+    keys->save_again = true;
+    struct saving *saving =
+        keys->is_saving || keys->is_closed ? NULL : dg_try_calloc(1, sizeof *saving);
+    if (!saving)
+        return;
+    saving->keys = keys;
+    saving->work.data = saving;
+    memcpy(saving->path, keys->common_path, sizeof saving->path);
+    dg_buf_init(&saving->text, DG_SHARED_KEYS_BYTES);
+    if (dg_shared_keys_save(keys->common, &saving->text) == DG_OK &&
+        uv_queue_work(keys->loop, &saving->work, on_save, on_have_saved) == 0) {
+        keys->is_saving = true;
+        keys->save_again = false;
+        return;
+    }
+    dg_buf_deinit(&saving->text);
+    dg_free(saving);
+}
+
+struct telling {
+    struct dg_keys *keys;
+    char name[DG_KEY_NAME_MAX + 1];
+};
+
+/* Where another server was quicker, its row comes as news, and ours is told again if it is newer.
+ */
+static void on_told(void *ctx, enum dg_err err, int64_t more)
+{
+    struct telling *telling = ctx;
+    struct dg_keys *keys = telling->keys;
+    struct dg_shared_keys_state *state =
+        dg_shared_keys_state_of(keys->common, dg_span_cstr(telling->name));
+    (void)more;
+    if (err && err != DG_ERR_EXISTS && state)
+        state->is_new = true;
+    dg_free(telling);
+    if (--keys->n_telling == 0 && !err && !keys->is_closed)
+        tell_others(keys);
+}
+
+static void tell(struct dg_keys *keys, const char *name, struct dg_shared_keys_state *state)
+{
+    struct telling *telling = dg_try_calloc(1, sizeof *telling);
+    struct dg_buf row;
+    dg_buf_init(&row, DG_REDIS_TABLE_TEXT);
+    if (telling && dg_shared_keys_print_row(keys->common, dg_span_cstr(name), &row) == DG_OK) {
+        telling->keys = keys;
+        snprintf(telling->name, sizeof telling->name, "%s", name);
+        state->is_new = false;
+        keys->n_telling++;
+        dg_redis_table_put(keys->table, dg_span_cstr(telling->name), dg_buf_span(&row),
+                           state->version, on_told, telling);
+    } else {
+        dg_free(telling);
+    }
+    dg_buf_deinit(&row);
+}
+
+static void tell_others(struct dg_keys *keys)
+{
+    struct dg_shared_keys_state *state;
+    const char *name;
+    for (size_t at = 0; keys->table && !keys->is_closed && keys->n_telling < TELLING_MAX &&
+                        dg_shared_keys_next(keys->common, &at, &name, &state);)
+        if (state->is_new)
+            tell(keys, name, state);
+}
+
+static void on_reset(void *user)
+{
+    struct dg_keys *keys = user;
+    struct dg_shared_keys_state *state;
+    const char *name;
+    for (size_t at = 0; dg_shared_keys_next(keys->common, &at, &name, &state);)
+        state->version = 0;
+}
+
+/* What the table has not. */
+static void on_complete(void *user)
+{
+    struct dg_keys *keys = user;
+    struct dg_shared_keys_state *state;
+    const char *name;
+    for (size_t at = 0; dg_shared_keys_next(keys->common, &at, &name, &state);)
+        state->is_new |= state->version == 0;
+    tell_others(keys);
+}
+
+/* True when it counts from now on. A row that no server has made is replaced by what we know. */
+static bool take_row(struct dg_keys *keys, const struct dg_redis_table_row *row)
+{
+    const enum dg_shared_keys_verdict verdict =
+        dg_shared_keys_take_row(keys->common, row->id, row->text);
+    struct dg_shared_keys_state *state = dg_shared_keys_state_of(keys->common, row->id);
+    if (verdict == DG_SHARED_KEYS_FALSE && !keys->said_false) {
+        keys->said_false = true;
+        dg_log_event(
+            keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_span("key", row->id)),
+            "what Redis says of a key comes of no server with our keys-shared-secret-file");
+    }
+    if (state) {
+        state->version = row->version;
+        state->is_new |= verdict == DG_SHARED_KEYS_FALSE;
+    }
+    return verdict == DG_SHARED_KEYS_NEWER;
+}
+
+/* All keys that count, anew. */
+static void use_all(struct dg_keys *keys)
+{
+    struct dg_key_file all = {.n = 0};
+    struct dg_keyring *ring = NULL;
+    enum dg_err err = dg_shared_keys_make(keys->common, &all);
+    if (!err)
+        err = dg_keyring_new(&all, &ring);
+    dg_key_file_deinit(&all);
+    if (err)
+        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(err)),
+                     "the old keys stay in use: %s", dg_err_sentence(err));
+    else
+        use_ring(keys, ring);
+}
+
+static void on_apply(void *user, const struct dg_redis_table_row *rows, size_t n)
+{
+    struct dg_keys *keys = user;
+    bool has_changed = false;
+    for (size_t i = 0; i < n; i++)
+        has_changed |= take_row(keys, &rows[i]);
+    if (has_changed) {
+        use_all(keys);
+        save_common(keys);
+    }
+    dg_redis_table_applied(keys->table);
+    tell_others(keys);
+}
+
+static const struct dg_redis_table_ops table_ops = {
+    .reset = on_reset, .apply = on_apply, .complete = on_complete};
+
+/* The first line of the file. */
+static enum dg_err read_secret(const char *path, struct dg_error *error,
+                               struct dg_shared_keys **common)
+{
+    struct dg_map_file file;
+    enum dg_err err = dg_map_file_read(&file, path, SECRET_MAX, error);
+    if (err)
+        return dg_error_wrap(error, err, "keys-shared-secret-file");
+    const char *end = file.len ? memchr(file.bytes, '\n', file.len) : NULL;
+    const size_t len = end ? (size_t)(end - (const char *)file.bytes) : file.len;
+    if (len < DG_SHARED_KEYS_SECRET_MIN)
+        err = dg_error_set(error, DG_ERR_INVALID,
+                           "keys-shared-secret-file: the first line of %s has %zu bytes, expected "
+                           "at least %d",
+                           path, len, DG_SHARED_KEYS_SECRET_MIN);
+    else
+        *common = dg_shared_keys_new(dg_span_make((const char *)file.bytes, len));
+    dg_map_file_close(&file);
+    return err;
+}
+
+/* Without it a key that was revoked elsewhere could come back, so that a damaged one ends the
+ * start. */
+static enum dg_err load_common(struct dg_keys *keys, struct dg_error *error)
+{
+    struct dg_map_file file;
+    if (snprintf(keys->common_path, PATH_CAP, "%s.shared", keys->path) >= PATH_CAP)
+        return dg_error_set(error, DG_ERR_RANGE, "keys-file: the path is too long");
+    enum dg_err err = dg_map_file_read(&file, keys->common_path, DG_SHARED_KEYS_BYTES, error);
+    if (err == DG_ERR_NOT_FOUND) {
+        *error = (struct dg_error)DG_ERROR_NONE;
+        return DG_OK;
+    }
+    if (!err) {
+        err = dg_shared_keys_load(keys->common, dg_span_make((const char *)file.bytes, file.len),
+                                  error);
+        dg_map_file_close(&file);
+    }
+    return err ? dg_error_wrap(error, err, "%s", keys->common_path) : DG_OK;
+}
+
+/* At the start: the file's keys, and what was known of shared ones. */
+static enum dg_err open_common(struct dg_keys *keys, const struct dg_options *options,
+                               struct dg_error *error, struct dg_keyring **ring)
+{
+    struct dg_key_file file = {.n = 0};
+    enum dg_err err = read_secret(options->keys_shared_secret_file, error, &keys->common);
+    if (!err)
+        err = load_common(keys, error);
+    if (!err)
+        err = dg_key_file_load(&file, keys->path, error);
+    if (!err)
+        return share_file(keys, &file, error, ring);
+    dg_key_file_deinit(&file);
+    return err;
 }
 
 /* ---- The journal ----------------------------------------------------------------------------- */
@@ -190,6 +472,10 @@ static void on_written(uv_work_t *work, int status)
 static void on_timer(uv_timer_t *timer)
 {
     struct dg_keys *keys = timer->data;
+    if (keys->common && keys->save_again)
+        save_common(keys);
+    if (keys->common && keys->n_telling == 0)
+        tell_others(keys);
     if (keys->is_writing || (!keys->is_gathering && !dg_usage_begin(keys->usage, &keys->write)))
         return;
     keys->is_gathering = dg_usage_gather(keys->usage, &keys->write);
@@ -271,7 +557,8 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
     set_rules(keys, options);
     if (*keys->path) {
         struct dg_keyring *ring = NULL;
-        err = read_ring(keys->path, error, &ring);
+        err = *options->keys_shared_secret_file ? open_common(keys, options, error, &ring)
+                                                : read_ring(keys->path, error, &ring);
         if (err)
             return err;
         use_ring(keys, ring);
@@ -281,6 +568,11 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
     keys->timer.data = keys;
     keys->has_timer = true;
     uv_timer_start(&keys->timer, on_timer, TURN_MS, TURN_MS);
+    if (keys->common) {
+        save_common(keys);
+        keys->table =
+            dg_redis_table_new(loop, dg_shared_redis(shared), "keys", &table_ops, keys, log);
+    }
     return DG_OK;
 }
 
@@ -329,6 +621,12 @@ static void change_file(struct dg_keys *keys, const char *path)
 {
     struct dg_keyring *ring = NULL;
     struct dg_error error = DG_ERROR_NONE;
+    if (keys->common) {
+        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_NO_FIELDS,
+                     "the old keys stay in use: keys-file is another one, which a restart reads, "
+                     "because keys are shared");
+        return;
+    }
     enum dg_err err = *path ? read_ring(path, &error, &ring) : DG_OK;
     if (err) { /* the file was there when the configuration was checked */
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(err)),
@@ -358,6 +656,7 @@ void dg_keys_close(struct dg_keys *keys)
     if (!keys || keys->is_closed)
         return;
     keys->is_closed = true;
+    dg_redis_table_close(keys->table);
     if (keys->has_timer)
         uv_close((uv_handle_t *)&keys->timer, NULL);
 }
@@ -382,6 +681,8 @@ void dg_keys_free(struct dg_keys *keys)
     if (!keys)
         return;
     write_what_is_left(keys);
+    dg_redis_table_free(keys->table);
+    dg_shared_keys_free(keys->common);
     dg_access_free(keys->access);
     dg_quota_local_free(keys->local);
     dg_usage_close(keys->usage);

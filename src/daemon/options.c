@@ -118,6 +118,9 @@ static const struct dg_opt_row rows[] = {
      .help = "the file of API keys that 'dragoman keys' writes, read again at each reload; empty for no keys"},
     {DG_OPT_BOOL(T, require_key), "require-key", .def = "no", .flags = DG_OPT_RELOADABLE,
      .help = "refuse requests without a key"},
+    {DG_OPT_PATH(T, keys_shared_secret_file), "keys-shared-secret-file", .def = "",
+     .help = "a file whose first line, at least 32 bytes, all servers of redis have: they share their keys; empty: each "
+             "has those of its keys-file"},
     {DG_OPT_PATH(T, usage_file), "usage-file", .def = "",
      .help = "where it is kept what keys have used this month; empty for keys-file with .usage behind it"},
     {DG_OPT_INT(T, anonymous_requests), "anonymous-requests", .min = 0, .max = DG_QUOTA_LIMIT_MAX, .def = "0",
@@ -379,6 +382,10 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
     if (!err && options->jobs_shared && (!*options->redis || !*options->jobs_dir))
         err = dg_error_set(error, DG_ERR_INVALID,
                            "jobs-shared: read yes without redis and jobs-dir, expected both");
+    if (!err && *options->keys_shared_secret_file && (!*options->redis || !*options->keys_file))
+        err = dg_error_set(error, DG_ERR_INVALID,
+                           "keys-shared-secret-file: read one without redis and keys-file, "
+                           "expected both");
     if (!err && options->require_key && !*options->keys_file)
         err = dg_error_set(error, DG_ERR_INVALID,
                            "require-key: read yes without a keys-file, expected a file of keys");

@@ -37,7 +37,7 @@ struct dg_options {
     int64_t drain_timeout_ms;
 
     /* Access. */
-    const char *keys_file, *usage_file, *suggestions;
+    const char *keys_file, *keys_shared_secret_file, *usage_file, *suggestions;
     bool require_key;
     int64_t anonymous_requests, anonymous_requests_hour, anonymous_requests_day;
     int64_t anonymous_characters;

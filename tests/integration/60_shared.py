@@ -5,6 +5,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import signal
 import sys
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
@@ -147,6 +148,90 @@ class SharedGlossaries(IntegrationTest):
         self.redis.command("DEL", "dragoman:1:glossaries:rows")  # a part is lost: all begins anew
         wait_for(lambda: self.make(server, "dwelling")[0] == 201, "a table that begins anew")
         self.assertIn("residence", self.word(server, made["id"]))
+
+
+class SharedKeys(IntegrationTest):
+    """Three servers, each with a key file of its own."""
+
+    def setUp(self):
+        super().setUp()
+        self.redis = Redis(self)
+        self.secret = os.path.join(self.directory, "secret")
+        with open(self.secret, "w", encoding="ascii") as file:
+            file.write("5" * 32 + "\n")
+
+    def write_keys(self, n, **keys):
+        """keys: requests a minute of each."""
+        path = os.path.join(self.directory, f"keys{n}")
+        with open(path + ".new", "w", encoding="ascii") as file:
+            if not keys:
+                file.write("keys = none\n")
+            for name, limit in keys.items():
+                digest = hashlib.blake2b(name.encode(), digest_size=32).hexdigest()
+                file.write(f"[key {name}]\nhash = blake2b:{digest}\ncreated = 2026-01-01T00:00:00Z\nrequests-per-minute = {limit}\n")
+        os.chmod(path + ".new", 0o600)
+        os.rename(path + ".new", path)
+        return path
+
+    def start_one(self, n):
+        path = os.path.join(self.directory, f"keys{n}")
+        return self.start(f"--models-dir={MODELS_DIR}", f"--redis={self.redis.address}", "--access-log=no", "--require-key=yes",
+                          f"--keys-file={path}", f"--keys-shared-secret-file={self.secret}")
+
+    def limit(self, server, name):
+        """What a request with the key is told of its limit; None: there is no such key."""
+        status, headers, _ = server.request("POST", "/v1/translate", json.dumps({"text": "Merci.", "target": "en"}),
+                                            {"Authorization": f"Bearer {name}"})
+        self.assertIn(status, (200, 401))
+        return int(headers["RateLimit-Limit"]) if status == 200 else None
+
+    def check_all(self, servers, name, limit):
+        for server in servers:
+            wait_for(lambda: self.limit(server, name) == limit, f"the limit {limit} of {name}")
+
+    def test_a_key_is_the_same_at_all_servers_and_stays_revoked(self):
+        self.redis.start()
+        self.write_keys(0, root=900)
+        self.write_keys(1, root=900, alice=1000)
+        self.write_keys(2, root=900)
+        servers = [self.start_one(n) for n in range(3)]
+        self.check_all(servers, "alice", 1000)
+        self.write_keys(2, root=900, bob=2000)  # added
+        servers[2].signal(signal.SIGHUP)
+        self.check_all(servers, "bob", 2000)
+        self.write_keys(1, root=900, alice=3000)  # limited
+        servers[1].signal(signal.SIGHUP)
+        self.check_all(servers, "alice", 3000)
+        self.write_keys(1, root=900)  # revoked
+        servers[1].signal(signal.SIGHUP)
+        self.check_all(servers, "alice", None)
+        self.write_keys(0, root=900, alice=1000)  # an old copy of a file
+        servers[0].signal(signal.SIGHUP)
+        servers[0].wait_for_log('msg="keys in use"', times=1)
+        self.redis.kill()  # loses everything
+        for server in servers:
+            server.wait_for_log("Redis is away")
+        self.assertIsNone(self.limit(servers[0], "alice"))
+        servers[0].stop()
+        servers[0] = self.start_one(0)  # without Redis it goes by what it knew
+        self.assertIsNone(self.limit(servers[0], "alice"))
+        self.assertEqual(self.limit(servers[0], "bob"), 2000)
+        self.redis.start()
+        self.write_keys(2, root=900)
+        servers[2].signal(signal.SIGHUP)
+        self.check_all(servers, "bob", None)
+        self.check_all(servers, "alice", None)
+        self.check_all(servers, "root", 900)
+        # Whoever can write to Redis makes no key, and brings none back.
+        row = "1 9999999999999 " + "0" * 64 + "\n[key mallory]\nhash = blake2b:" + hashlib.blake2b(b"mallory", digest_size=32).hexdigest() + "\n"
+        script = ("local v = redis.call('HINCRBY', KEYS[1], 'version', 1) redis.call('ZADD', KEYS[2], v, ARGV[1]) "
+                  "redis.call('HSET', KEYS[3], ARGV[1], ARGV[2]) return v")
+        for name in "mallory", "root", "alice":
+            self.redis.command("EVAL", script, "3", "dragoman:1:keys:meta", "dragoman:1:keys:versions", "dragoman:1:keys:rows",
+                               name, row)
+        servers[1].wait_for_log("comes of no server")
+        for name, limit in (("mallory", None), ("root", 900), ("alice", None)):
+            self.check_all(servers, name, limit)
 
 
 if __name__ == "__main__":
