@@ -123,10 +123,11 @@ static enum dg_err add_item(struct dg_import *import, const struct bin *bin, siz
     if (item->dtype == DG_DTYPE_I8 && !item->is_intgemm)
         return dg_error_set(error, DG_ERR_UNSUPPORTED, "item %s holds bytes without a multiplier",
                             item->name);
+    const size_t n_before = import->n_tensors;
     enum dg_err err =
         dg_marian_add(import, item->name, item->dtype, item->rank, item->shape, i, 0, error);
-    if (!err && item->is_intgemm)
-        set_quantised(&import->tensors[import->n_tensors - 1], item);
+    for (size_t n = n_before; !err && item->is_intgemm && n < import->n_tensors; n++)
+        set_quantised(&import->tensors[n], item); /* none, for what is left out; two, for Wpos */
     return err;
 }
 

@@ -215,6 +215,39 @@ static void refused(const char *which, const char *name, size_t at, uint8_t byte
     dg_tmpdir_remove(import_root);
 }
 
+/* A record that is left out has no tensor that a scale could be set of, though it claims to be
+ * quantised, and is the first. */
+START_TEST(a_record_that_claims_to_be_quantised_is_left_out_like_others)
+{
+    static const uint8_t type[] = {0x01, 0x41}, one[] = {0, 0, 0, 0x80, 0x3f};
+    char in[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];
+    struct dg_import_summary summary;
+    struct dg_marian_bin bin;
+    struct dg_error error;
+    struct dg_map_file map = original("bin-amun", "model.bin");
+    ck_assert_int_eq(dg_marian_bin_parse(&bin, map.bytes, map.len, "f", &error), DG_OK);
+    ck_assert_str_eq(bin.items[1].name, "decoder_c_tt");
+    const long at = (long)(bin.items[1].bytes - map.bytes);
+    dg_marian_bin_close(&bin);
+    dg_map_file_close(&map);
+    dg_tmpdir_make(import_root);
+    import_copy(import_data("bin-amun"));
+    snprintf(in, sizeof in, "%s/in", import_root);
+    snprintf(out, sizeof out, "%s/out", import_root);
+    snprintf(path, sizeof path, "%s/model.bin", in);
+    FILE *file = fopen(path, "r+b");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, 16 + 32 + 8, SEEK_SET), 0);
+    ck_assert_uint_eq(fwrite(type, 1, sizeof type, file), sizeof type);
+    ck_assert_int_eq(fseek(file, at, SEEK_SET), 0);
+    ck_assert_uint_eq(fwrite(one, 1, sizeof one, file), sizeof one);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_msg(import_try(in, out, NULL, &summary, &error) == DG_OK, "%s", error.text);
+    import_check_values(out);
+    dg_tmpdir_remove(import_root);
+}
+END_TEST
+
 START_TEST(damage_is_called_what_it_is)
 {
     refused("bin-bergamot", model_name, 0, 2, "encrypted");
@@ -319,4 +352,6 @@ DG_UNIT_SLOW(gelu_is_the_older_one_up_to_version_1_12_0,
              an_old_network_with_its_records_is_imported_bit_for_bit,
              int8_values_are_kept_as_they_are, the_law_of_sizes_holds,
              the_shortlist_is_copied_and_can_be_asked, every_truncation_is_refused_with_an_offset,
-             a_damaged_shortlist_is_refused_with_an_offset, damage_is_called_what_it_is)
+             a_damaged_shortlist_is_refused_with_an_offset,
+             a_record_that_claims_to_be_quantised_is_left_out_like_others,
+             damage_is_called_what_it_is)
