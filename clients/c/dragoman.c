@@ -201,12 +201,11 @@ static void start_later(struct dragoman_request *request, uint64_t ms)
     uv_timer_start(&request->timer, on_retry, ms, 0);
 }
 
-/* Whether a stream that broke off is asked for again: when something of it has come, and not too
- * often without more of it. */
+/* Whether a stream that broke off is asked for again: not too often without more of it. */
 static bool goes_on(struct dragoman_request *request)
 {
-    if (request->seen.len == 0 || request->is_told || request->is_over || request->is_cancelled ||
-        request->n_lost > RETRIES)
+    if ((request->seen.len == 0 && !request->answer.is_stream) || request->is_told ||
+        request->is_over || request->is_cancelled || request->n_lost > RETRIES)
         return false;
     start_later(request, (uint64_t)request->n_lost * LOST_MS);
     request->n_lost++;

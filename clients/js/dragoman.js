@@ -74,7 +74,8 @@ export class Dragoman {
                 return;
             } catch (failure) {
                 failures = progress.shown !== before ? 0 : failures + 1;
-                if (!GOES_ON.includes(failure.code) || !progress.shown || failures > this.retries) throw failure;
+                const hasBegun = progress.shown || failure.status === 200;
+                if (!GOES_ON.includes(failure.code) || !hasBegun || failures > this.retries) throw failure;
                 if (failures) await sleep(Math.min(failures / 2, RETRY_SECONDS_MAX) * 1000, signal);
             }
         }
@@ -87,14 +88,16 @@ export class Dragoman {
             for await (const event of serverSentEvents(response.body)) {
                 const { error, ...members } = event.data;
                 if (event.type === "error")
-                    throw new DragomanError(error?.code ?? "error", error?.message ?? "The stream failed.", error);
+                    throw new DragomanError(error?.code ?? "error", error?.message ?? "The stream failed.",
+                        { ...error, status: response.status });
                 ended ||= event.type === "done";
                 yield { type: event.type, ...members, event_id: event.id };
             }
         } catch (failure) {
-            throw failure instanceof DragomanError ? failure : unreachable(failure, signal);
+            throw failure instanceof DragomanError ? failure : unreachable(failure, signal, response.status);
         }
-        if (!ended) throw new DragomanError("unreachable", "The server closed the stream before its end.");
+        if (!ended)
+            throw new DragomanError("unreachable", "The server closed the stream before its end.", { status: response.status });
     }
 
     /** Many translations on one WebSocket. */
@@ -528,10 +531,10 @@ async function errorOf(response) {
     );
 }
 
-function unreachable(failure, signal) {
+function unreachable(failure, signal, status = 0) {
     return signal?.aborted
         ? new DragomanError("aborted", "The request was given up by its caller.")
-        : new DragomanError("unreachable", `The server could not be reached: ${failure.cause?.message ?? failure.message}.`);
+        : new DragomanError("unreachable", `The server could not be reached: ${failure.cause?.message ?? failure.message}.`, { status });
 }
 
 function sleep(ms, signal) {

@@ -74,7 +74,8 @@ class Dragoman:
                 return
             except DragomanError as error:
                 failures = 0 if progress.shown != before else failures + 1
-                if error.code not in _GOES_ON or not progress.shown or failures > self.retries:
+                has_begun = progress.shown or error.status == 200
+                if error.code not in _GOES_ON or not has_begun or failures > self.retries:
                     raise
                 if failures:
                     time.sleep(min(failures / 2, RETRY_SECONDS_MAX))
@@ -85,13 +86,14 @@ class Dragoman:
         try:
             for kind, event_id, data in _server_sent_events(response):
                 if kind == "error":
-                    raise _errors.from_object(data.get("error", data), request_id=data.get("request_id"))
+                    raise _errors.from_object(data.get("error", data), request_id=data.get("request_id"),
+                                              status=response.status)
                 done = done or kind == "done"
                 yield {**data, "type": kind, "event_id": event_id}
             if not done:
-                raise DragomanError("unreachable", "The server closed the stream before its end.")
+                raise DragomanError("unreachable", "The server closed the stream before its end.", status=response.status)
         except (OSError, http.client.HTTPException) as failure:
-            raise _unreachable(failure) from failure
+            raise _unreachable(failure, response.status) from failure
         finally:
             if not response.isclosed():
                 self.close()  # what is left of it would be read as the next answer
@@ -319,8 +321,8 @@ class _Seen:
         return event
 
 
-def _unreachable(failure: Exception) -> DragomanError:
-    return DragomanError("unreachable", f"The server could not be reached: {failure or type(failure).__name__}.")
+def _unreachable(failure: Exception, status: int = 0) -> DragomanError:
+    return DragomanError("unreachable", f"The server could not be reached: {failure or type(failure).__name__}.", status=status)
 
 
 def _server_sent_events(response: http.client.HTTPResponse) -> Iterator[Any]:
