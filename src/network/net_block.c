@@ -265,6 +265,22 @@ void dg_net_attend_some(struct dg_net_state *state, size_t layer, float *out, co
         net->kernels->attend_some(out, D, q, D, Q, kv, 2 * D, at, n, H, dh, scale, state->scores);
 }
 
+void dg_net_attend_lanes(struct dg_net_state *state, size_t layer, float *out, const float *q,
+                         size_t ld_q, size_t Q, const uint32_t *const *at, size_t n_shared,
+                         size_t n)
+{
+    const struct dg_net *net = state->net;
+    const size_t D = net->bp.D, H = net->bp.decoder.H, dh = D / H;
+    const float scale = 1.0f / sqrtf((float)dh);
+    const void *kv = kv_at(state, layer, 0);
+    if (state->limits.kv == DG_NET_KV_F16)
+        net->kernels->attend_lanes_f16(out, D, q, ld_q, Q, kv, 2 * D, at, n_shared, n, H, dh, scale,
+                                       state->scores);
+    else
+        net->kernels->attend_lanes(out, D, q, ld_q, Q, kv, 2 * D, at, n_shared, n, H, dh, scale,
+                                   state->scores);
+}
+
 /* ---- Feed-forward ---------------------------------------------------------------------------- */
 
 void dg_net_ffn_rows(struct dg_net_state *state, const struct net_ffn *ffn, size_t first,

@@ -229,6 +229,13 @@ struct net_prefix {
     uint64_t used; /* n_prefix_uses when it was last used */
 };
 
+/* Rows of a step, one behind the other, that belong to lanes of one slot and have the same
+ * position; at most DG_ATTEND_QUERIES. */
+struct net_lanes {
+    uint32_t n;        /* rows */
+    uint32_t n_shared; /* cached positions, from the first on, that all these lanes have */
+};
+
 struct dg_net_state {
     const struct dg_net *net;
     struct dg_helpers *helpers; /* borrowed; threads that share large products; NULL: none */
@@ -267,7 +274,9 @@ struct dg_net_state {
     uint32_t *row_logits;    /* [rows] index into logits, or NONE */
     uint32_t *logits_row;    /* [rows] the other way round */
     const uint32_t **row_at; /* [rows] the row's history */
-    void *scratch;           /* for products */
+    struct net_lanes *lanes; /* [rows] the rows of a step that attend to their histories together */
+    size_t n_lane_groups;
+    void *scratch; /* for products */
 
     size_t n_rows; /* of the last step */
     size_t n_logits;
@@ -349,6 +358,11 @@ void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const f
  * results. */
 void dg_net_attend_some(struct dg_net_state *state, size_t layer, float *out, const float *q,
                         size_t Q, const uint32_t *at, size_t n);
+
+/* The same for Q lanes of one slot, whose lists of n positions begin with n_shared common ones. */
+void dg_net_attend_lanes(struct dg_net_state *state, size_t layer, float *out, const float *q,
+                         size_t ld_q, size_t Q, const uint32_t *const *at, size_t n_shared,
+                         size_t n);
 
 /* The recurrent sub-layer of SSRU and AAN decoders (net_cell.c), in place on x[M][D]. */
 void dg_net_cell(struct dg_net_state *state, const struct net_decoder_layer *layer,

@@ -122,6 +122,7 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     state->row_logits = dg_net_carve(carve, l->rows, sizeof *state->row_logits);
     state->logits_row = dg_net_carve(carve, l->rows, sizeof *state->logits_row);
     state->row_at = dg_net_carve(carve, l->rows, sizeof *state->row_at);
+    state->lanes = dg_net_carve(carve, l->rows, sizeof *state->lanes);
     state->encoded_first = dg_net_carve(carve, l->slots, sizeof *state->encoded_first);
     state->encoded_len = dg_net_carve(carve, l->slots, sizeof *state->encoded_len);
     if (dg_net_families[bp->family].carve)

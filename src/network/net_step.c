@@ -147,6 +147,25 @@ static void settle(struct dg_net_state *state, const struct dg_net_step *step)
     }
 }
 
+/* Divides the rows into groups of lanes that attend to their histories together. */
+static void group_lanes(struct dg_net_state *state, const struct dg_net_step *step)
+{
+    const struct dg_net_row *rows = step->rows;
+    state->n_lane_groups = 0;
+    for (size_t m = 0, k; m < step->n_rows; m += k) {
+        uint32_t n_shared = rows[m].position;
+        for (k = 1; k < DG_ATTEND_QUERIES && m + k < step->n_rows &&
+                    rows[m + k].slot == rows[m].slot && rows[m + k].position == rows[m].position;
+             k++) {
+            uint32_t same = 0;
+            while (same < n_shared && state->row_at[m][same] == state->row_at[m + k][same])
+                same++;
+            n_shared = same;
+        }
+        state->lanes[state->n_lane_groups++] = (struct net_lanes){(uint32_t)k, n_shared};
+    }
+}
+
 /* ---- Layers ---------------------------------------------------------------------------------- */
 
 static void self_attention(struct dg_net_state *state, const struct net_decoder_layer *layer,
@@ -157,9 +176,19 @@ static void self_attention(struct dg_net_state *state, const struct net_decoder_
     for (size_t m = 0; m < M; m++)
         dg_net_keep(state, at_layer, state->row_at[m][step->rows[m].position],
                     state->wide + m * 3 * D + D);
-    for (size_t m = 0; m < M; m++)
-        dg_net_attend(state, at_layer, state->z + m * D, state->wide + m * 3 * D, state->row_at[m],
-                      step->rows[m].position + 1, &layer->relative);
+    for (size_t i = 0, m = 0; i < state->n_lane_groups; m += state->lanes[i++].n) {
+        const struct net_lanes *lanes = &state->lanes[i];
+        float *out = state->z + m * D;
+        const float *q = state->wide + m * 3 * D;
+        const size_t n = step->rows[m].position + 1;
+        if (lanes->n == 1 || layer->relative.reach)
+            for (size_t k = 0; k < lanes->n; k++)
+                dg_net_attend(state, at_layer, out + k * D, q + k * 3 * D, state->row_at[m + k], n,
+                              &layer->relative);
+        else
+            dg_net_attend_lanes(state, at_layer, out, q, 3 * D, lanes->n, state->row_at + m,
+                                lanes->n_shared, n);
+    }
     dg_net_linear(state, state->x, D, state->z, D, M, &layer->o, DG_OP_NONE, state->x);
     dg_net_leave(state, &layer->self_norm, M);
 }
@@ -258,6 +287,8 @@ enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *st
     if (err || M == 0)
         return err;
     settle(state, step);
+    if (net->bp.decoder_kind == DG_DECODER_ATTENTION)
+        group_lanes(state, step);
     dg_net_families[net->bp.family].step(state, step);
     project(state, step);
     state->n_rows = M;

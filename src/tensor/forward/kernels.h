@@ -120,8 +120,18 @@ struct dg_kernels {
                             const uint16_t *kv, size_t ld, const uint32_t *at, size_t n, size_t H,
                             size_t dh, float scale, float *weights);
 
-    /* The same two with relative positions: the query has the position of key `self`; key t becomes
-     * k + keys[clip(t - self)], and its value v + values[clip(t - self)]. */
+    /* The same for lanes of a beam, whose lists of keys are one list at first: query i has the n
+     * keys of at[i], and the first n_shared keys of all lists are the same. */
+    void (*attend_lanes)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
+                         const float *kv, size_t ld, const uint32_t *const *at, size_t n_shared,
+                         size_t n, size_t H, size_t dh, float scale, float *weights);
+    void (*attend_lanes_f16)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
+                             const uint16_t *kv, size_t ld, const uint32_t *const *at,
+                             size_t n_shared, size_t n, size_t H, size_t dh, float scale,
+                             float *weights);
+
+    /* attend and attend_f16 with relative positions: the query has the position of key `self`; key
+     * t becomes k + keys[clip(t - self)], and its value v + values[clip(t - self)]. */
     void (*attend_relative)(float *out, const float *q, const float *kv, size_t ld,
                             const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
                             float *weights, const struct dg_relative *relative, size_t self);

@@ -293,6 +293,27 @@ static void attend_some_f16(float *out, size_t ld_out, const float *q, size_t ld
                               weights + i * H * n);
 }
 
+static void attend_lanes(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
+                         const float *kv, size_t ld, const uint32_t *const *at, size_t n_shared,
+                         size_t n, size_t H, size_t dh, float scale, float *weights)
+{
+    (void)n_shared; /* each lane's list has all its keys */
+    for (size_t i = 0; i < Q; i++)
+        dg_ops_attend_ref(out + i * ld_out, q + i * ld_q, kv, ld, at[i], n, H, dh, scale,
+                          weights + i * H * n);
+}
+
+static void attend_lanes_f16(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
+                             const uint16_t *kv, size_t ld, const uint32_t *const *at,
+                             size_t n_shared, size_t n, size_t H, size_t dh, float scale,
+                             float *weights)
+{
+    (void)n_shared;
+    for (size_t i = 0; i < Q; i++)
+        dg_ops_attend_f16_ref(out + i * ld_out, q + i * ld_q, kv, ld, at[i], n, H, dh, scale,
+                              weights + i * H * n);
+}
+
 void dg_ops_store_f16_ref(uint16_t *out, const float *x, size_t n)
 {
     const float most = 65504.0f;
@@ -407,6 +428,8 @@ const struct dg_kernels dg_kernels_ref = {
     .attend_f16 = dg_ops_attend_f16_ref,
     .attend_some = attend_some,
     .attend_some_f16 = attend_some_f16,
+    .attend_lanes = attend_lanes,
+    .attend_lanes_f16 = attend_lanes_f16,
     .attend_relative = dg_ops_attend_relative_ref,
     .attend_relative_f16 = dg_ops_attend_relative_f16_ref,
     .store_f16 = dg_ops_store_f16_ref,

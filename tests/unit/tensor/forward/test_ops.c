@@ -536,6 +536,64 @@ static void check_attend_some(const struct dg_kernels *table, size_t n, size_t H
         dg_free(all[i]);
 }
 
+/* Lanes whose keys differ from key n_shared on get the bits that each gets alone. */
+static void check_attend_lanes(const struct dg_kernels *table, size_t n, size_t n_shared, size_t H,
+                               size_t dh)
+{
+    const size_t D = H * dh, ld = 2 * D + 3, ld_q = D + 5, ld_out = D + 1;
+    const size_t n_keys = n_shared + DG_ATTEND_QUERIES * (n - n_shared);
+    float *q = floats(DG_ATTEND_QUERIES * ld_q), *kv = floats(n_keys * ld);
+    uint16_t *half = dg_try_calloc(n_keys * ld, sizeof *half);
+    float *out = floats(DG_ATTEND_QUERIES * ld_out), *p = floats(DG_ATTEND_QUERIES * H * n);
+    float *one = floats(D), *one_p = floats(H * n);
+    uint32_t *lists = dg_try_calloc(DG_ATTEND_QUERIES * n, sizeof *lists);
+    const uint32_t *at[DG_ATTEND_QUERIES];
+    ck_assert(half && lists);
+    for (size_t i = 0; i < DG_ATTEND_QUERIES; i++) {
+        at[i] = lists + i * n;
+        for (size_t t = 0; t < n; t++)
+            lists[i * n + t] =
+                (uint32_t)(t < n_shared ? n_keys - 1 - t : i * (n - n_shared) + t - n_shared);
+    }
+    table->store_f16(half, kv, n_keys * ld);
+    for (size_t Q = 1; Q <= DG_ATTEND_QUERIES; Q++)
+        for (int is_half = 0; is_half < 2; is_half++) {
+            if (is_half)
+                table->attend_lanes_f16(out, ld_out, q, ld_q, Q, half, ld, at, n_shared, n, H, dh,
+                                        0.3f, p);
+            else
+                table->attend_lanes(out, ld_out, q, ld_q, Q, kv, ld, at, n_shared, n, H, dh, 0.3f,
+                                    p);
+            for (size_t i = 0; i < Q; i++) {
+                if (is_half)
+                    table->attend_f16(one, q + i * ld_q, half, ld, at[i], n, H, dh, 0.3f, one_p);
+                else
+                    table->attend(one, q + i * ld_q, kv, ld, at[i], n, H, dh, 0.3f, one_p);
+                ck_assert_mem_eq(out + i * ld_out, one, D * sizeof *one);
+                ck_assert_mem_eq(p + i * H * n, one_p, H * n * sizeof *one_p);
+            }
+        }
+    void *all[] = {q, kv, half, out, p, one, one_p, lists};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        dg_free(all[i]);
+}
+
+START_TEST(lanes_that_share_keys_get_the_bits_of_each_alone)
+{
+    setup();
+    static const size_t heads[] = {1, 3, 8}, widths[] = {7, 16, 32, 48, 64};
+    static const size_t lengths[] = {1, 9, 17, 33, 130}, unshared[] = {0, 1, 2, 5, 8, 20};
+    for (size_t t = 0; t < n_tables; t++)
+        for (size_t h = 0; h < 3; h++)
+            for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+                for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+                    for (size_t u = 0; u < sizeof unshared / sizeof *unshared; u++)
+                        if (unshared[u] <= lengths[i])
+                            check_attend_lanes(tables[t], lengths[i], lengths[i] - unshared[u],
+                                               heads[h], widths[w]);
+}
+END_TEST
+
 START_TEST(queries_side_by_side_get_the_bits_of_each_alone)
 {
     setup();
@@ -636,6 +694,7 @@ DG_UNIT_SLOW(linear_agrees_for_every_shape, plain_rows_agree_dense_and_sparse,
              a_row_does_not_depend_on_its_neighbours, quantised_bytes_are_equal_to_the_bit,
              rows_agree_for_every_length, activations_agree_over_their_whole_range,
              halves_keep_to_their_range, attention_agrees_for_every_length_and_head,
+             lanes_that_share_keys_get_the_bits_of_each_alone,
              queries_side_by_side_get_the_bits_of_each_alone,
              relative_positions_agree_for_every_reach,
              the_best_of_a_vocabulary_are_found_in_one_pass)
