@@ -25,6 +25,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tempfile
 import unittest
 import zipfile
 
@@ -196,7 +197,7 @@ class Manifests(unittest.TestCase):
             self.skipTest("needs python3-yaml")
         objects = list(yaml.safe_load_all(self.read("kubernetes.yaml")))
         kinds = {item["kind"]: item for item in objects}
-        self.assertEqual(sorted(kinds), ["Deployment", "HorizontalPodAutoscaler", "PodDisruptionBudget", "Service"])
+        self.assertEqual(sorted(kinds), ["ConfigMap", "Deployment", "HorizontalPodAutoscaler", "PodDisruptionBudget", "Service"])
         for item in objects:
             self.assertTrue(item["apiVersion"] and item["metadata"]["name"] == "dragoman")
         pod = kinds["Deployment"]["spec"]["template"]
@@ -211,6 +212,25 @@ class Manifests(unittest.TestCase):
             self.assertIn(container[probe]["httpGet"]["port"], ports)
         self.assertEqual({m["name"] for m in container["volumeMounts"]}, {v["name"] for v in pod["spec"]["volumes"]})
         self.check_environment({entry["name"]: entry["value"] for entry in container["env"]})
+        # The configuration is one, where the daemon looks for it; and the init container's command fetches models.
+        mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+        volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
+        self.assertEqual((mounts["conf"], volumes["conf"]["configMap"]["name"]), ("/etc/dragoman", "dragoman"))
+        (name, conf), = kinds["ConfigMap"]["data"].items()
+        with tempfile.NamedTemporaryFile("w", suffix=name, encoding="utf-8") as file:
+            file.write(conf)
+            file.flush()
+            done = subprocess.run([PROGRAM, f"--config={file.name}", "--check-config"], env=environment(), check=False,
+                                  capture_output=True, encoding="utf-8")
+        self.assertEqual((name, done.returncode), ("dragomand.conf", 0), done.stderr)
+        init, = pod["spec"]["initContainers"]
+        self.assertEqual(init["image"], container["image"])
+        self.assertIn(f"--models-dir={init['volumeMounts'][0]['mountPath']}", init["command"])
+        self.assertFalse(init["volumeMounts"][0].get("readOnly"))
+        catalogue = os.path.join(SOURCES, "data", "catalogue", "catalogue.json")
+        done = subprocess.run([os.path.abspath("./dragoman"), *init["command"][1:], "--print-urls", f"--catalogue={catalogue}"],
+                              env=environment(), check=False, capture_output=True, encoding="utf-8")
+        self.assertEqual((done.returncode, "https://" in done.stdout), (0, True), done.stderr)
         metric = kinds["HorizontalPodAutoscaler"]["spec"]["metrics"][0]["pods"]["metric"]["name"]
         with open(os.path.join(SOURCES, "src", "api", "ops", "counters.h"), encoding="utf-8") as file:
             self.assertIn(f'"{metric.removeprefix("dragoman_")}"', file.read())
