@@ -2,6 +2,7 @@
 """Office documents: through the tool, with a model, a daemon, and none; and as a reader of this test's own sees them."""
 import json
 import os
+import re
 import subprocess
 import sys
 import urllib.parse
@@ -212,6 +213,45 @@ class Office(IntegrationTest):
                              (b"plain text", b"ZIP"), (office.archive([("a.txt", "a")]), b"no kind of document")):
             self.assertIn(why, self.tool("--dry-run", self.path("bad.docx", content), out, code=1).stderr)
         self.assertEqual(self.read(out), b"as it was")
+
+    def test_hostile_archives(self):
+        """Bombs, entities, paths that climb, encryption: a sentence, soon, and nothing is fetched or written beside."""
+        parts = office.parts(office.docx())
+        with_document = lambda text: office.archive([(name, text if name == "word/document.xml" else content)
+                                                     for name, content in parts.items()])
+        body = lambda text: with_document(f'<w:document xmlns:w="{office.W}"><w:body>{text}</w:body></w:document>')
+        doctype = lambda inside: with_document(f'<!DOCTYPE w [{inside}]><w:document xmlns:w="{office.W}"><w:p><w:r><w:t>&a;</w:t></w:r>'
+                                               "</w:p></w:document>")
+        laughs = '<!ENTITY a "ha">' + "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9))
+        good = office.docx()
+        locked = bytearray(good)
+        for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+            found = -1
+            while (found := good.find(mark, found + 1)) >= 0:
+                locked[found + at] |= 1
+        for content, why in (
+                (office.archive([*parts.items(), *((f"x/{i}", "") for i in range(70000))]), "members|entries|parts"),
+                (office.archive([("a.docx", good)]), "no kind of document"),
+                (doctype(laughs), "document type"), (doctype('<!ENTITY a SYSTEM "file:///etc/passwd">'), "document type"),
+                (office.archive([*parts.items(), ("../../climbs.xml", "x")]), "climbs"),
+                (office.archive([*parts.items(), ("/climbs.xml", "x")]), "climbs"),
+                (bytes(locked), "encrypted"), (good[:len(good) // 2], "cut off|ZIP"),
+                (body("<w:p>" * 350000), "nested deeper|more runs"), (body("<w:p>" * 300 + "</w:p>" * 300), "nested deeper")):
+            done = self.tool("--dry-run", self.path("bad.docx", content), self.path("out"), code=1)
+            self.assertRegex(done.stderr.decode(), why)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["bad.docx"])
+
+    def test_ten_thousand_sheets(self):
+        book = office.parts(office.xlsx())
+        names = "".join(f'<sheet name="Le chat {i}" sheetId="{i}"/>' for i in range(1, 10001))
+        kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.worksheet+xml"
+        more = "".join(f'<Override PartName="/xl/worksheets/sheet{i}.xml" ContentType="{kind}"/>' for i in range(3, 10001))
+        sheet = book["xl/worksheets/sheet1.xml"]
+        book["[Content_Types].xml"] = book["[Content_Types].xml"].replace(b"</Types>", more.encode() + b"</Types>")
+        book["xl/workbook.xml"] = re.sub(b"<sheet .*/>", names.encode(), book["xl/workbook.xml"])
+        content = office.archive([*book.items(), *((f"xl/worksheets/sheet{i}.xml", sheet) for i in range(3, 10001))])
+        self.tool("--dry-run", self.path("a.xlsx", content), self.path("b.xlsx"))
+        self.assertEqual(self.read(self.path("b.xlsx")), content)
 
 
 if __name__ == "__main__":
