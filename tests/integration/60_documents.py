@@ -181,17 +181,16 @@ class Documents(IntegrationTest):
             self.assertEqual((status, json.loads(answer)["error"]["field"]), (400, "beam"), ending)
 
     def test_progress_moves_inside_of_a_paragraph(self):
+        """With so many hypotheses it takes minutes on any machine, and is cancelled."""
         self.begin("--cache-size=0")
-        content = ("<p>" + " ".join(f"Le chat numéro {i} dort dans la maison." for i in range(400)) + "</p>").encode()
-        document = self.add("a.html", content, source="fr")
+        content = ("<p>" + " ".join(f"Le chat numéro {i} dort dans la maison." for i in range(1200)) + "</p>").encode()
+        document = self.add("a.html", content, source="fr", beam=16)
         self.assertEqual(document["paragraphs"], 1)
-        seen = []
         path = f"/v1/documents/{document['id']}"
-        while (told := self.ask("GET", path))["state"] != "done":
-            seen.append(told["progress"])
-        self.assertEqual(seen, sorted(seen))
-        self.assertTrue([part for part in seen if 0 < part < 1], seen)
-        self.assertEqual(told["progress"], 1)
+        wait_for(lambda: 0 < self.ask("GET", path)["progress"] < 1, "its first sentence")
+        first = self.ask("GET", path)["progress"]
+        wait_for(lambda: first < self.ask("GET", path)["progress"] < 1, "more of them")
+        self.ask("DELETE", path, status=204)
 
     def test_what_cannot_be_taken_is_refused(self):
         self.begin("--max-document=100KiB")
