@@ -68,7 +68,7 @@ static double number(struct dg_span tag, const char *name)
 {
     struct dg_span value;
     char text[32];
-    if (!dg_markup_attribute(tag, name, &value) || value.len >= sizeof text)
+    if (!dg_markup_attribute(tag, name, &value) || value.len == 0 || value.len >= sizeof text)
         return 0;
     memcpy(text, value.ptr, value.len);
     text[value.len] = '\0';

@@ -45,6 +45,7 @@ START_TEST(what_is_no_layout_is_refused)
 {
     check("", DG_OK, "");
     check(WORD("1", "2", "lost"), DG_OK, "");
+    check("<line xMin yMin=><word xMax>lost</word></line>", DG_OK, "<p>lost</p>\n");
     check(LINE("a", "", "1e999", "-1", WORD("nan", "inf", "&amp;&lt;")), DG_OK,
           "<p>&amp;&lt;</p>\n");
     check("\xFF", DG_ERR_UTF8, "");
