@@ -84,15 +84,19 @@ static enum dg_err add_way(struct maker *maker, size_t first, struct dg_span for
 
 /* A form is written as the glossary has it. If its source begins a sentence after the first, the
  * form may also be written in that source's case; and a form that begins the translation begins
- * with a capital if the text does. */
+ * with a capital if the text does. A term that is the whole text is written in one way only, so
+ * that the model cannot fill the room that a longer way leaves. */
 static enum dg_err add_form(struct maker *maker, size_t first, struct dg_span form,
                             const struct dg_glossary_match *match)
 {
     const bool follows = match->start != DG_GLOSSARY_INSIDE && match->shape != DG_GLOSSARY_AS_IT_IS;
+    size_t before = maker->terms->n_phrases;
     enum dg_err err = DG_OK;
     if (follows && (match->start == DG_GLOSSARY_LATER || match->shape == DG_GLOSSARY_UPPER))
         err = add_way(maker, first, form, match->shape, DG_PHRASE_ANYWHERE);
-    const size_t before = maker->terms->n_phrases;
+    if (maker->terms->is_alone && maker->terms->n_phrases > before)
+        return err;
+    before = maker->terms->n_phrases;
     if (!err && maker->how->scan->begins_with_capital)
         err = add_way(maker, first, form, DG_GLOSSARY_CAPITAL, DG_PHRASE_FIRST);
     const bool has_capital = maker->terms->n_phrases > before;

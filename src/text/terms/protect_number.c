@@ -234,6 +234,14 @@ bool dg_protect_is_plain_number(struct dg_span number)
     return is_grouped && (n_colons == 0 || n_joints == 1) && digits_of(number, digits) > 0;
 }
 
+/* "866.6": behind a mark at `at` come more digits of the same number. */
+static bool is_inner_mark(struct dg_span text, size_t at)
+{
+    const char c = dg_protect_byte(text, at);
+    return (c == '.' || c == ',') && at > 0 && dg_protect_is_digit(dg_protect_byte(text, at - 1)) &&
+           dg_protect_is_digit(dg_protect_byte(text, at + 1));
+}
+
 /* Where these digits, and no others, end if they begin at `at`; else 0. */
 static size_t end_of(struct dg_span text, size_t at, const char *digits, size_t n)
 {
@@ -244,14 +252,15 @@ static size_t end_of(struct dg_span text, size_t at, const char *digits, size_t 
             return 0;
         at++;
     }
-    return dg_protect_is_digit(dg_protect_byte(text, at)) ? 0 : at;
+    return dg_protect_is_digit(dg_protect_byte(text, at)) || is_inner_mark(text, at) ? 0 : at;
 }
 
 /* `in_afternoon`: only as a time with the mark of the second half of the day. */
 static bool has_digits(struct dg_span text, const char *digits, size_t n, bool in_afternoon)
 {
     for (size_t at = 0; at < text.len; at++) {
-        if (!dg_protect_is_digit(text.ptr[at]) || (at > 0 && dg_protect_is_digit(text.ptr[at - 1])))
+        if (!dg_protect_is_digit(text.ptr[at]) ||
+            (at > 0 && (dg_protect_is_digit(text.ptr[at - 1]) || is_inner_mark(text, at - 1))))
             continue;
         const size_t end = end_of(text, at, digits, n);
         /* "14 h" is one span, and "45" none: in "2:45 p.m." the minutes follow. */

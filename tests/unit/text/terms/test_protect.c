@@ -339,6 +339,9 @@ START_TEST(a_number_is_there_however_it_is_grouped)
     ck_assert(!has("En 19777, le", "In 1977 the", "1977"));
     ck_assert(!has("En 11977, le", "In 1977 the", "1977"));
     ck_assert(!has("29,58 $", "$299.58", "$299.58"));
+    ck_assert(!has("8666,6 degr\xC3\xA9s", "866.6 degrees", "866.6"));
+    ck_assert(!has("0,5 km", "5 km", "5"));
+    ck_assert(has("le 5, vers midi", "on the 5th", "5"));
     ck_assert(!has("743, 138 cas", "743,138 cases", "743,138"));
     ck_assert(has("\xC3\xA0 8 h 45", "at 8:45", "8:45"));
     ck_assert(has("\xC3\xA0 8h45", "at 8:45", "8:45"));
