@@ -150,7 +150,7 @@ printf '\n' | write src/base/memory/style.c
 printf 'See [the map](MAP.md) and [the net](http://example.invalid/).\n\n    [code](is/skipped)\n' >"$tree/README.md"
 printf 'Open `src/base/memory/style.c`, then `src/base/memory/gone.c`.\n' >"$tree/ARCHITECTURE.md"
 mkdir -p "$tree/src/api/http" "$tree/docs/api" "$tree/docs/internals"
-printf 'In `tests/gone.c`.\n' >"$tree/docs/internals/part.md"
+printf 'In `tests/gone.c`, `gone.h` and `style.c`: `struct dg_gone`, `dg_gone_free()`, `DG_GONE`.\n' >"$tree/docs/internals/part.md"
 printf 'static const char *code_of(int a)\n{\n    return a ? "one" : "two2";\n}\n' >"$tree/src/api/http/routes.c"
 printf '    fail(call, (struct failure){.status = 400, .code = a ? "three" : "four", .message = "five"});\n' >>"$tree/src/api/http/routes.c"
 cat >"$tree/docs/api/openapi.yaml" <<'END'
@@ -167,9 +167,13 @@ expect check-docs \
     "README.md:1: the link to 'MAP.md' leads nowhere" \
     "ARCHITECTURE.md:1: there is no 'src/base/memory/gone.c'" \
     "docs/internals/part.md:1: there is no 'tests/gone.c'" \
+    "docs/internals/part.md:1: there is no 'gone.h'" \
+    "docs/internals/part.md:1: there is no 'dg_gone'" \
+    "docs/internals/part.md:1: there is no 'dg_gone_free'" \
+    "docs/internals/part.md:1: there is no 'DG_GONE'" \
     "the codes of Error lack 'three', which src/api gives" \
     "the codes of Error lack 'two2', which src/api gives" \
     "the codes of Error have 'six', which src/api never gives" \
-    '6 faults'
+    '10 faults'
 
 exit "$failed"
