@@ -67,7 +67,7 @@ static struct dg_who nobody(const struct dg_access *access)
     return (struct dg_who){.name = "", .role = DG_KEY_USER, .priority = access->rules.priority};
 }
 
-/* By the hash in `who`. */
+/* Finds the key by the hash in `who`. */
 static enum dg_err find(const struct dg_access *access, struct dg_who *who)
 {
     const struct dg_key *key;

@@ -30,7 +30,7 @@ uint64_t dg_bucket_wait(const struct dg_bucket *bucket, uint64_t limit, uint64_t
     const uint64_t window = window_s * DG_CLOCK_S;
     uint64_t need = cost(limit, window_s, n), missing = dg_bucket_full_in(bucket, now_ns);
     if (need > window)
-        need = window; /* the whole bucket, and then some as debt */
+        need = window; /* allows the whole bucket, and as much again as debt */
     return missing + need > window ? missing + need - window : 0;
 }
 
@@ -57,7 +57,7 @@ uint64_t dg_bucket_level(const struct dg_bucket *bucket, uint64_t limit, uint64_
     uint64_t missing = dg_bucket_full_in(bucket, now_ns);
     if (missing >= window)
         return 0;
-    /* In microseconds, so that the product fits; a rounded cost must not make a unit out of
+    /* In microseconds, so that the product fits. A rounded cost must not create a unit out of
      * nothing. */
     return (window - missing + 999) / 1000 * limit / (window / 1000);
 }

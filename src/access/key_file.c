@@ -117,7 +117,7 @@ struct reader {
     struct dg_map names, hashes;
     struct dg_key key; /* the key being read */
     bool has_key;      /* a key is being read */
-    unsigned line;     /* which begins here */
+    unsigned line;     /* a key's section, which begins here */
     uint32_t seen;     /* bits: fields, then rows */
 };
 
@@ -209,7 +209,7 @@ static enum dg_err finish_key(struct reader *in, struct dg_error *error)
     struct dg_key *kept = &in->file->keys[in->file->n];
     *kept = *key;
     in->file->n++;
-    in->has_key = false; /* what it owns is the file's now */
+    in->has_key = false; /* the file owns its members now */
     enum dg_err err = dg_map_put_ptr(&in->names, dg_span_cstr(kept->name), kept);
     if (!err)
         err = dg_map_put_ptr(&in->hashes, hash_span(&kept->hash), kept);
@@ -324,7 +324,7 @@ static enum dg_err print_field(const struct field *field, const struct dg_key *k
     return dg_buf_printf(out, "%s = %s\n", field->name, when);
 }
 
-/* A value between quotes, so that blanks, '#' and quotes of its own survive. */
+/* Writes a value in quotation marks, so that its blanks, '#' and quotation marks survive. */
 static enum dg_err print_quoted(const char *name, const char *text, struct dg_buf *out)
 {
     enum dg_err err = dg_buf_printf(out, "%s = \"", name);

@@ -66,7 +66,7 @@ struct dg_key {
     int64_t requests_per_minute, requests_per_hour, requests_per_day; /* 0: no limit */
     int64_t characters_per_minute, characters_per_month;              /* 0: no limit */
     struct dg_opt_list models;                                        /* owned; empty: all */
-    const char *glossary; /* owned: id of the glossary for requests that name none; "": none */
+    const char *glossary; /* owned; the id of the glossary for requests that name none; "": none */
     const char *note;     /* owned; never NULL after init */
 };
 

@@ -33,7 +33,7 @@ enum dg_err dg_keyring_find(const struct dg_keyring *ring, const struct dg_secre
 
 size_t dg_keyring_len(const struct dg_keyring *ring);
 
-/* Whether the file said that it has no key on purpose. */
+/* Whether the file states that it deliberately has no key. */
 bool dg_keyring_is_none(const struct dg_keyring *ring);
 
 #endif

@@ -49,16 +49,16 @@ enum dg_quota_kind { DG_QUOTA_KEY, DG_QUOTA_ADDRESS };
 enum {
     DG_QUOTA_ID_MAX = 64,            /* bytes of an id */
     DG_QUOTA_LIMIT_MAX = 1000000000, /* of the windows of a minute */
-    DG_QUOTA_LONG_MAX = 100000000,   /* of those of an hour and of a day */
+    DG_QUOTA_LONG_MAX = 100000000,   /* only for the windows of an hour and of a day */
 };
 
-/* What is so of each window. */
+/* The state of one window. */
 extern const struct dg_quota_about {
     const char *name;       /* "requests-hour", as in RateLimit-Policy */
     const char *limit_name; /* "requests_per_hour", as in /v1/usage */
     const char *unit;       /* "per 1 hour", as in LibreTranslate's "Slowdown: 20 per 1 hour" */
-    uint64_t seconds;       /* a month is told as thirty days */
-    bool counts_requests;   /* else characters */
+    uint64_t seconds;       /* for a month, thirty days */
+    bool counts_requests;   /* otherwise it counts characters */
 } dg_quota_windows[DG_QUOTA_WINDOWS];
 
 struct dg_quota_ask {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* libsodium does all of it. */
+/* libsodium does all the work. */
 #include "access/secret.h"
 
 #include <sodium.h>

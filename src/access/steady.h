@@ -21,8 +21,8 @@ enum { DG_STEADY_SLACK_S = 600, DG_STEADY_HELD_S = 3600 };
 struct dg_steady {
     bool is_set, has_other;
     int64_t ahead_ns;  /* trusted time minus monotonic clock */
-    int64_t other_ns;  /* the same after a jump, not yet trusted */
-    uint64_t since_ns; /* monotonic time of that jump */
+    int64_t other_ns;  /* the offset after a jump, which is not trusted yet */
+    uint64_t since_ns; /* the monotonic time of that jump */
 };
 
 uint64_t dg_steady_s(struct dg_steady *steady, const struct dg_clock *clock);

@@ -36,8 +36,8 @@ enum {
     LINES_MAX = 64 << 20,
     COUNTS_MAX = 64 << 20,
     LINE_CAP = 192,
-    GROWN = 64 << 10,    /* a journal is written anew when it is by so much longer */
-    GROWTH = 8,          /* than so many times what it would be */
+    GROWN = 64 << 10,    /* a journal is written anew when it is longer by so many bytes */
+    GROWTH = 8,          /* than so many times its length after rewriting */
     LOCK_WAIT_MS = 2000, /* for the server before us to end */
     FILE_MODE = 0600,
     SLICE = 4096, /* counts that are copied at once: half a millisecond */
@@ -57,7 +57,7 @@ struct dg_usage {
     size_t n_damaged;
     bool is_writing;
     uint64_t whole_from; /* the length past which the journal is written anew */
-    bool was_removed;    /* by somebody else: the next turn writes all */
+    bool was_removed;    /* somebody else changed the file: the next turn writes everything */
 };
 
 /* ---- Lines ----------------------------------------------------------------------------------- */
@@ -200,7 +200,7 @@ static void on_line(void *ctx, const struct dg_usage_count *line)
     struct dg_usage_count *count = dg_usage_get(usage, dg_span_cstr(line->name));
     if (!count)
         return;
-    /* whose clock had forgotten what was used before */
+    /* a clock that had lost its time before */
     bool is_future = line->month > count->month;
     count->requests =
         is_future && count->requests > line->requests ? count->requests : line->requests;

@@ -76,13 +76,13 @@ struct dg_usage_write {
 bool dg_usage_begin(struct dg_usage *usage, struct dg_usage_write *write);
 /* True while there is more to copy. */
 bool dg_usage_gather(struct dg_usage *usage, struct dg_usage_write *write);
-bool dg_usage_has_changed(const struct dg_usage *usage); /* true when there are changes to write */
+bool dg_usage_has_changed(const struct dg_usage *usage); /* true while there are changes to write */
 void dg_usage_run(struct dg_usage_write *write);
 /* Frees what `write` holds and returns the outcome, with a sentence. */
 enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write,
                          struct dg_error *error) DG_MUST_CHECK;
 
-/* The time by which months are counted, in seconds since 1970 (access/steady.h). */
+/* The time that determines the month, in seconds since 1970 (access/steady.h). */
 uint64_t dg_usage_now(struct dg_usage *usage);
 
 size_t dg_usage_damaged(const struct dg_usage *usage);

@@ -67,7 +67,7 @@ enum dg_err dg_zip_parse(struct dg_zip *zip, const uint8_t *bytes, size_t len, c
                          struct dg_error *error) DG_MUST_CHECK;
 void dg_zip_close(struct dg_zip *zip);
 
-/* NULL when there is none. */
+/* The member of this name; NULL when there is none. */
 const struct dg_zip_member *dg_zip_find(const struct dg_zip *zip, const char *name);
 
 /* The member's bytes, of which there must be at most `limit`. A damaged member is DG_ERR_INTEGRITY.

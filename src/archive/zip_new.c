@@ -20,7 +20,7 @@ static void put(struct dg_zip_new *zip, uint32_t value, size_t n_bytes)
         zip->err = dg_buf_append_byte(zip->out, (char)(value >> 8 * i & 0xFF));
 }
 
-/* What the header of a member and its entry in the directory have in common. */
+/* The fields that a member's header and its entry in the directory have in common. */
 static void put_facts(struct dg_zip_new *zip, const struct dg_zip_new_member *member)
 {
     put(zip, VERSION, 2);

@@ -21,7 +21,7 @@ enum { DG_ZIP_NEW_MEMBERS = 16 };
 
 struct dg_zip_new {
     struct dg_buf *out; /* borrowed */
-    size_t begin;       /* of the archive in it */
+    size_t begin;       /* entries of the directory */
     struct dg_zip_new_member {
         const char *name; /* borrowed */
         uint32_t at, len, crc;

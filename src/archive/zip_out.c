@@ -57,7 +57,7 @@ static int by_header(const void *a, const void *b)
     return (*x)->header < (*y)->header ? -1 : (*x)->header > (*y)->header;
 }
 
-/* Where the stretch of a member ends. */
+/* Where the bytes of a member end, including the gap behind it. */
 static size_t end_of(const struct writing *w, size_t i)
 {
     return i + 1 < w->zip->n_members ? w->order[i + 1]->header : w->zip->directory;

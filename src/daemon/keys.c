@@ -126,7 +126,7 @@ static void use_ring(struct dg_keys *keys, struct dg_keyring *ring)
                  DG_LOG_FIELDS(dg_log_uint("keys", dg_access_n_keys(keys->access))), "keys in use");
 }
 
-/* Says so when nobody can get in. */
+/* Logs a warning if nobody can get in. */
 static void warn_if_locked(const struct dg_keys *keys)
 {
     if (*keys->path && dg_access_rules(keys->access)->require_key &&
@@ -426,7 +426,7 @@ static enum dg_err open_common(struct dg_keys *keys, const struct dg_options *op
 
 /* ---- The journal ----------------------------------------------------------------------------- */
 
-/* Says it once when writing begins to fail, and once when it works again. */
+/* Logs when writing begins to fail, and when it works again, once each. */
 static void end_turn(struct dg_keys *keys)
 {
     struct dg_error error = DG_ERROR_NONE;
@@ -451,7 +451,7 @@ static void on_write(uv_work_t *work)
 
 static void on_timer(uv_timer_t *timer);
 
-/* The rest comes soon, behind whatever else the loop has to do. */
+/* The rest is written soon, after whatever else the loop has to do. */
 static void hurry(struct dg_keys *keys)
 {
     if (!keys->is_closed)
@@ -506,7 +506,7 @@ static void set_rules(struct dg_keys *keys, const struct dg_options *options)
     dg_access_set_rules(keys->access, &rules);
 }
 
-/* The usage file is beside the key file unless the options say otherwise. */
+/* The usage file lies next to the key file unless the options say otherwise. */
 static enum dg_err name_files(struct dg_keys *keys, const struct dg_options *options,
                               struct dg_error *error)
 {
@@ -661,7 +661,7 @@ void dg_keys_close(struct dg_keys *keys)
         uv_close((uv_handle_t *)&keys->timer, NULL);
 }
 
-/* All of it, here and now. */
+/* Writes all of it, at once. */
 static void write_what_is_left(struct dg_keys *keys)
 {
     bool has_failed = false;

@@ -82,7 +82,8 @@ static const struct dg_options *options_of(const struct dg_opt_set *set)
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-/* --help, --version, --dump-config, --check-config: true when one was asked for and answered. */
+/* Handles --help, --version, --dump-config and --check-config; true when one of them was given
+ * and answered. */
 static bool answer_and_leave(const struct dg_opt_set *set, enum dg_err *err, struct dg_error *error)
 {
     const struct dg_options *options = options_of(set);
@@ -159,7 +160,7 @@ static void on_stop(void *user, int nth)
     dg_server_drain(d->server, (uint64_t)limit_ms, finish, d);
 }
 
-/* The last step of a reload. To systemd all that were asked for are one until the last is done:
+/* The last step of a reload. systemd is told when the last of all requested reloads is done:
  * whether or not anything changed, we serve. */
 static void tell_ready(const struct daemon *d)
 {
@@ -237,7 +238,7 @@ static void admin_set_log_level(void *user, enum dg_log_level level)
                  "an administrator changed the log level");
 }
 
-/* As if the signal had come: its handler runs in a turn of the loop of its own. */
+/* Acts as if the signal had come: its handler runs in a later turn of the loop. */
 static void admin_reload(void *user)
 {
     (void)user;
@@ -358,7 +359,7 @@ static enum dg_err open_keys(struct daemon *d, struct dg_error *error)
     return dg_keys_open(&d->keys, &d->loop, d->start, d->shared, d->log, error);
 }
 
-/* Bulk jobs go on with the account that the daemon has become. */
+/* Bulk jobs are continued under the account that the daemon has changed to. */
 static enum dg_err open_bulk(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
@@ -377,7 +378,7 @@ static enum dg_err open_bulk(struct daemon *d, struct dg_error *error)
     return dg_api_open_bulk(d->api, &opts, &d->loop, error);
 }
 
-/* As bulk jobs, with the account that the daemon has become. */
+/* As for bulk jobs, under the account that the daemon has changed to. */
 static enum dg_err open_glossaries(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
@@ -392,8 +393,7 @@ static enum dg_err open_glossaries(struct daemon *d, struct dg_error *error)
     return dg_api_open_glossaries(d->api, &opts, error);
 }
 
-/* Where nobody chose the folder and it is not to be used, files are not translated; that is said.
- */
+/* If the default folder cannot be used, files are not translated, and the log says so. */
 static enum dg_err open_documents(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
@@ -455,8 +455,8 @@ static bool is_served(const struct dg_server *server, const char *address)
     return false;
 }
 
-/* Listens where systemd opened sockets, and where `listen` says when it was given or there are
- * none. */
+/* Listens where systemd opened sockets, and at the addresses of `listen` if the option was given
+ * or systemd opened none. */
 static enum dg_err bind_listeners(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
@@ -486,7 +486,7 @@ static void say_capacity(void *user, char line[DG_AGENT_LINE])
     dg_api_capacity(user, line, DG_AGENT_LINE);
 }
 
-/* For HAProxy's agent-check. */
+/* Listens for HAProxy's agent-check. */
 static enum dg_err open_agent(struct daemon *d, struct dg_error *error)
 {
     const char *address = options_of(d->start)->agent_listen;
@@ -501,7 +501,7 @@ static enum dg_err open_agent(struct daemon *d, struct dg_error *error)
     return DG_OK;
 }
 
-/* What root made and the account has to use later becomes the account's. */
+/* Files that root made and the account has to use later are given to the account. */
 static enum dg_err drop_privileges(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
@@ -569,7 +569,7 @@ static enum dg_err start(struct daemon *d, struct dg_error *error)
     return err;
 }
 
-/* Mirror of start, from wherever it stopped. */
+/* Mirror of start, from whichever step was reached. */
 static void wind_down(struct daemon *d)
 {
     if (d->loop_open) {

@@ -29,7 +29,7 @@ struct dg_memory_plan {
 /* Bytes of this process that are in memory now; 0 when the system does not say. */
 size_t dg_memory_resident(void);
 
-/* `limit` 0: none. DG_ERR_LIMIT: not even the process fits. */
+/* `limit` 0: no limit. DG_ERR_LIMIT: not even the process fits. */
 enum dg_err dg_memory_plan(size_t limit, size_t resident, size_t cache_wanted,
                            struct dg_error *error, struct dg_memory_plan *plan) DG_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reload of the options; the log says what became of each change. */
+/* Reload of the options; the log reports the outcome of each change. */
 #include "daemon/reload.h"
 
 #include "daemon/keys.h"

@@ -37,10 +37,10 @@ enum {
     TICK_MS = 250
 };
 
-/* What one model may take to load, from a slow disk too, before systemd gives up on us. */
+/* How long one model may take to load, even from a slow disk, before systemd gives up on us. */
 enum { LOAD_LIMIT_MS = 5 * 60 * 1000 };
 
-/* One model to open, and what came of it. */
+/* One model to open, and the outcome. */
 struct entry {
     char name[NAME_MAX_LEN];
     char path[PATH_MAX_LEN];
@@ -206,7 +206,7 @@ static void free_list(struct list *list)
     dg_free(list);
 }
 
-/* Nothing says where models are: no file was read, and models-dir was not given. */
+/* Nothing says where models are: no configuration file was read, and models-dir was not given. */
 static bool is_unconfigured(const struct dg_opt_set *set)
 {
     const struct dg_options *options = dg_opt_values(set);
@@ -214,7 +214,7 @@ static bool is_unconfigured(const struct dg_opt_set *set)
            (!*options->config || access(options->config, F_OK) != 0);
 }
 
-/* What sections and folders name. */
+/* Lists what sections and folders name. */
 static enum dg_err list_models(struct list *list, const struct dg_opt_set *set,
                                struct dg_error *error)
 {
@@ -318,7 +318,7 @@ static void forget(struct dg_service *service, const char *name)
         known->entries[at] = known->entries[--known->n];
 }
 
-/* Without memory for it the model can be loaded anew only with its path. */
+/* If there is no memory for it now, the model is loaded later, and its path must be known. */
 static void remember(struct dg_service *service, const struct entry *entry)
 {
     forget(service, entry->name);
@@ -339,7 +339,7 @@ static enum dg_err let_go(struct dg_service *service, const char *name, struct d
     return err;
 }
 
-/* Puts the opened models in place, and lets go of those that are not in the list. */
+/* Publishes the opened models, and removes those that are not in the list. */
 static void publish_list(struct list *list)
 {
     struct dg_engine *engine = list->service->engine;
@@ -387,7 +387,7 @@ static void ring(void *user)
     pthread_mutex_unlock(&service->lock);
 }
 
-/* Asked on the thread that loads a model which was offered. */
+/* Called on the thread that loads an offered model. */
 static enum dg_err admit(void *arg, const char *name, const char *path, struct dg_error *error)
 {
     struct dg_service *service = arg;
@@ -410,7 +410,7 @@ static void on_model(void *arg, const char *name, enum dg_engine_model_state sta
                      state == DG_ENGINE_MODEL_READY ? "model ready" : "model left memory");
 }
 
-/* The log tells when workers hang, and when they are back. */
+/* Logs when workers hang, and when they work again. */
 static void watch_workers(struct dg_service *service)
 {
     struct dg_sched_stats stats;

@@ -71,7 +71,7 @@ struct dg_service_model {
     const char *source, *target; /* "": taken from the name */
 };
 
-/* Called once, later, whatever happens; DG_ERR_CLOSED when the service ends first. */
+/* Called once, later, whatever happens; DG_ERR_CLOSED when the service ends before that. */
 typedef void (*dg_service_loaded_fn)(void *user, enum dg_err err, const struct dg_error *error);
 
 /* DG_ERR_BUSY: models are being loaded at present; DG_ERR_NOT_FOUND: no path, and no such model. */

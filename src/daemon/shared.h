@@ -42,7 +42,7 @@ enum dg_err dg_shared_attach(struct dg_shared *shared, struct dg_engine *engine,
  * the result is *local. */
 struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota *local);
 
-/* The connection, for what else servers share; NULL when nothing is. */
+/* The connection, for other things that servers share; NULL when nothing is shared. */
 struct dg_redis *dg_shared_redis(struct dg_shared *shared);
 
 void dg_shared_close(struct dg_shared *shared); /* idempotent */

@@ -98,7 +98,7 @@ static const char script[] =
 
 enum { N_ANSWERS = 5 + 2 * DG_QUOTA_WINDOWS };
 
-/* A question under way, also one whose answer is no longer wanted. */
+/* A question that is under way, even if its answer is no longer wanted. */
 struct dg_quota_ticket {
     struct dg_shared_quota *shared;
     struct dg_redis_ask *redis_ask;

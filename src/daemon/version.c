@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Versions of the libraries as loaded now, where they can tell, else as compiled against. */
+/* Versions of the libraries that are loaded, if they can tell, otherwise of those that were
+ * compiled against. */
 #include "daemon/version.h"
 
 #include "config.h"

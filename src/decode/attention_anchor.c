@@ -4,7 +4,8 @@
 /* Shares of attention and their thresholds, which were measured (docs/internals/search.md). */
 #include "decode/attention_anchor.h"
 
-/* What makes a phrase due: normally, and while a phrase with an earlier source is open. */
+/* The share of attention from which a phrase is due: normally, and while a phrase with an
+ * earlier source is open. */
 static const float due_share = 0.35f, early_share = 0.9f;
 
 static bool is_met(const struct dg_constrain *at, size_t item)
@@ -88,6 +89,6 @@ bool dg_attention_anchor_is_barred(const struct dg_constrain *at, const struct d
     for (size_t i = 0; i < opts->n_constraints; i++)
         if (i != item && !is_met(at, i) && dg_attention_anchor_is_tied(&opts->constraints[i]) &&
             dg_attention_anchor_share(&opts->constraints[i], attention, n_src) > share)
-            return true; /* the other's place rather than this one's */
+            return true; /* the place belongs to the other phrase rather than to this one */
     return false;
 }

@@ -19,12 +19,13 @@
 #include "decode/opts.h"
 
 struct dg_constrain {
-    uint32_t met;   /* bit i: constraint i is met */
-    int16_t item;   /* constraint in progress, -1: none */
-    int16_t form;   /* ... its form */
-    int16_t pos;    /* ... the number of its tokens produced so far */
-    bool is_fresh;  /* the last token completed a copy */
-    int32_t n_said; /* constraint tokens produced so far, of the phrase in progress too */
+    uint32_t met;  /* bit i: constraint i is met */
+    int16_t item;  /* constraint in progress, -1: none */
+    int16_t form;  /* the form of that constraint that is in progress */
+    int16_t pos;   /* how many tokens of that form were produced so far */
+    bool is_fresh; /* the last token completed a copy */
+    /* constraint tokens produced so far, including those of the phrase in progress */
+    int32_t n_said;
 };
 
 #define DG_CONSTRAIN_START ((struct dg_constrain){.item = -1})

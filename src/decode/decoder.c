@@ -15,12 +15,15 @@
 #include <string.h>
 
 enum {
-    STEP_ROWS = 32,      /* from 8 on more rows make a step longer, not faster for each */
-    PROMPT_TOKENS = 256, /* of prompts that one step reads beside its rows; the next waits no longer
-                            than for these */
-    FIRST_STEPS = 24,    /* a sentence that has shown nothing by then loses its precedence */
-    LEAD_ROWS = 16,      /* a client that has had so many rows more than another waits for it, */
-    FEW_ROWS = 8,        /* but for what makes a step of fewer rows than these hardly longer */
+    STEP_ROWS = 32, /* with more than 8 rows a step takes longer in proportion, so more rows gain
+                       little */
+    PROMPT_TOKENS = 256, /* prompt tokens that one step reads besides its rows, which bounds how
+                            long the next token waits */
+    /* a sentence that has shown nothing after so many steps loses its precedence */
+    FIRST_STEPS = 24,
+    LEAD_ROWS = 16, /* a client that has had so many more rows than another waits for it, */
+    FEW_ROWS = 8,   /* except that a step is filled up to so many rows, because these hardly make it
+                       longer */
 };
 
 /* Which sentences go first in a step; see gather. */
@@ -30,8 +33,8 @@ enum turn { FIRST_WORD, LATER, N_TURNS };
 struct account {
     uint64_t client, n_rows_done;
     size_t n_sentences;         /* 0: not in use */
-    size_t n_rows, n_positions; /* reserved */
-    bool is_ahead;              /* of others in this step */
+    size_t n_rows, n_positions; /* numbers that are reserved */
+    bool is_ahead;              /* in this step, its rows go before those of others */
 };
 
 struct slot {
@@ -39,27 +42,27 @@ struct slot {
     uint16_t generation; /* tells handles of former sentences apart */
     struct dg_search *search;
     struct dg_decode_job job;
-    struct dg_search_opts opts; /* the job's, completed by what the model requires */
-    int32_t *words;             /* owned; forced prefix, then the shortlist, of `opts` */
+    struct dg_search_opts opts; /* the job's options, completed by what the model requires */
+    int32_t *words;             /* owned; the forced prefix and then the shortlist of `opts` */
     struct dg_search_move moves[DG_BEAM_MAX];
     int n_rows;
-    size_t position;   /* of its rows in the network: `lead` first, then the target */
-    size_t n_told;     /* tokens that were passed to on_tokens */
-    uint64_t n_turn;   /* the last step that it took part in */
-    size_t width;      /* rows reserved */
+    size_t position; /* position of its rows in the network: `lead` comes first, then the target */
+    size_t n_told;   /* tokens that were passed to on_tokens */
+    uint64_t n_turn; /* the last step in which its rows were computed */
+    size_t width;    /* rows reserved */
     size_t n_reserved; /* cached positions */
     struct account *account;
     bool is_listed;     /* its words are part of the union of shortlists */
     bool is_reading;    /* a language model still reads the prompt, before any row */
-    uint64_t n_arrival; /* order of arrival */
+    uint64_t n_arrival; /* number that shows the order of arrival */
     bool has_ties;      /* some constraints name their source tokens */
     bool is_stopped;    /* cancelled from inside a callback */
     float *alignment;   /* owned; [cap, width, n_src] or NULL */
 };
 
 struct dg_decoder {
-    struct dg_reader *reader; /* not NULL: it does everything, and of the fields below only the
-                                 limits are used */
+    struct dg_reader *reader; /* not NULL: the reader does all the work, and of the members below
+                                 only the limits are used */
     const struct dg_net *net;
     const struct dg_blueprint *bp;
     struct dg_net_state *state;
@@ -70,15 +73,15 @@ struct dg_decoder {
     struct dg_net_row *rows;     /* [limits.rows] */
     struct dg_pick_parts *parts; /* [limits.rows] */
     struct dg_shortlist shortlist;
-    float *row;      /* owned; [V] logits on their way from the union's columns to a sentence's */
-    size_t capacity; /* cached positions when nothing is under way */
+    float *row; /* owned; [V] the logits of one sentence, taken from the columns of the union */
+    size_t capacity; /* cached positions that are free when nothing is under way */
     size_t n_sentences;
-    size_t n_reserved;    /* rows that the sentences under way may come to need */
+    size_t n_reserved;    /* rows that the sentences under way may need */
     uint64_t n_turns;     /* steps so far */
     uint64_t n_arrivals;  /* sentences so far */
-    size_t next[N_TURNS]; /* the slot of each kind whose turn it is */
+    size_t next[N_TURNS]; /* for each kind, the slot whose turn it is */
     bool is_stepping;
-    bool is_union; /* the last step's logits are of the shortlists' union */
+    bool is_union; /* the last step's logits have the columns of the shortlists' union */
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -91,7 +94,8 @@ static size_t step_rows(const struct dg_decoder_limits *limits)
 static struct dg_net_limits net_limits(const struct dg_net *net,
                                        const struct dg_decoder_limits *limits)
 {
-    size_t step_most = step_rows(limits) + 2 * DG_BEAM_MAX; /* sentences are not divided */
+    /* because the rows of a sentence are not divided */
+    size_t step_most = step_rows(limits) + 2 * DG_BEAM_MAX;
     return (struct dg_net_limits){
         .slots = limits->sentences,
         .lanes = limits->rows < DG_BEAM_MAX ? limits->rows : DG_BEAM_MAX,
@@ -238,7 +242,7 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
     err = dg_net_state_size(net, &wanted, &state_bytes, error);
     if (err)
         return err;
-    /* Token paths: at most two live generations and the kept answers of every row. */
+    /* Paths of tokens: at most two live generations, and the kept answers of every row. */
     size_t per_row = 3 * limits->target_max * (2 * sizeof(int32_t) + sizeof(int16_t));
     *bytes = state_bytes +
              limits->rows * (per_row + sizeof(struct dg_net_row) + sizeof(struct dg_pick_parts)) +
@@ -257,8 +261,8 @@ static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decod
     cap = cap < most ? cap : most;
     if (!dg_blueprint_family(decoder->bp)->has_prompt)
         return cap;
-    size_t left = decoder->bp->lm.context + 1 - job->n_src; /* the last of the prompt is the
-                                                               answer's first place */
+    /* the last token of the prompt gives the first token of the answer */
+    size_t left = decoder->bp->lm.context + 1 - job->n_src;
     return cap < left ? cap : left;
 }
 
@@ -567,7 +571,8 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
         if (handles)
             handles[n_taken] = (uint32_t)slot->generation << 16 | (uint32_t)sources[n_taken].slot;
     }
-    const bool reads = dg_blueprint_family(decoder->bp)->has_prompt; /* steps go on with it */
+    /* its prompt is read during the steps */
+    const bool reads = dg_blueprint_family(decoder->bp)->has_prompt;
     for (size_t i = 0; reads && i < n && !err; i++)
         err = dg_net_begin(decoder->state, &sources[i]);
     if (!err && n && !reads)

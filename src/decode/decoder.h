@@ -43,21 +43,24 @@ enum { DG_DECODER_ADD_MAX = 256 }; /* sentences that one dg_decoder_add may brin
 
 /* Sizes of the pools, all of which are allocated at the start. */
 struct dg_decoder_limits {
-    size_t sentences;    /* under way at once */
-    size_t rows;         /* live hypotheses at once, of all sentences; at least the widest beam */
-    size_t source_max;   /* tokens of a source, end token included */
-    size_t target_max;   /* tokens of a target, `lead` (opts.h) and end token included */
-    size_t prompt_max;   /* a language model's source_max, for the code that opens models; 0:
+    size_t sentences; /* the most sentences under way at once */
+    size_t rows; /* the most live hypotheses of all sentences at once; at least the widest beam */
+    size_t source_max; /* the most tokens of a source, including its end token */
+    /* the most tokens of a target, including `lead` (opts.h) and the end token */
+    size_t target_max;
+    size_t prompt_max;   /* source_max of a language model, for the code that opens models; 0:
                             source_max */
     size_t batch_tokens; /* source tokens that one dg_decoder_add may bring; at least source_max */
-    size_t step_rows; /* rows of one step; more rows take turns, by whole sentences; 0: a default */
-    size_t step_prompt; /* prompt tokens (language models) that one step reads beside its rows; 0: a
-                           default */
-    uint64_t step_work; /* encoders alone: multiplications of one step, about; 0: a default */
-    size_t kv_tokens;   /* cached positions of all sentences; 0: enough for all at full length */
-    size_t alignment_layer;   /* decoder layer whose attention is kept, from 1; 0: the last */
-    size_t alignment_head;    /* ... its head, from 1; 0: the mean of all. Both 0: the model's own
-                                 choice */
+    size_t step_rows;    /* rows of one step; if there are more, whole sentences take turns; 0: a
+                            default */
+    size_t step_prompt;  /* prompt tokens (of language models) that one step reads besides its rows;
+                            0: a default */
+    uint64_t step_work;  /* for encoders alone: about how many multiplications one step makes; 0: a
+                            default */
+    size_t kv_tokens;    /* cached positions of all sentences; 0: enough for all at full length */
+    size_t alignment_layer; /* the decoder layer whose attention is kept, from 1; 0: the last */
+    size_t alignment_head; /* the head of that layer, from 1; 0: the mean of all heads. If layer and
+                              head are 0, the model chooses */
     const struct dg_lex *lex; /* the model's shortlist, borrowed; NULL: sentences may use all words,
                                * unless their options have a list */
     bool whole_vocabulary;    /* tells the code that opens models to ignore their shortlists: `lex`
@@ -68,11 +71,11 @@ struct dg_decoder_limits {
 struct dg_decode_events {
     /* `n` more tokens of the answer are final, from position `at` on. May be NULL. */
     void (*on_tokens)(void *ctx, size_t at, const int32_t *ids, const float *logprobs, size_t n);
-    /* The sentence is over. The search holds the answers until this function returns, which may
-     * call dg_decoder_alignment. */
+    /* The sentence is finished. The search holds its answers until this function returns; the
+     * function may call dg_decoder_alignment. */
     void (*on_done)(void *ctx, const struct dg_search *search);
-    /* Called instead of both for a text that is read: its values are filled, or `err` says why
-     * not. */
+    /* Called instead of the other two for a text that is read: its values are filled in, or
+     * `err` says why not. */
     void (*on_read)(void *ctx, enum dg_err err);
 };
 
@@ -83,11 +86,12 @@ struct dg_decode_job {
     const struct dg_search_opts *opts; /* checked by dg_search_opts_check */
     const struct dg_decode_events *events;
     void *ctx;
-    bool is_urgent; /* a user waits for its first token, which goes before others' next tokens */
+    bool is_urgent; /* a user waits for its first token, which is computed before the next tokens of
+                       others */
     const struct dg_read *read; /* what to read from the text, for networks that read; `opts` is
                                    ignored then */
-    uint64_t client; /* whose it is: clients share the steps; 0: of nobody in particular, who may
-                        take all the room */
+    uint64_t client; /* The client of the job. Clients share the steps; 0: no particular client,
+                        which may use all the room. */
 };
 
 struct dg_helpers;

@@ -6,8 +6,8 @@
 #include "decode/loop.h"
 
 enum {
-    RUN_LEAST = 16,   /* a run shorter than this is never called a loop */
-    COPIES_SHORT = 4, /* copies that a phrase of up to PERIOD_SHORT tokens must show */
+    RUN_LEAST = 16,   /* a shorter run is never taken for a loop */
+    COPIES_SHORT = 4, /* how many copies of a phrase of up to PERIOD_SHORT tokens make a loop */
     COPIES_LONG = 3,
     PERIOD_SHORT = 4,
 };

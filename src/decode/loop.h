@@ -17,12 +17,12 @@
 
 enum {
     DG_LOOP_PERIOD_MAX = 16, /* longest phrase whose repetition is recognised */
-    DG_LOOP_WINDOW = 256,    /* tokens examined, from the end */
+    DG_LOOP_WINDOW = 256,    /* tokens at the end that are examined */
 };
 
 struct dg_loop {
     int period; /* tokens of the phrase that repeats; 0: the tail does not repeat */
-    int run;    /* tokens at the end that repeat it, the first occurrence included */
+    int run;    /* tokens at the end that consist of this phrase, including its first occurrence */
 };
 
 /* The longest repetition that the sequence ends with (at least two whole copies). */

@@ -44,11 +44,13 @@ struct dg_constraint {
     size_t n_forms;                /* 1 or more */
     bool is_copy;                  /* a span that is copied whole: once begun, it is finished */
     bool is_once;                  /* its first word may occur at no other place */
-    bool is_placed; /* the search runs without it first; if the phrase is then missing where the
-                     * network attended to its source, a further attempt puts it there, or, without
-                     * a source, where it is likeliest (term_placement.h) */
-    size_t src_from, src_to; /* the source tokens that it translates: it begins where the network
-                              * attends to them. Equal: unknown; it may begin anywhere */
+    /* The search first runs without it. If the phrase is then missing where the network attended
+     * to its source, a further attempt puts it there, or, without a source, where it is most
+     * probable (term_placement.h). */
+    bool is_placed;
+    /* The source tokens that it translates: it begins where the network attends to them. If both
+     * are equal, the tokens are unknown, and it may begin anywhere. */
+    size_t src_from, src_to;
 };
 
 struct dg_search_opts {
@@ -57,27 +59,28 @@ struct dg_search_opts {
     int n_best;                  /* answers wanted; 1 to beam, or when sampling to DG_BEAM_MAX */
     float length_penalty;        /* score = sum of log-probabilities / length^this; 0 to 10 */
     float coverage_penalty;      /* GNMT's beta on source words left out; 0 (off) to 10 */
-    enum dg_beam_rule beam_rule; /* model/blueprint.h says what each means */
-    float patience;  /* the search ends with beam * patience finished; 0.1 to 16. More than beam
-                      * never live at once */
-    bool early_stop; /* false: go on while a live hypothesis could still win */
+    enum dg_beam_rule beam_rule; /* see model/blueprint.h for the rules */
+    float patience;  /* The search ends with beam * patience finished hypotheses; 0.1 to 16. No more
+                        than `beam` live at once. */
+    bool early_stop; /* false: the search goes on while a live hypothesis could still win */
 
     /* Sampling instead of beam search; needs beam 1. */
     bool sample;
     float temperature; /* above 0 to 100 */
-    int top_k;         /* sample among the k likeliest; 0: all */
-    float top_p;       /* ... and among the likeliest that hold this mass; above 0 to 1 */
-    uint64_t seed;     /* same seed, same text */
+    int top_k;         /* sample among the k most probable tokens; 0: among all */
+    float top_p; /* sample among the most probable tokens that have this much probability together;
+                    above 0 to 1 */
+    uint64_t seed; /* same seed, same text */
 
     /* Length in tokens. The end token counts as the last of max_len, but not among min_len. */
     int min_len;     /* 0 to max_len */
     int max_len;     /* 0 to DG_TARGET_MAX; 0 gives the empty target */
-    float max_ratio; /* further cap: max_ratio * source tokens + max_extra; 0: no such cap */
+    float max_ratio; /* a further cap: max_ratio * source tokens + max_extra; 0: no such cap */
     int max_extra;
 
     /* What the target may contain. */
     float repetition_penalty; /* divides the scores of earlier words; 1 (off) to 10 */
-    int no_repeat_ngram;      /* no n words twice in the same order; 0 (off) to 16 */
+    int no_repeat_ngram;      /* no sequence of n words occurs twice; 0 (off) to 16 */
     bool suppress_unk;
     bool loop_guard;         /* stops, repairs once and marks a target that loops */
     const int32_t *suppress; /* borrowed; ids that are never chosen */
@@ -89,21 +92,22 @@ struct dg_search_opts {
      * language of a multilingual model. They are no part of the target: they have no score and no
      * position, and are not shown. */
     const int32_t *lead; /* borrowed */
-    size_t n_lead; /* 0 to DG_LEAD_MAX; if not 0, `lead` replaces the model's own forced first token
-                    */
+    /* 0 to DG_LEAD_MAX; if not 0, `lead` replaces the model's own forced first token */
+    size_t n_lead;
 
     /* What the target must contain. */
-    const int32_t *prefix; /* borrowed; the target begins with these ids at any cost */
+    const int32_t *prefix; /* borrowed; the target begins with these ids, however improbable they
+                              are */
     size_t n_prefix;
     const struct dg_constraint *constraints; /* borrowed */
     size_t n_constraints;
     bool in_order;          /* constraints are met one after the other */
-    const uint8_t *joining; /* borrowed; [n_vocab] 1 for tokens that continue the word before: they
-                             * may not follow a copy. NULL: not known */
+    const uint8_t *joining; /* borrowed; [n_vocab] 1 for tokens that continue the word before; these
+                               may not follow a copy. NULL: unknown */
 
-    const uint8_t *ends; /* borrowed; [n_vocab] 1 for tokens that, like the end token, end the
-                          * target. They belong to the model, so no cache key has them.
-                          * NULL: none */
+    /* borrowed; [n_vocab] 1 for tokens that end the target, as the end token does. They belong
+     * to the model, so cache keys leave them out. NULL: none */
+    const uint8_t *ends;
 
     bool want_alignment; /* keep the attention of each target token over the source */
 };

@@ -137,7 +137,8 @@ static void weigh_row(struct dg_pick *pick, const float *logits, size_t n, float
         total += pick->weight[i] = weigh(logits[i], largest, temperature);
     if (top_p >= 1.0f)
         return;
-    /* the border: weights of at least `low` hold the mass, of `high` not */
+    /* the threshold lies between: the weights of at least `low` hold enough mass, those of at
+     * least `high` do not */
     double low = 0, high = 1;
     for (int halving = 0; halving < HALVINGS; halving++) {
         double mid = low + (high - low) / 2, mass = 0;

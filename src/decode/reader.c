@@ -21,7 +21,7 @@ static const uint64_t STEP_WORK = 1 << 30;
 struct text {
     bool is_used;
     uint16_t generation; /* tells handles of former texts apart */
-    uint64_t number;     /* in the order of coming */
+    uint64_t number;     /* number in the order of arrival */
     struct dg_decode_job job;
 };
 
@@ -37,10 +37,10 @@ struct dg_reader {
     /* Under way. */
     size_t batch[DG_DECODER_ADD_MAX]; /* [n_batch] slots */
     uint16_t generations[DG_DECODER_ADD_MAX];
-    size_t n_batch; /* 0: nothing is */
+    size_t n_batch; /* 0: nothing is under way */
     bool is_encoded;
     size_t n_said;   /* texts of the batch that have their results */
-    size_t n_places; /* and so many places of this one */
+    size_t n_places; /* and so many positions of the next text have theirs */
 };
 
 size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, size_t n_src)
@@ -62,8 +62,8 @@ size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, s
 static struct dg_net_limits net_limits(const struct dg_net *net,
                                        const struct dg_decoder_limits *limits)
 {
-    const bool is_enc = dg_blueprint_family(dg_net_blueprint(net))->has_head; /* it keeps nothing of
-                                                                           a token */
+    /* no state is kept between tokens */
+    const bool is_enc = dg_blueprint_family(dg_net_blueprint(net))->has_head;
     return (struct dg_net_limits){.slots = limits->sentences,
                                   .lanes = 1,
                                   .rows = HEAD_ROWS,
@@ -159,7 +159,7 @@ enum dg_err dg_reader_check(const struct dg_reader *reader, const struct dg_deco
                             "a text of %zu tokens does not fit into %zu cached positions",
                             job->n_src, reader->capacity);
     if (!job->read)
-        return DG_OK; /* asked beforehand */
+        return DG_OK; /* this was checked beforehand */
     for (size_t i = 0; i < job->read->n_at; i++)
         if (job->read->at[i] >= job->n_src)
             return dg_error_set(error, DG_ERR_RANGE, "place %zu is %u, expected less than %zu", i,
@@ -432,7 +432,8 @@ static enum dg_err read_on(struct dg_reader *reader, bool *done)
         else if (job && !is_whole(reader, job->read))
             err = read_places(reader, reader->n_said, &work, &is_said);
         if (!job || is_said)
-            reader->n_places = 0; /* of one that was cancelled in the midst of it, too */
+            /* so that nothing remains of a text that was cancelled half-way */
+            reader->n_places = 0;
         reader->n_said += is_said;
     }
     *done = reader->is_encoded && reader->n_said == reader->n_batch;
@@ -463,7 +464,7 @@ size_t dg_reader_step(struct dg_reader *reader)
     for (size_t i = 0; i < n; i++) {
         const struct dg_decode_job *job = job_of(reader, i);
         if (!job)
-            continue; /* cancelled, maybe from inside a callback */
+            continue; /* cancelled, perhaps from inside a callback */
         const struct dg_decode_job copy = *job;
         release(reader, &reader->texts[reader->batch[i]]);
         copy.events->on_read(copy.ctx, err);

@@ -27,11 +27,11 @@
 #include <stdint.h>
 
 enum dg_read_kind {
-    DG_READ_LABELS, /* the head's labels: [labels] for a whole text, [n_src, labels] for its tokens
-                     */
-    DG_READ_WORDS,  /* the likeliest words at the positions `at`: [n_at, n_best] ids and
-                       probabilities, best first */
-    DG_READ_STATE,  /* the encoder's state [D]: the mean over all tokens, or the first token's */
+    /* the head's labels: [labels] for a whole text, [n_src, labels] for its tokens */
+    DG_READ_LABELS,
+    DG_READ_WORDS, /* the most probable words at the positions `at`: [n_at, n_best] ids and
+                      probabilities, best first */
+    DG_READ_STATE, /* the encoder's state [D]: the mean over all tokens, or the first token's */
 };
 
 enum { DG_READ_BEST_MAX = 100 };
@@ -42,11 +42,11 @@ struct dg_read {
     enum dg_read_kind kind;
     size_t second;       /* index of the first token of a second text; 0: there is none */
     bool probabilities;  /* LABELS: apply a softmax to each row's labels */
-    bool first;          /* STATE: the first token's, not the mean */
+    bool first;          /* STATE: the state of the first token instead of the mean */
     const uint32_t *at;  /* WORDS: [n_at] positions, each less than n_src */
     size_t n_at, n_best; /* WORDS; n_best at most DG_READ_BEST_MAX */
     float *values;       /* [dg_read_size] */
-    int32_t *ids;        /* WORDS: [dg_read_size]; -1 after the last word */
+    int32_t *ids;        /* WORDS: [dg_read_size]; -1 follows the last word */
 };
 
 /* How many numbers the result for a text of n_src tokens has. */

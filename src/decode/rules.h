@@ -12,9 +12,8 @@
 #include "decode/opts.h"
 
 struct dg_columns {
-    const int32_t *ids; /* borrowed; id of each column, ascending; NULL: column and id are the same
-                         */
-    size_t n;           /* columns in a row */
+    const int32_t *ids; /* borrowed; the id of each column, ascending; NULL: columns are ids */
+    size_t n;           /* columns of a row */
 };
 
 /* The column of `id`, or -1 when it has none. */
@@ -29,12 +28,12 @@ static inline int32_t dg_columns_id(const struct dg_columns *columns, size_t col
 struct dg_rules {
     const struct dg_search_opts *opts;
     struct dg_columns columns;
-    int32_t eos_id, unk_id; /* -1: the model has none */
+    int32_t eos_id, unk_id; /* -1: the model has no such token */
     const int32_t *never;   /* borrowed; ids that the model must not generate, such as padding */
     size_t n_never;
-    int no_repeat_ngram; /* replaces the options' value; a repair sets it */
-    bool forbid_end;     /* some constraints are not met yet */
-    size_t first, end;   /* the columns that the logits hold; 0, 0: all */
+    int no_repeat_ngram; /* used instead of the options' value; a repair sets it */
+    bool forbid_end;     /* some constraints are not met yet, so the target may not end */
+    size_t first, end;   /* the columns that the logits hold; 0, 0: all columns */
 };
 
 /* Applies the rules to one row; `said` holds the target ids so far. */

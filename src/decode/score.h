@@ -31,16 +31,16 @@ void dg_scorer_free(struct dg_scorer *scorer); /* NULL is fine */
 
 /* Requests the attention of each target token. */
 struct dg_scorer_attention {
-    size_t layer;   /* decoder layer, from 0 */
-    int32_t head;   /* or -1: the mean of all heads */
+    size_t layer;   /* the decoder layer, from 0 */
+    int32_t head;   /* the head, or -1: the mean of all heads */
     float *weights; /* [n_tgt, n_src] is written; each row sums to 1 */
 };
 
 struct dg_scorer_target {
     const int32_t *ids; /* [n] */
     size_t n;
-    const int32_t *lead; /* [n_lead] tokens read before the target, as in dg_search_opts; not scored
-                          */
+    /* [n_lead] tokens read before the target, as in dg_search_opts; not scored */
+    const int32_t *lead;
     size_t n_lead;
 };
 

@@ -90,8 +90,7 @@ static void begin(struct dg_search *search)
     root->n = 0;
     root->sum = 0;
     root->at = DG_CONSTRAIN_START;
-    root->at.met = search->place.all; /* those are nobody's concern while the search goes its own
-                                         way */
+    root->at.met = search->place.all; /* all phrases count as met while the search runs freely */
     if (root->coverage)
         memset(root->coverage, 0, search->n_src * sizeof *root->coverage);
     search->n_live = 1;
@@ -402,7 +401,8 @@ static void settle(struct dg_search *search)
         if (search->n_stuck)
             repair(search);
         else
-            search->state = DG_SEARCH_DONE; /* no finite score: the answer is empty, FAILED */
+            search->state = DG_SEARCH_DONE; /* no score was finite: the answer is empty, and its
+                                               state is FAILED */
     } else if (search->n_live == 0 || at_cap || is_enough(search)) {
         if (at_cap || search->n_kept < search->n_keep)
             keep_live(search, at_cap, DG_FINISH_LENGTH);
@@ -419,11 +419,11 @@ static void settle(struct dg_search *search)
         size_t n = shared_beginning(search, &of);
         if (search->has_ties && search->width == 1 &&
             !dg_attention_anchor_all_met(&of->at, search->opts))
-            n = search->n_shown; /* it may have to begin again */
+            n = search->n_shown; /* the search may have to begin again */
         if (search->opts->loop_guard)
             n -= dg_loop_held_back(of->ids, n);
         if (dg_term_placement_is_open(&search->place) && n > search->n_prefix)
-            n = search->n_prefix; /* the next phrase is put behind those that were */
+            n = search->n_prefix; /* the next phrase goes behind those that are placed already */
         if (dg_term_placement_is_open(&search->place) && !search->place.put)
             n = search->n_shown;
         show(search, of, n);
@@ -487,7 +487,7 @@ size_t dg_search_n_answers(const struct dg_search *search)
 
 struct dg_answer dg_search_answer(const struct dg_search *search, size_t index)
 {
-    if (search->n_kept == 0) /* length 0 was asked for, or nothing finite came */
+    if (search->n_kept == 0) /* length 0 was requested, or no score was finite */
         return (struct dg_answer){
             .finish = search->empty_finish,
             .repaired = search->was_repaired,

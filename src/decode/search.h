@@ -32,8 +32,8 @@ enum dg_search_state {
 };
 
 enum dg_finish {
-    DG_FINISH_EOS,       /* ended by itself */
-    DG_FINISH_LENGTH,    /* stopped at the longest permitted target */
+    DG_FINISH_EOS,       /* the model ended it */
+    DG_FINISH_LENGTH,    /* stopped at the largest permitted length */
     DG_FINISH_LOOP,      /* looped again after the repair; cut where the loop began */
     DG_FINISH_CANCELLED, /* the client cancelled or went away */
     DG_FINISH_FAILED,    /* the model gave no finite score */
@@ -46,7 +46,7 @@ const char *dg_finish_name(enum dg_finish finish);
 struct dg_search_words {
     size_t n_vocab;
     int32_t eos_id;
-    int32_t unk_id;       /* -1: none */
+    int32_t unk_id;       /* -1: the model has none */
     const int32_t *never; /* borrowed; padding and other ids that are never generated */
     size_t n_never;
 };
@@ -64,7 +64,7 @@ struct dg_answer {
 };
 
 struct dg_search_move {
-    int from;      /* index among the rows that were live */
+    int from;      /* the index of its parent among the rows that were live */
     int32_t token; /* its next token */
 };
 

@@ -221,8 +221,8 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
     rules.forbid_end = is_open;
     if (hyp->n < search->n_prefix) {
         int32_t forced = search->prefix[hyp->n];
-        /* The other rules do not count here, but log-probabilities never include what is never
-         * said. */
+        /* The other rules do not count here, but log-probabilities never include tokens that may
+         * never be generated. */
         for (size_t i = 0; i < search->words.n_never; i++) {
             long never = dg_columns_find(&search->columns, search->words.never[i]);
             if (never >= 0 && search->words.never[i] != forced)

@@ -11,7 +11,7 @@
 #include "decode/term_placement.h"
 
 enum {
-    MOVES_MAX = 8, /* phrases that may be moved in further attempts */
+    MOVES_MAX = 8, /* how many phrases may be moved in further attempts */
     NEXT_MAX = 64, /* constraint words tried per hypothesis */
     CANDIDATES_MAX = DG_BEAM_MAX * (2 * DG_BEAM_MAX + NEXT_MAX),
 };
@@ -25,7 +25,7 @@ struct hyp {
     float *coverage; /* [n_src] attention received so far; NULL without a coverage penalty */
     size_t n;
     double sum;
-    double score; /* set when it is finished */
+    double score; /* set when the hypothesis is finished */
     struct dg_constrain at;
     struct dg_rng rng;
     int from; /* the row that it continues */
@@ -35,9 +35,9 @@ struct hyp {
 struct candidate {
     double sum;
     int hyp;
-    int32_t id; /* -1: taken */
+    int32_t id; /* -1: the candidate is taken */
     float logprob;
-    int bank; /* constraint tokens produced, this one included */
+    int bank; /* constraint tokens produced, including this one */
 };
 
 struct dg_search {
@@ -45,10 +45,10 @@ struct dg_search {
     struct dg_search_words words;
     struct dg_columns columns;
     size_t n_src;
-    size_t cap;    /* most tokens, the end token included */
+    size_t cap;    /* the most tokens, including the end token */
     size_t n_step; /* tokens of each live hypothesis */
     int width;
-    bool narrows; /* every finished hypothesis keeps its place: DG_BEAM_NARROWS */
+    bool narrows; /* every finished hypothesis keeps its place in the beam: DG_BEAM_NARROWS */
     int n_keep;
     enum dg_search_state state;
 
@@ -56,7 +56,7 @@ struct dg_search {
     struct hyp *kept;        /* [n_keep] finished, best first */
     struct hyp stuck;        /* the first hypothesis that looped */
     int n_live, n_next, n_kept, n_finished, n_stuck;
-    bool is_split; /* sampling: the draws have become separate rows */
+    bool is_split; /* when sampling: each draw has a row of its own now */
 
     int32_t *shown_ids; /* [cap] */
     float *shown_logprobs;
@@ -64,23 +64,23 @@ struct dg_search {
     size_t n_prefix; /* how many tokens of `prefix` are forced */
     const int32_t *prefix;
     int no_repeat_ngram;
-    int allowance; /* run of repetition that the source justifies */
+    int allowance; /* how long a repetition may be, given that of the source */
     bool was_repaired;
     bool has_ties; /* some constraints name their source tokens */
     struct best_place {
-        float share;                /* largest share of attention on the constraint's source */
-        size_t at;                  /* number of tokens produced when that was so */
-    } places[DG_CONSTRAINTS_MAX];   /* kept only with a single hypothesis */
-    int n_moves;                    /* further attempts, each for a phrase that was due nowhere */
-    bool is_moved;                  /* such an attempt begins at the end of this step */
-    const float *const *attention;  /* borrowed, during a step only */
-    struct dg_term_placement place; /* phrases placed after a free attempt */
-    enum dg_finish empty_finish;    /* finish of an answer without a hypothesis */
+        float share; /* the largest share of attention on the constraint's source so far */
+        size_t at;   /* the number of tokens produced at that point */
+    } places[DG_CONSTRAINTS_MAX]; /* used only while there is a single hypothesis */
+    int n_moves;   /* further attempts so far, each for a phrase that found no place */
+    bool is_moved; /* a further attempt begins at the end of this step */
+    const float *const *attention;  /* borrowed, only during a step */
+    struct dg_term_placement place; /* for phrases that are placed after an attempt without them */
+    enum dg_finish empty_finish;    /* how an answer without any hypothesis finished */
 
     struct hyp hyps[3 * DG_BEAM_MAX + 1];
-    struct dg_search_scratch *tmp; /* borrowed, during a step only */
+    struct dg_search_scratch *tmp; /* borrowed, only during a step */
 
-    unsigned char *memory; /* owned; all arrays above */
+    unsigned char *memory; /* owned; holds all arrays above */
     size_t memory_cap;
 };
 

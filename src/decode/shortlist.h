@@ -29,18 +29,18 @@
 enum { DG_SHORTLIST_COLUMNS = 8192 }; /* most columns of one decoder */
 
 struct dg_shortlist {
-    const struct dg_lex *lex; /* borrowed; NULL: only sentences that bring a list have one */
-    bool has_source;          /* both sides share a vocabulary: source words are listed */
+    const struct dg_lex *lex; /* borrowed; NULL: only sentences with a list of their own have one */
+    bool has_source; /* both sides share a vocabulary, so source words are listed as well */
     size_t V;
-    size_t cap;          /* most columns; 0: off */
+    size_t cap;          /* the most columns; 0: no union is made */
     uint64_t *marks;     /* [V / 64 + 1] zero between calls */
     uint16_t *users;     /* [V] number of sentences that list the word */
     uint32_t *column_of; /* [V] valid while `users` is not 0; UINT32_MAX: no room */
     int32_t *words;      /* [cap] the columns */
     size_t n;            /* number of columns */
-    size_t n_given;      /* columns that the network's state has already */
+    size_t n_given;      /* columns that the network's state has already received */
     size_t n_dead;       /* columns that no sentence lists any more */
-    size_t n_homeless;   /* listed words without a column, for lack of room */
+    size_t n_homeless;   /* listed words that have no column for lack of room */
 };
 
 /* A NULL `lex` leaves the shortlist off. DG_ERR_NOMEM leaves nothing to release. */

@@ -64,7 +64,7 @@ void dg_term_placement_note(struct dg_term_placement *place, const struct dg_sea
         struct dg_term_placement_note *note = note_at(place, at, row, k);
         if (place->put >> place->items[k] & 1)
             continue;
-        note->share = 1; /* without a source any place will do */
+        note->share = 1; /* without a source any position will do */
         if (dg_attention_anchor_is_tied(constraint))
             note->share = attention ? dg_attention_anchor_share(constraint, attention, n_src) : 0;
         for (size_t f = 0; f < constraint->n_forms; f++) {
@@ -111,7 +111,7 @@ struct answer {
     const int32_t *ids;
     const int16_t *row_of;
     size_t n, from;
-    struct dg_term_placement_said said[DG_PLACED_MAX]; /* to 0: not said */
+    struct dg_term_placement_said said[DG_PLACED_MAX]; /* to 0: these are not reported */
 };
 
 static const struct dg_term_placement_note *note_of(const struct dg_term_placement *place,

@@ -28,13 +28,14 @@ enum {
 }; /* placed constraints in one sentence; further ones count as not placed */
 
 struct dg_term_placement_note {
-    float share;   /* share of the attention on the phrase's source */
-    float logprob; /* of the first token of the best form */
+    float share;   /* the share of attention on the phrase's source */
+    float logprob; /* the log-probability of the first token of the best form */
     int32_t form;  /* the best form; -1: no form may stand here */
 };
 
 struct dg_term_placement {
-    uint32_t all, put; /* bits of constraints: all that are placed, and those already done */
+    uint32_t all, put; /* sets of constraints, one bit each: all that are to be placed, and those
+                          that were */
     uint8_t items[DG_PLACED_MAX]; /* [n] indices of the placed constraints */
     struct dg_term_placement_said {
         size_t from, to;
@@ -42,10 +43,10 @@ struct dg_term_placement {
     } puts[DG_PLACED_MAX]; /* [n] where each was placed; `to` 0: it was not */
     size_t n, width;
     struct dg_term_placement_note *notes; /* borrowed; [cap, width, n] */
-    int32_t *rest; /* borrowed; [cap] the tokens that followed the last placed phrase's position, or
-                      what the phrase replaced */
-    size_t n_rest; /* tokens in `rest` */
-    size_t rest_at; /* position after that phrase; 0: nothing was placed */
+    int32_t *rest;  /* Borrowed; [cap] the tokens that followed the position of the last placed
+                       phrase, or what that phrase replaced. */
+    size_t n_rest;  /* tokens in `rest` */
+    size_t rest_at; /* the position after that phrase; 0: nothing was placed */
 };
 
 void dg_term_placement_start(struct dg_term_placement *place, const struct dg_search_opts *opts,

@@ -29,7 +29,7 @@ enum {
 _Static_assert((int)DG_CPU_CORES_MAX <= (int)DG_SCHED_WORKERS_MAX,
                "a worker for each core has room");
 
-/* By the kind of their tickets. */
+/* What to do with tickets, by their kind. */
 static const struct dg_task_ops *const kinds[] = {
     [DG_TICKET_SENTENCE] = &dg_engine_request_ops,
     [DG_TICKET_GENERATION] = &dg_generation_ops,
@@ -196,7 +196,7 @@ void dg_engine_free(struct dg_engine *engine)
     engine->tools.lookups.remote = (struct dg_remote){.get = NULL};
     dg_tasks_drain(&engine->tasks, take_last_news, engine);
     dg_subword_work_free(engine->tasks.subword);
-    while (!dg_list_is_empty(&engine->judgements)) /* nobody will tell their ends */
+    while (!dg_list_is_empty(&engine->judgements)) /* nobody will report that these have ended */
         dg_quality_estimate_free(
             DG_LIST_ITEM(engine->judgements.next, struct dg_quality_estimate, link));
     dg_registry_free(engine->registry);

@@ -41,35 +41,38 @@
 
 struct dg_engine_opts {
     size_t n_threads;  /* workers; 0: one for each core we may use */
-    bool pins_workers; /* each worker to its own core */
+    bool pins_workers; /* each worker stays on a core of its own */
     size_t n_helpers;  /* idle workers that help another with its large matrix products; 0: none */
-    size_t max_sentences; /* waiting and under way together; 0: 10,000 */
+    size_t max_sentences; /* sentences that may wait or be under way, all together; 0: 10,000 */
     size_t slots;         /* sentences under way in each worker; 0: 32 */
     size_t rows;          /* hypotheses under way in each worker; 0: 4 for each slot */
-    size_t source_max;    /* tokens of a sentence; longer ones are cut and rejoined; 0: 256 */
-    size_t target_max;    /* 0: 512 */
-    size_t prompt_max;    /* tokens of a language model's prompt; 0: 2,048 */
-    size_t beam_max; /* hypotheses, draws or answers that a request may ask for; 0: no further limit
-                      */
-    size_t min_len_max; /* largest minimum length that a request may set, in tokens; 0: no further
-                           limit */
-    size_t kv_tokens;   /* cached positions in each worker; 0: 256 for each slot */
+    size_t source_max;    /* the most tokens of a sentence; longer ones are cut and joined again; 0:
+                             256 */
+    size_t target_max;    /* the most tokens of a translation; 0: 512 */
+    size_t prompt_max;    /* the most tokens of a language model's prompt; 0: 2,048 */
+    size_t beam_max;      /* the most hypotheses, draws or answers that a request may ask for; 0: no
+                             further limit */
+    size_t min_len_max;   /* the largest minimum length that a request may set, in tokens; 0: no
+                             further limit */
+    size_t kv_tokens;     /* cached positions in each worker; 0: 256 for each slot */
     uint64_t batch_delay_ns;
-    size_t cache_bytes; /* of the sentence cache; 0: none */
-    /* An answer is for the client that asked first, and the remote cache is not asked. */
+    size_t cache_bytes; /* bytes of the sentence cache; 0: there is none */
+    /* An answer in the cache serves only the client that asked first, and the remote cache is
+     * not used. */
     bool cache_per_client;
-    size_t models_bytes; /* of all models together, with the memory of their workers; 0: no limit.
-                          * Slots, rows and kv_tokens are then upper bounds */
-    size_t texts_bytes;  /* of the texts of all requests together, and so of one; 0: no limit */
-    size_t max_tokens;   /* of all sentences waiting; 0: no limit */
+    size_t models_bytes; /* Bytes of all models together, with the memory of their workers; 0: no
+                            limit. Slots, rows and kv_tokens are then upper bounds. */
+    size_t texts_bytes;  /* bytes of the texts of all requests together, and so of one text; 0: no
+                            limit */
+    size_t max_tokens;   /* tokens of all waiting sentences; 0: no limit */
     uint64_t stall_ns;   /* a worker that spends so long on one step has stalled; 0: 10 s */
     /* as in dg_sched_opts: lets tests make workers hang */
     bool (*on_turn)(void *arg, size_t index);
     void *on_turn_arg;
-    uint64_t model_idle_ns;  /* a model that gets no request for so long is unloaded; 0: never */
+    uint64_t model_idle_ns;  /* a model without requests for so long is unloaded; 0: never */
     const char *langid_path; /* data of language identification; NULL: languages are not detected */
-    size_t alignment_layer, alignment_head; /* as in dg_decoder_limits */
-    bool whole_vocabulary;  /* ignore the shortlist (lex.bin) that a model may bring */
+    size_t alignment_layer, alignment_head; /* see dg_decoder_limits */
+    bool whole_vocabulary;  /* the shortlist (lex.bin) that a model may have is ignored */
     struct dg_clock *clock; /* borrowed; NULL: the machine's */
     void (*wake)(void *arg);
     void *wake_arg;
@@ -91,9 +94,8 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
 /* Unfinished requests end without events. NULL is fine. */
 void dg_engine_free(struct dg_engine *engine);
 
-/* Loads a model directory under `name`, after a trial translation has shown that the model works.
- * A model that had the name finishes what it has begun. `source` and `target` NULL: from the name.
- */
+/* Loads a model directory under `name`, after a trial translation has shown that the model works. A
+ * model that had the name finishes what it has begun. `source` and `target` NULL: from the name. */
 enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const char *path,
                            const char *source, const char *target,
                            struct dg_error *error) DG_MUST_CHECK;
@@ -128,29 +130,29 @@ struct dg_langs;
 struct dg_engine_model_info {
     const char *name, *source, *target; /* borrowed until the next load or unload; "" for a side
                                            with many languages */
-    const struct dg_langs *langs;       /* all of both sides (langs.h); borrowed likewise */
+    const struct dg_langs *langs; /* all languages of both sides (langs.h); borrowed for as long */
     enum dg_engine_model_state state;
-    const char *failure; /* when it FAILED, the error as a sentence for the operator (it names
-                          * paths); else "" */
-    size_t bytes;        /* memory it takes, or would take */
+    const char *failure; /* when loading failed, the error as a sentence for the operator (it names
+                            paths); else "". */
+    size_t bytes;        /* memory that it takes, or would take */
     size_t n_source_words, n_target_words, n_parameters_bytes;
-    size_t n_beams; /* this and the length penalty: the model's own defaults */
+    size_t n_beams; /* n_beams and the length penalty are the model's own defaults */
     double length_penalty;
     size_t source_max, target_max;
     size_t slots;           /* sentences under way in each worker */
     bool is_language_model; /* it continues text (generate.h) and does not translate */
     bool is_reader;         /* it analyses texts (read.h) and does not translate */
-    unsigned can;           /* a reader's tasks: a bit for each of enum dg_read_task */
-    const char *labels;     /* how it classifies: "one" label is right, "any" number of labels is
-                             * right, or it returns a "number"; NULL: it does not classify */
-    bool says_number;       /* it scores two texts with one number, as a quality estimator does */
-    const char *judges;     /* of a quality estimator: the models that it judges, separated by
-                             * commas; else NULL */
-    const char *good_for;   /* what its card says it is good for: "gist", "everyday" sentences,
-                             * "most" texts; NULL: nothing */
+    unsigned can;           /* tasks of a reader: a bit for each value of enum dg_read_task */
+    const char *labels; /* How it classifies: "one" label is right, "any" number of labels is right,
+                           or it returns a "number". NULL: it does not classify. */
+    bool says_number;   /* it gives two texts one number, as a quality estimator does */
+    const char *judges; /* for a quality estimator: the models that it judges, separated by commas;
+                           else NULL */
+    const char *good_for; /* what its card says that it is good for: "gist", "everyday" sentences,
+                             "most" texts; NULL: nothing */
 };
 
-/* What the scheduler has counted for a model, under its name and since the start. */
+/* The scheduler's counts for a model, under its name and since the start. */
 void dg_engine_read_model_stats(struct dg_engine *engine, size_t index,
                                 struct dg_sched_stats *stats);
 
@@ -204,7 +206,7 @@ enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text
                              struct dg_langid_guess *guesses, size_t max, struct dg_error *error,
                              size_t *n) DG_MUST_CHECK;
 
-/* Of one model, since the start: only hits, joined and misses. */
+/* Counts of one model since the start: only hits, joined and misses. */
 void dg_engine_read_model_cache_stats(const struct dg_engine *engine, size_t index,
                                       struct dg_engine_cache_stats *stats);
 void dg_engine_read_cache_stats(const struct dg_engine *engine,
@@ -213,10 +215,11 @@ void dg_engine_read_cache_stats(const struct dg_engine *engine,
 void dg_engine_read_quality_stats(const struct dg_engine *engine, size_t index,
                                   struct dg_engine_quality_stats *stats);
 
-/* Memory promised to models (those that are leaving included), and what waits for it. */
+/* Memory promised to models (including those that are being freed), and requests that wait for
+ * it. */
 struct dg_engine_memory {
     size_t models, models_max; /* max 0: no limit */
-    size_t texts;              /* of requests under way */
+    size_t texts;              /* bytes of the texts of requests under way */
     size_t n_waiting;          /* requests that wait for a model */
 };
 void dg_engine_read_memory(const struct dg_engine *engine, struct dg_engine_memory *memory);

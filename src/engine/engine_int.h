@@ -37,8 +37,9 @@ struct dg_engine {
     struct dg_request_tools tools;
     struct dg_registry *registry;
     struct dg_langid *langid;     /* NULL: languages are not detected */
-    struct dg_error langid_error; /* why `langid` is NULL */
-    struct dg_list judgements;    /* quality estimates under way; dropped ones are only here */
+    struct dg_error langid_error; /* says why `langid` is NULL */
+    struct dg_list judgements;    /* quality estimates under way; those that were dropped are linked
+                                     only here */
 };
 
 static inline void dg_engine_wake(const struct dg_engine *engine)
@@ -69,7 +70,7 @@ extern const struct dg_task_ops dg_engine_request_ops;
  * the request's error. */
 bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *request);
 
-/* Gives the estimate of a request up: its result is no longer wanted. */
+/* Gives up the estimate of a request: its result is no longer wanted. */
 void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *request);
 
 #endif

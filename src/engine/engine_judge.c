@@ -72,7 +72,7 @@ bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *requ
     return !request->task.err && !estimate->is_done;
 }
 
-/* Gives the estimate up: its result is no longer wanted. */
+/* Gives up the estimate: its result is no longer wanted. */
 void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *request)
 {
     const struct dg_quality_estimate *estimate = request->estimate;

@@ -88,7 +88,7 @@ const char *dg_engine_model_state_name(enum dg_engine_model_state state)
     return names[state];
 }
 
-/* What a model that reads can do, a bit for each task. */
+/* What a model that reads texts can do, a bit for each task. */
 static unsigned tasks_of(const struct dg_blueprint *bp)
 {
     unsigned can = 0;

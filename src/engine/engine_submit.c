@@ -22,7 +22,7 @@ static struct dg_served_model *missing_of(const struct dg_routing *routing)
     return NULL;
 }
 
-/* Tells the registry that the routing's models are used, or must be loaded. */
+/* Tells the registry that the models of the routing are in use, or must be loaded. */
 static enum dg_err want(struct dg_engine *engine, const struct dg_routing *routing,
                         struct dg_error *error)
 {
@@ -147,7 +147,7 @@ static enum dg_err open_request(struct dg_engine *engine, struct dg_request *req
     if (!err)
         err = dg_request_pump(request, &engine->tools, error, &turn->retry_ms);
     if (err == DG_ERR_BUSY && request->has_begun)
-        err = DG_OK; /* it has begun; the rest follows as room comes */
+        err = DG_OK; /* the request has begun; the rest follows as soon as there is room */
     if (err && request->task.n_open == 0)
         return err;
     request->is_open = true;
@@ -170,7 +170,7 @@ static enum dg_err begin(struct dg_task *task, struct dg_task_turn *turn, struct
     }
     turn->wants_more = (task->n_open == 0 || dg_request_wants_turn(request)) && err != DG_ERR_BUSY;
     if (dg_request_is_stuck(request))
-        task->ops->finish(task); /* it stays in the list until its worker lets go */
+        task->ops->finish(task); /* the task stays in the list until its worker lets go of it */
     return DG_OK;
 }
 

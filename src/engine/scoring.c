@@ -14,14 +14,14 @@
 #include <math.h>
 
 struct dg_scoring {
-    struct dg_served_model *served; /* a reference */
-    struct dg_lang_pair pair;       /* borrowed from it */
-    struct dg_scorer *scorer;       /* owned, like the rest */
+    struct dg_served_model *served; /* one reference */
+    struct dg_lang_pair pair;       /* borrowed from `served` */
+    struct dg_scorer *scorer;       /* owned, like the members after it */
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
     bool want_attention;
     struct dg_scorer_attention how;
-    /* Of the last run. */
+    /* Results of the last run. */
     int32_t *source, *target; /* ids */
     struct dg_score_token *source_tokens, *target_tokens;
     float *logprobs;  /* [n of the target] */
@@ -195,7 +195,7 @@ static enum dg_err make_room(struct dg_scoring *scoring, size_t n_source, size_t
                                                                                  : DG_ERR_NOMEM;
 }
 
-/* Both sides must fit: the sentence says which does not. */
+/* Both sides must fit: the sentence says which one does not. */
 static enum dg_err check_lengths(const struct dg_scoring *scoring, size_t n_source, size_t n_target,
                                  struct dg_error *error)
 {

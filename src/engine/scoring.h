@@ -24,7 +24,7 @@
 
 struct dg_scoring;
 
-/* A token, and the bytes of the text that it stands for: none for the end token. */
+/* A token, and the bytes of the text that it stands for; the end token has none. */
 struct dg_score_token {
     int32_t id;
     uint32_t begin, end;
@@ -48,9 +48,9 @@ enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engin
                             struct dg_error *error) DG_MUST_CHECK;
 void dg_scoring_close(struct dg_scoring *scoring); /* NULL is fine */
 
-/* For use after open gave DG_ERR_BUSY: waits in line, as a translation would, until the model is
- * loaded. Then on_done is called, and the caller opens again; `*id` is for dg_engine_cancel. Errors
- * as of dg_engine_submit. */
+/* For use after open returned DG_ERR_BUSY: waits, as a translation would, until the model is
+ * loaded. Then on_done is called, and the caller opens again; `*id` is for dg_engine_cancel.
+ * Errors as in dg_engine_submit. */
 enum dg_err dg_scoring_await(struct dg_engine *engine, const struct dg_engine_request *request,
                              const struct dg_engine_events *events, void *ctx,
                              struct dg_error *error, uint64_t *id) DG_MUST_CHECK;

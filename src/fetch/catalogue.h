@@ -30,7 +30,7 @@ enum {
     DG_CATALOGUE_MODELS_MAX = 10000,
     DG_CATALOGUE_FILES_MAX = 32, /* of one model */
     DG_CATALOGUE_SOURCES_MAX = 32,
-    DG_CATALOGUE_TEXT_MAX = 400, /* bytes of any text in it */
+    DG_CATALOGUE_TEXT_MAX = 400, /* the most bytes of any text in it */
 };
 
 #define DG_CATALOGUE_FILE_MAX ((uint64_t)16 << 30) /* bytes of one file */
@@ -51,7 +51,7 @@ struct dg_catalogue_source {
     const char *base;      /* "https://.../" */
     const char *list;      /* where its publisher lists what there is now; "": nowhere */
     const char *licence;   /* in words */
-    const char *scores_by; /* who claims the scores, and on what; "": there are none */
+    const char *scores_by; /* who published the scores, and on which texts; "": there are none */
 };
 
 struct dg_catalogue_model {
@@ -75,7 +75,7 @@ struct dg_catalogue {
     size_t n_models;
 };
 
-/* On failure nothing is left to be freed. */
+/* On failure nothing is left to free. */
 enum dg_err dg_catalogue_parse(struct dg_catalogue *catalogue, struct dg_span text,
                                struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_catalogue_read(struct dg_catalogue *catalogue, const char *path,

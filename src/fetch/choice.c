@@ -67,7 +67,7 @@ static int compare(double a, double b)
 static int better(const struct dg_catalogue_model *a, const struct dg_catalogue_model *b,
                   bool small)
 {
-    /* What has no published hash is no replacement for a trial version, which has one. */
+    /* A model without published hashes does not replace a trial version that has one. */
     int order = compare(rank_of_source(a) > 0, rank_of_source(b) > 0);
     if (!order)
         order = compare(dg_choice_is_trial(b), dg_choice_is_trial(a));

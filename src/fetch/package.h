@@ -30,7 +30,7 @@ struct dg_package_file {
 struct dg_package {
     struct dg_arena arena;
     const char *name;            /* of the directory: "fr-en" */
-    const char *source, *target; /* "": the name does not say */
+    const char *source, *target; /* "": the name does not state it */
     const char *from;            /* "firefox", "hf:Helsinki-NLP/opus-mt-fr-en" */
     const char *kind, *version;  /* "": none */
     const char *licence;
@@ -74,7 +74,7 @@ enum dg_err dg_package_print_card(const struct dg_package *package,
 enum dg_err dg_package_read(struct dg_package *package, const char *dir,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* "BLEU 44.1, COMET 0.87", ", of an earlier version" included; "" when there are none. */
+/* "BLEU 44.1, COMET 0.87", with ", of an earlier version" if so; "" when there are none. */
 enum { DG_PACKAGE_SCORES = 80 };
 void dg_package_scores(double bleu, double comet, bool are_older, char text[DG_PACKAGE_SCORES]);
 

@@ -73,7 +73,7 @@ void dg_hf_url(const struct dg_hf *hf, char url[DG_TRANSFER_URL_MAX])
              hf->name, hf->revision);
 }
 
-/* The languages at the end of "opus-mt-fr-en"; else the whole name is the directory's. */
+/* The languages at the end of "opus-mt-fr-en"; otherwise the directory gets the whole name. */
 static enum dg_err name_it(struct dg_package *package, const struct dg_hf *hf)
 {
     const char *last = strrchr(hf->name, '-'), *begin = last;
@@ -151,7 +151,7 @@ static enum dg_err add_file(struct dg_package *package, const struct dg_hf *hf, 
     return file->url && file->sha256 && file->git_sha1 ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* "cc-by-4.0", from the tag "license:cc-by-4.0"; what is no printable text is passed over. */
+/* "cc-by-4.0" from the tag "license:cc-by-4.0"; text that cannot be printed is skipped. */
 static enum dg_err read_licence(struct dg_package *package, const struct dg_json *json,
                                 struct dg_error *error)
 {

@@ -32,7 +32,7 @@ bool dg_hf_parse(struct dg_hf *hf, const char *text);
 enum dg_err dg_hf_list(struct dg_transfer *transfer, const struct dg_hf *hf,
                        struct dg_package *package, struct dg_error *error) DG_MUST_CHECK;
 
-/* The same from an answer of the API. */
+/* The same from an answer of the site's API. */
 enum dg_err dg_hf_read(const struct dg_hf *hf, struct dg_span answer, struct dg_package *package,
                        struct dg_error *error) DG_MUST_CHECK;
 

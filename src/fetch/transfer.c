@@ -47,10 +47,10 @@ struct attempt {
     uint64_t size;           /* 0: not known */
     char etag[ETAG_CAP];     /* of this answer */
     char next[DG_TRANSFER_URL_MAX];
-    int64_t range_begin; /* of Content-Range; -1: none */
+    int64_t range_begin; /* the length in Content-Range; -1: none */
     bool has_hash;       /* a file of two versions would be noticed */
     bool has_body;       /* the answer's body belongs into the file */
-    bool restart;        /* what is there is of no use */
+    bool restart;        /* the bytes that exist already are of no use */
     enum dg_err err;     /* why the write callback stopped */
     struct dg_error why;
 };
@@ -272,7 +272,7 @@ static void set_up(struct attempt *attempt, const char *url)
     transfer->problem[0] = '\0';
 }
 
-/* What an answer other than 200 and 206 means. */
+/* The meaning of an answer other than 200 and 206. */
 static enum outcome judge_status(struct attempt *attempt, long status, const char *url)
 {
     struct dg_error *why = &attempt->why;
@@ -490,7 +490,7 @@ void dg_transfer_discard(const char *path)
         unlink(name);
 }
 
-/* A strong mark of a version; weak ones say nothing about bytes. */
+/* A strong validator of a version (ETag); weak ones do not promise the same bytes. */
 static void read_etag(const char *path, char etag[ETAG_CAP])
 {
     FILE *file = fopen(path, "re");

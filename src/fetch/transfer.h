@@ -39,7 +39,8 @@ struct dg_transfer_opts {
     int retries;         /* in a row without a byte */
     int64_t pause_ms;    /* before the first retry; each is twice the one before */
     int64_t stall_ms;    /* without a byte: the connection is given up */
-    const volatile sig_atomic_t *stop; /* NULL, or what ends it with DG_ERR_CANCELLED */
+    const volatile sig_atomic_t *stop; /* NULL, or a flag that ends the transfer with
+                                          DG_ERR_CANCELLED when it is set */
     /* If not NULL: the bytes of the present file that are there, several times a second. */
     void (*progress)(void *ctx, uint64_t n_bytes);
     /* If not NULL: a sentence for the user about a pause that begins. */
@@ -75,7 +76,7 @@ enum dg_err dg_transfer_file(struct dg_transfer *transfer, const struct dg_trans
 enum dg_err dg_transfer_text(struct dg_transfer *transfer, const char *url, struct dg_buf *text,
                              char next[DG_TRANSFER_URL_MAX], struct dg_error *error) DG_MUST_CHECK;
 
-/* Where the mirror has what is at `url`; `url` itself without a mirror. */
+/* The address at which the mirror has what lies at `url`; `url` itself if there is no mirror. */
 enum dg_err dg_transfer_place(const char *mirror, const char *url, char out[DG_TRANSFER_URL_MAX],
                               struct dg_error *error) DG_MUST_CHECK;
 

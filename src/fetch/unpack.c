@@ -74,7 +74,8 @@ static enum dg_err damaged(const struct unpacking *u, const char *what, struct d
                         what ? what : "unknown");
 }
 
-/* What `n` packed bytes become. Bytes behind the end of the stream are refused. */
+/* The size of `n` packed bytes once they are unpacked. Bytes behind the end of the stream are
+ * refused. */
 static enum dg_err inflate_piece(struct unpacking *u, size_t n, struct dg_error *error)
 {
     u->zlib.next_in = u->packed;

@@ -29,10 +29,10 @@ struct dg_unpack_opts {
     const volatile sig_atomic_t *stop; /* NULL, or what ends it with DG_ERR_CANCELLED */
 };
 
-/* By the end of a name: .gz, .zst. */
+/* The kind by the end of a name: .gz, .zst. */
 enum dg_packing dg_unpack_packing(const char *name);
 
-/* How many bytes the packed file at `path` says it will become; 0 when it does not say. */
+/* The unpacked size that the packed file at `path` states; 0 when it states none. */
 uint64_t dg_unpack_stated(const char *path, enum dg_packing packing);
 
 enum dg_err dg_unpack(const char *from, const char *to, const struct dg_unpack_opts *opts,

@@ -127,7 +127,7 @@ void dg_block_frozen(struct dg_blocks *blocks, size_t at, size_t len, struct dg_
     if (!blocks->err)
         blocks->err = dg_buf_printf(&blocks->html, "<code id=%zu translate=no>", node);
     dg_block_say(blocks, visible);
-    blocks->has_letters = has_letters; /* these are not to be translated */
+    blocks->has_letters = has_letters; /* texts without letters are not translated */
     dg_block_mark(blocks, "</code>");
 }
 
@@ -246,16 +246,16 @@ enum dg_err dg_blocks_take(const struct dg_blocks *blocks, struct dg_span *targe
 
 struct writer {
     const struct dg_blocks *blocks;
-    struct dg_span bytes, target; /* of the file; what is left of the translation */
+    struct dg_span bytes, target; /* the bytes of the file, and the rest of the translation */
     dg_block_put_fn put;
     void *ctx;
-    struct dg_buf side;     /* what is written for nested blocks */
+    struct dg_buf side;     /* receives the bytes of nested blocks */
     struct dg_span *nested; /* owned; [cap] */
     size_t cap;
     struct dg_error *error;
 };
 
-/* Takes a block's translation, and tells whether it is another text. */
+/* Takes a block's translation; true if it differs from the original. */
 static enum dg_err take_block(struct writer *w, size_t i, struct dg_span *after, bool *is_changed)
 {
     const struct dg_filter_block *block = &w->blocks->items[i];
@@ -380,7 +380,7 @@ static enum dg_err misfit(struct dg_error *error, const char *how)
                         how);
 }
 
-/* The node of a tag; SIZE_MAX when it has none, or had its turn. */
+/* The node of a tag; SIZE_MAX when it has none, or was used already. */
 static size_t node_of(const struct dg_filter_block *block, struct dg_span tag, unsigned char *used)
 {
     struct dg_span id;
@@ -398,7 +398,7 @@ static size_t node_of(const struct dg_filter_block *block, struct dg_span tag, u
     return node;
 }
 
-/* Behind the </code> of a frozen mark. */
+/* The position behind the </code> of a frozen mark. */
 static void skip_frozen(struct dg_markup *markup)
 {
     struct dg_markup_token token;

@@ -26,12 +26,12 @@
 #include <stdint.h>
 
 struct dg_filter_block {
-    size_t at, len;           /* of the file */
-    size_t html_at, html_len; /* of the text, with its <p> and line end */
-    size_t node;              /* its first mark */
+    size_t at, len;           /* where the block lies in the file */
+    size_t html_at, html_len; /* where it lies in the text, with its <p> and line end */
+    size_t node;              /* the index of its first mark */
     uint32_t n_nodes;
-    bool is_nested; /* it stands in a mark of the block before it that is not nested */
-    uint64_t info;  /* the kind's own */
+    bool is_nested; /* it hangs on a mark of the last block before it that is not nested */
+    uint64_t info;  /* its meaning depends on the kind of file */
 };
 
 /* Bytes of the file that a mark in a block stands for. */
@@ -45,11 +45,11 @@ struct dg_blocks {
     size_t n, cap;
     struct dg_block_node *nodes; /* owned; [n_nodes] */
     size_t n_nodes, nodes_cap;
-    size_t begin;     /* of the block that is being made, in html */
-    size_t node;      /* its first mark */
-    bool has_letters; /* it has said some */
-    bool is_plain;    /* the text is no HTML: a block is a line with an empty one behind it */
-    size_t rest;      /* where the bytes begin that are text as they are; SIZE_MAX: nowhere */
+    size_t begin;     /* where the block that is being made begins in `html` */
+    size_t node;      /* the index of its first mark */
+    bool has_letters; /* it has had letters */
+    bool is_plain;    /* the text is not HTML: a block is a line, followed by an empty one */
+    size_t rest;      /* where bytes begin that are copied into the text; SIZE_MAX: nowhere */
     enum dg_err err;
 };
 
@@ -61,8 +61,8 @@ void dg_block_begin(struct dg_blocks *blocks);
 void dg_block_say(struct dg_blocks *blocks, struct dg_span text);
 void dg_block_mark(struct dg_blocks *blocks, const char *tag);
 
-/* Marks: a pair of tags around text, a point without text, and bytes that come back as they are and
- * of which the model sees `visible`. Each must come back once. */
+/* Adds marks: a pair of tags around text, a point without text, and bytes that are kept and of
+ * which the model sees `visible`. A translation must contain each of them once. */
 void dg_block_open(struct dg_blocks *blocks, size_t at, size_t len);
 void dg_block_close(struct dg_blocks *blocks, size_t at, size_t len);
 void dg_block_point(struct dg_blocks *blocks, size_t at, size_t len);
@@ -71,18 +71,18 @@ void dg_block_frozen(struct dg_blocks *blocks, size_t at, size_t len, struct dg_
 /* False when the block had no letters and is forgotten. */
 bool dg_block_end(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info);
 
-/* A block of plain text whose line ends are <br>. */
+/* Adds a block of plain text whose line ends become <br>. */
 void dg_block_add(struct dg_blocks *blocks, struct dg_span text, size_t at, size_t len,
                   uint64_t info);
 
 /* A block without text, which is written whenever something changed. */
 void dg_block_silent(struct dg_blocks *blocks, size_t at, size_t len, uint64_t info);
 
-/* What a block that is written is a part of. */
+/* The context of a block that is written. */
 struct dg_block_source {
     const struct dg_blocks *blocks;
-    struct dg_span bytes;                /* of the file */
-    const struct dg_filter_block *first; /* of the blocks nested in it; [n_nested] */
+    struct dg_span bytes;                /* the block's bytes in the file */
+    const struct dg_filter_block *first; /* [n_nested] the blocks nested in it */
     const struct dg_span *nested;        /* [n_nested] what is written for them */
     size_t n_nested;
 };
@@ -106,7 +106,8 @@ enum dg_err dg_blocks_text(const struct dg_blocks *blocks, struct dg_span bytes,
 enum dg_err dg_blocks_take(const struct dg_blocks *blocks, struct dg_span *target,
                            struct dg_span *own, struct dg_error *error) DG_MUST_CHECK;
 
-/* Appends the bytes with what `target`, a translation of that text, has in place of its own. */
+/* Appends the bytes, with the words of `target`, a translation of their text, in place of the
+ * original words. */
 enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes,
                             struct dg_span target, dg_block_put_fn put, void *ctx,
                             struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;

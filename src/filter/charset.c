@@ -41,7 +41,7 @@ static const char *marked(struct dg_span bytes)
     return NULL;
 }
 
-/* Text of two bytes a character, without a mark: most of it is ASCII. */
+/* UTF-16 without a byte order mark: most of the text is ASCII. */
 static const char *wide(struct dg_span bytes)
 {
     size_t n_even = 0, n_odd = 0;
@@ -68,8 +68,9 @@ static bool is_latin(struct dg_span bytes)
     return 2 * n_others < n_ascii;
 }
 
-/* What ICU thinks of it. Latin 1 is read as the encoding of Windows, which has more characters, and
- * so is what is as likely in another: in a short text there is little to tell them by. */
+/* What ICU takes the encoding for. Latin 1 is read as the encoding of Windows, which has more
+ * characters. So is an encoding that is no more probable than that, because a short text gives
+ * little evidence. */
 static void guess(struct dg_span bytes, char name[DG_CHARSET_NAME])
 {
     UErrorCode status = U_ZERO_ERROR;

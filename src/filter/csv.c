@@ -12,29 +12,29 @@
 #include <strings.h>
 
 enum {
-    COLUMNS_MAX = 4096, /* those behind are never translated */
-    PROBE_RECORDS = 64, /* from which the separator is guessed */
+    COLUMNS_MAX = 4096, /* further columns are never translated */
+    PROBE_RECORDS = 64, /* records from which the separator is guessed */
     PROBE_BYTES = 1 << 18,
-    HEADER_MAX = 64, /* bytes of a column's name */
+    HEADER_MAX = 64, /* bytes of a column's name that are kept */
     NAME_SHOWN = 40,
     CELL_MAX = 1 << 24,
-    QUOTED = 1, /* block.info */
+    QUOTED = 1, /* bits of block.info */
 };
 
 struct cell {
-    size_t at, len;   /* with its quotes */
+    size_t at, len;   /* the cell with its quotes */
     size_t column;    /* from 0 */
-    bool is_quoted;   /* and nothing stands behind the quotes */
-    bool ends_record; /* it is the last one of its record */
+    bool is_quoted;   /* nothing stands behind the quotes */
+    bool ends_record; /* it is the last cell of its record */
 };
 
 struct reader {
     struct dg_span text;
-    size_t at;     /* of the cell that comes next */
-    size_t column; /* its own */
+    size_t at;     /* where the next cell begins */
+    size_t column; /* the column of the next cell */
     char separator;
     bool is_over;
-    size_t unclosed; /* where a quote is that nothing closes; SIZE_MAX: nowhere */
+    size_t unclosed; /* where a quote stands that is never closed; SIZE_MAX: nowhere */
 };
 
 static struct reader reader_at(struct dg_span text, size_t at, char separator)
@@ -126,7 +126,7 @@ static size_t fitness(struct dg_span text, size_t begin, char separator)
         if (!cell.ends_record || (cell.column == 0 && cell.len == 0))
             continue;
         if (reader.is_over && begin + PROBE_BYTES < text.len)
-            break; /* cut off */
+            break; /* the record is cut off */
         n_first = n_records ? n_first : cell.column + 1;
         n_alike += cell.column + 1 == n_first;
         n_records++;
@@ -164,14 +164,14 @@ static char find_separator(const struct dg_filter *filter, size_t *begin)
 
 struct table {
     struct dg_filter *filter;
-    size_t begin; /* of the first record */
+    size_t begin; /* where the first record begins */
     bool has_header;
-    size_t unclosed;            /* where a quote is that nothing closes; SIZE_MAX: nowhere */
-    size_t n;                   /* columns of the first record, COLUMNS_MAX at most */
-    size_t filled[COLUMNS_MAX]; /* cells of the column */
-    size_t wordy[COLUMNS_MAX];  /* of these with words */
+    size_t unclosed;            /* where a quote stands that is never closed; SIZE_MAX: nowhere */
+    size_t n;                   /* columns of the first record, at most COLUMNS_MAX */
+    size_t filled[COLUMNS_MAX]; /* cells of each column that are not empty */
+    size_t wordy[COLUMNS_MAX];  /* how many of these have words */
     bool is_chosen[COLUMNS_MAX];
-    char names[COLUMNS_MAX][HEADER_MAX + 1]; /* what the first record says */
+    char names[COLUMNS_MAX][HEADER_MAX + 1]; /* the cells of the first record */
     struct dg_buf cell;
 };
 
@@ -220,7 +220,7 @@ static enum dg_err look(struct table *table, const struct reader *reader, const 
     return dg_block_has_words(text, has_words);
 }
 
-/* Calls `take` for each cell behind the header; `has_words` as look() says. */
+/* Calls `take` for each cell behind the header; `has_words` comes from look(). */
 static enum dg_err each_cell(struct table *table,
                              void (*take)(struct table *table, const struct cell *cell,
                                           bool has_words))
@@ -336,7 +336,8 @@ enum dg_err dg_filter_open_csv(struct dg_filter *filter, const struct dg_filter_
         err = choose(table, opts->columns, error);
     if (!err)
         err = each_cell(table, add);
-    if (!err && table->unclosed != SIZE_MAX) /* told last: a file with one costs what others do */
+    if (!err && table->unclosed != SIZE_MAX) /* reported last, so that a file with such a quote
+                                                costs no more time than others */
         err = dg_error_set(error, DG_ERR_FORMAT,
                            "line %zu: a cell begins with a quote that is never closed",
                            dg_filter_line(filter, table->unclosed));
@@ -349,7 +350,7 @@ enum dg_err dg_filter_open_csv(struct dg_filter *filter, const struct dg_filter_
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* A cell without quotes that would be read as something else. */
+/* A cell without quotation marks that a reader would take for something else. */
 static bool needs_quotes(struct dg_span text, char separator)
 {
     for (size_t i = 0; i < text.len; i++)

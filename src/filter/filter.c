@@ -45,7 +45,7 @@ size_t dg_filter_mark_len(struct dg_span text)
     return dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
 }
 
-/* What the readers of formats do not take as it is. */
+/* What the readers of formats do not accept unchanged. */
 static bool is_encoded(struct dg_span bytes)
 {
     return dg_filter_mark_len(bytes) > 0 || !dg_utf8_valid(bytes, NULL);
@@ -56,7 +56,7 @@ static bool takes_markdown(struct dg_span bytes)
     return is_encoded(bytes) || dg_filter_has_front_matter(bytes);
 }
 
-/* The text is the file, but for its encoding. */
+/* The text is the file itself, converted to UTF-8. */
 static enum dg_err open_encoded(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                 struct dg_error *error)
 {
@@ -164,7 +164,7 @@ size_t dg_filter_line(const struct dg_filter *filter, size_t at)
     return line;
 }
 
-/* The encoding that a page says it has: charset=..., in its first bytes. */
+/* The encoding that a page declares: charset=..., in its first bytes. */
 static void find_declared(struct dg_span text, char name[DG_CHARSET_NAME])
 {
     static const char word[] = "charset=";
@@ -221,7 +221,7 @@ static enum dg_err decode(struct dg_filter *filter, struct dg_error *error)
 static enum dg_err open_text(struct dg_filter *filter, const struct dg_filter_opts *opts,
                              struct dg_error *error)
 {
-    /* Messages have several encodings, properties their own ways. */
+    /* Messages have several encodings, and properties files have rules of their own. */
     const bool is_bytes = filter->row->open == dg_filter_open_mail ||
                           filter->row->open == dg_filter_open_pdf ||
                           filter->row->open == dg_filter_open_properties;

@@ -34,15 +34,18 @@
 struct dg_filter;
 
 struct dg_filter_opts {
-    size_t text_max;         /* bytes of text, and of an office document's parts; 0: 256 MiB */
-    struct dg_span columns;  /* csv: names or numbers, separated by commas; empty: those with words
-                              */
-    struct dg_span output;   /* pdf: "docx", "odt", "html" or "txt"; empty: docx */
-    const atomic_bool *stop; /* another thread sets it to cancel (DG_ERR_CANCELLED); may be NULL */
-    struct dg_span kind; /* its word, where neither name nor bytes are to say it; may be empty */
+    size_t text_max; /* the most bytes of text, and of an office document's parts; 0: 256 MiB */
+    /* csv: names or numbers of columns, separated by commas; empty: the columns with words */
+    struct dg_span columns;
+    struct dg_span output; /* pdf: "docx", "odt", "html" or "txt"; empty: docx */
+    /* another thread sets this to cancel (DG_ERR_CANCELLED); may be NULL */
+    const atomic_bool *stop;
+    struct dg_span kind; /* the word of a kind that neither the name nor the bytes are to decide;
+                            may be empty */
 };
 
-/* Whether a file of this name is read by a filter, whatever is in it. `name` may be an ending. */
+/* Whether a filter reads files of this name, whatever they contain. `name` may be just an
+ * ending. */
 bool dg_filter_is_named(struct dg_span name);
 
 /* Whether a file of this name with these bytes is; of Markdown only one with front matter, of plain
@@ -74,7 +77,7 @@ bool dg_filter_has_blocks(const struct dg_filter *filter);
 /* The format of its text. */
 enum dg_doc_format dg_filter_format(const struct dg_filter *filter);
 
-/* What a person should know of how the file was read and written; empty for nothing. */
+/* A remark for the user about how the file was read and written; empty: there is none. */
 struct dg_span dg_filter_note(const struct dg_filter *filter);
 
 /* Appends the text. */

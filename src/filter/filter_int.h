@@ -12,10 +12,11 @@
 #include "filter/rendition.h"
 
 struct dg_filter_row {
-    const char *word;                    /* the kind's */
-    const char *const *endings;          /* of names, in lower case; ended by NULL */
-    const char *type;                    /* of media */
-    bool (*takes)(struct dg_span bytes); /* whether a file with that ending is one; NULL: always */
+    const char *word;                    /* the word that names the kind */
+    const char *const *endings;          /* endings of file names, in lower case; ended by NULL */
+    const char *type;                    /* the media type */
+    bool (*takes)(struct dg_span bytes); /* tells whether a file with that ending is of this kind;
+                                            NULL: always */
     enum dg_err (*open)(struct dg_filter *filter, const struct dg_filter_opts *opts,
                         struct dg_error *error);
     enum dg_err (*put)(void *filter, const struct dg_block_source *source,
@@ -25,24 +26,25 @@ struct dg_filter_row {
 
 struct dg_filter {
     const struct dg_filter_row *row;
-    const char *name;              /* borrowed; of the file */
-    struct dg_span raw;            /* borrowed; the file */
-    struct dg_span bytes;          /* it as UTF-8, but of a message, which has several encodings */
-    struct dg_buf decoded;         /* holds these if they are not the file's */
-    char charset[DG_CHARSET_NAME]; /* of the file; empty for UTF-8 */
+    const char *name;   /* the name of the file; borrowed */
+    struct dg_span raw; /* borrowed; the file */
+    /* the file in UTF-8; unchanged for a message, which has several encodings */
+    struct dg_span bytes;
+    struct dg_buf decoded;         /* holds `bytes` if they differ from the file's */
+    char charset[DG_CHARSET_NAME]; /* the encoding of the file; empty for UTF-8 */
     struct dg_office *office;      /* owned; NULL: the text is in `blocks` */
-    struct dg_mail_message *mail;  /* owned; NULL: it is none */
-    enum dg_rendition output;      /* pdf: what is written */
+    struct dg_mail_message *mail;  /* owned; NULL: the file is no message */
+    enum dg_rendition output;      /* pdf: the format that is written */
     const atomic_bool *stop;       /* borrowed; may be NULL */
     struct dg_blocks blocks;
-    enum dg_doc_format format; /* of the text */
+    enum dg_doc_format format; /* the format of the text */
     struct dg_buf note;
-    struct dg_span language; /* while it is written: of the translation */
-    char separator;          /* csv */
-    bool is_for_language;    /* yaml: its only root key is a language */
+    struct dg_span language; /* while the file is written: the language of the translation */
+    char separator;          /* for csv */
+    bool is_for_language;    /* yaml: the only root key is a language */
 };
 
-/* Of the mark of the order of bytes that a text begins with; 0 for none. */
+/* The length of the byte order mark that a text begins with; 0: there is none. */
 size_t dg_filter_mark_len(struct dg_span text);
 
 /* The number of the line of a byte, for sentences. */

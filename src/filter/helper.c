@@ -93,7 +93,7 @@ static int spawn(const struct dg_helper *helper, const struct pipes *pipes, pid_
         failure = posix_spawn_file_actions_adddup2(&actions, pipes->err[1], 2);
     if (!failure)
         failure = posix_spawn_file_actions_addchdir_np(&actions, "/");
-    if (!failure) /* whatever this process has open */
+    if (!failure) /* closes whatever this process has open */
         failure = posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     if (!failure)
         failure = posix_spawn(pid, helper->argv[0], &actions, &attributes,
@@ -157,7 +157,7 @@ static void give(int *fd, struct dg_span in, size_t *at)
         shut(fd);
 }
 
-/* Until the program has closed its output. */
+/* Reads until the program has closed its output. */
 static enum dg_err exchange(const struct dg_helper *helper, struct pipes *pipes, struct dg_buf *out,
                             struct dg_buf *complaints, struct dg_error *error)
 {
@@ -225,7 +225,7 @@ enum dg_err dg_helper_run(const struct dg_helper *helper, struct dg_buf *out,
     shut(&pipes.in[0]);
     shut(&pipes.out[1]);
     shut(&pipes.err[1]);
-    /* A program that does not read on must not end this one. */
+    /* If the program stops reading, the signal must not end this process. */
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);

@@ -19,9 +19,9 @@
 struct dg_helper {
     const char *const *argv; /* [0] is the program's path; ended by NULL */
     struct dg_span in;
-    unsigned seconds;        /* of its own work, and twice as many by the clock */
+    unsigned seconds;        /* seconds of processor time, and twice as many by the clock */
     size_t memory_max;       /* bytes of its address space */
-    const atomic_bool *stop; /* another thread sets it to cancel; may be NULL */
+    const atomic_bool *stop; /* another thread sets this to cancel; may be NULL */
 };
 
 /* Puts the path of a program on the search path into `path`; false when it is not there. */

@@ -19,27 +19,29 @@
 
 enum {
     DEPTH_MAX = 1024,
-    ARGUMENT_MAX = 2000, /* bytes of an argument that is skipped; a longer one is text */
+    ARGUMENT_MAX = 2000, /* the most bytes of an argument that is skipped; a longer one is taken for
+                            text */
     OPTION_MAX = 500,
-    NOTE_MAX = 4096,  /* bytes of a note that is a text of its own */
-    VISIBLE_MAX = 48, /* bytes of a formula that the model is shown */
+    NOTE_MAX = 4096,  /* the most bytes of a note that is a text of its own */
+    VISIBLE_MAX = 48, /* the most bytes of a formula that the model sees */
 };
 
 enum what {
-    POINT,  /* not text, nor are its arguments */
+    POINT,  /* neither the command nor its arguments are text */
     TAGS,   /* its argument is text in the sentence */
     TITLE,  /* its argument is a text of its own, and so is its option */
-    NOTE,   /* its argument is a text of its own, which hangs at a place in the sentence */
-    BORDER, /* divides texts; its arguments are not text */
-    SIGN,   /* stands for something that is read */
+    NOTE,   /* its argument is a text of its own that belongs to a place in the sentence */
+    BORDER, /* it divides texts; its arguments are not text */
+    SIGN,   /* it stands for characters that a reader sees */
 };
 
-/* In the order of bytes. */
+/* Sorted by their bytes. */
 static const struct command {
     const char *name;
     enum what what;
     int n_skipped;    /* arguments before the text */
-    const char *sign; /* SIGN: what it stands for; in the table only for those we write, too */
+    const char *sign; /* SIGN: the characters that it stands for. The table also has those that we
+                         only write. */
 } commands[] = {
     {"\n", SIGN, 0, " "},
     {" ", SIGN, 0, " "},
@@ -120,30 +122,30 @@ static const char *const copied[] = {
 /* Environments whose argument is a title. */
 static const char *const titled[] = {"frame", "block", "alertblock", "exampleblock", NULL};
 
-/* What ends mathematics. */
+/* What ends a formula. */
 enum mark { DOLLAR, DOLLARS, BRACKET, PARENTHESIS, MARKS };
 
 struct group {
-    size_t block; /* number of the block in which it began */
+    size_t block; /* the number of the block in which it began */
     bool is_title;
 };
 
 struct reader {
     struct dg_filter *filter;
     struct dg_blocks *blocks;
-    struct dg_span text; /* up to where we read */
+    struct dg_span text; /* the bytes up to the end of reading */
     size_t at;
     bool in_block;
-    size_t block;       /* the number of the block that we are in, or were in */
-    size_t begin, last; /* of the block: its bytes so far */
+    size_t block;       /* the number of the current block, or of the last one */
+    size_t begin, last; /* the bytes of the block so far */
     struct group groups[DEPTH_MAX];
     size_t depth;
-    struct dg_span *notes; /* owned; [n_notes] the arguments of the block's notes */
+    struct dg_span *notes; /* owned; [n_notes] the arguments of the notes in the block */
     size_t n_notes, notes_cap;
-    bool in_note, is_nested; /* one is read; its block is kept */
+    bool in_note, is_nested; /* a note is being read; its block is kept */
     struct {
         size_t from, to;
-    } unmarked[MARKS]; /* where there is no such mark: find_mark looked */
+    } unmarked[MARKS]; /* where find_mark found no such mark */
     struct dg_error *error;
     enum dg_err err;
 };
@@ -223,8 +225,8 @@ static void border(struct reader *reader, size_t end)
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-/* Behind the bracket that closes the one at `at`, at most `max` bytes further and in the same
- * paragraph; 0 when there is none. */
+/* The position behind the bracket that closes the one at `at`, at most `max` bytes further and
+ * in the same paragraph; 0 when there is none. */
 static size_t group_end(const struct reader *reader, size_t at, size_t max)
 {
     const char open = byte_at(reader, at), close = open == '{' ? '}' : ']';
@@ -246,7 +248,7 @@ static size_t group_end(const struct reader *reader, size_t at, size_t max)
     return 0;
 }
 
-/* Behind the options and arguments at `at`, of these at most `n`. */
+/* The position behind the options and arguments at `at`, of which at most `n` are arguments. */
 static size_t skip_arguments(const struct reader *reader, size_t at, int n)
 {
     for (;;) {
@@ -330,8 +332,8 @@ static void take_brace(struct reader *reader)
 
 static const char *const marks[MARKS] = {"$", "$$", "\\]", "\\)"};
 
-/* Behind the mark that ends what begins at `at`, in the same paragraph; 0 when none does. Where one
- * was missed it is not looked for again, so that time stays linear. */
+/* The position behind the mark that ends what begins at `at`, in the same paragraph; 0 when
+ * there is none. A mark that was missing once is not searched again, so the time stays linear. */
 static size_t find_mark(struct reader *reader, size_t at, enum mark mark)
 {
     const size_t len = strlen(marks[mark]);
@@ -376,7 +378,7 @@ static bool is_one_of(struct dg_span name, const char *const *names)
     return false;
 }
 
-/* Behind the \end of an environment; the end of the text when there is none. */
+/* The position behind the \end of an environment; the end of the text when there is none. */
 static size_t environment_end(const struct reader *reader, size_t at, struct dg_span name)
 {
     for (; at < reader->text.len; at++) {
@@ -434,7 +436,7 @@ static int compare(const void *key, const void *element)
 /* Accents: "\'e", "\"{o}", "\c c". */
 static const struct {
     char accent;
-    const char *bare, *composed; /* letter by letter; two bytes each */
+    const char *bare, *composed; /* two strings letter by letter, each letter in two bytes */
 } accents[] = {
     {'\'', "aeiouyAEIOUYcnszCNSZ", "áéíóúýÁÉÍÓÚÝćńśźĆŃŚŹ"},
     {'`', "aeiouAEIOU", "àèìòùÀÈÌÒÙ"},
@@ -526,7 +528,7 @@ static void take_verb(struct reader *reader, size_t behind)
 static void take_title(struct reader *reader, const struct command *command, size_t behind)
 {
     size_t at = behind + (byte_at(reader, behind) == '*');
-    if (byte_at(reader, at) == '[') /* the short form stays: it goes into headers */
+    if (byte_at(reader, at) == '[') /* the short form is kept, because it goes into headers */
         at = skip_arguments(reader, at, 0);
     for (int i = 0; i < command->n_skipped; i++)
         at = skip_arguments(reader, at, 1);
@@ -608,7 +610,7 @@ static void take_command(struct reader *reader)
     } else {
         end = skip_arguments(reader, end + (byte_at(reader, end) == '*'), 9);
         if (is_word && is_letter(byte_at(reader, end - 1)))
-            end = skip_blanks(reader, end); /* it takes the space behind it along */
+            end = skip_blanks(reader, end); /* the command consumes the space behind it */
         if (reader->in_block)
             point(reader, end);
         else
@@ -626,11 +628,12 @@ static void take_space(struct reader *reader)
     if (n_lines > 1)
         end_block(reader);
     else if (reader->in_block)
-        dg_block_say(reader->blocks, DG_SPAN(" ")); /* of the block only if more comes */
+        /* part of the block only if more text follows */
+        dg_block_say(reader->blocks, DG_SPAN(" "));
     reader->at = end;
 }
 
-/* To the end of the line, with the blanks that begin the next. */
+/* Skips to the end of the line, and the blanks at the beginning of the next. */
 static void take_comment(struct reader *reader)
 {
     const char *newline =
@@ -645,7 +648,7 @@ static void take_comment(struct reader *reader)
         end_block(reader);
 }
 
-/* What is written with several characters. */
+/* Characters that are written with several others. */
 static bool take_ligature(struct reader *reader)
 {
     static const struct {
@@ -703,7 +706,7 @@ static void step(struct reader *reader)
     say(reader, reader->at, end, dg_span_sub(reader->text, reader->at, end - reader->at));
 }
 
-/* Reads from `at` to `end` as texts of their own. */
+/* Reads the text between `at` and `end` as texts of their own. */
 static void read_stretch(struct reader *reader, size_t at, size_t end)
 {
     const size_t whole = reader->text.len;
@@ -735,7 +738,7 @@ static void read_notes(struct reader *reader, bool is_nested)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Where a word stands that is not commented out; SIZE_MAX for nowhere. */
+/* Where a word stands outside of comments; SIZE_MAX: nowhere. */
 static size_t find(struct dg_span text, size_t at, const char *word)
 {
     bool in_comment = false;
@@ -752,7 +755,7 @@ static size_t find(struct dg_span text, size_t at, const char *word)
     return SIZE_MAX;
 }
 
-/* Of the preamble only the titles are text. */
+/* In the preamble only titles are text. */
 static void read_preamble(struct reader *reader, size_t end)
 {
     static const char *const words[] = {"\\title", "\\subtitle", NULL};
@@ -843,7 +846,7 @@ enum dg_err dg_filter_put_latex(void *ctx, const struct dg_block_source *source,
                                 struct dg_buf *out, struct dg_error *error)
 {
     (void)ctx;
-    while (html.len && is_space(html.ptr[html.len - 1])) /* the file has its own */
+    while (html.len && is_space(html.ptr[html.len - 1])) /* the file has line ends of its own */
         html.len--;
     return dg_block_render(source, block, html, escape, out, error);
 }

@@ -19,16 +19,16 @@
 #include <strings.h>
 
 enum {
-    DEPTH_MAX = 16,   /* of parts in parts */
-    PARTS_MAX = 1000, /* with text */
+    DEPTH_MAX = 16,   /* the deepest nesting of parts */
+    PARTS_MAX = 1000, /* the most parts with text */
     BOUNDARY_MAX = 200,
-    LINE_WIDTH = 72, /* of lines that we wrap */
-    WIDTH_MIN = 45,  /* of the longest line of a text that was wrapped */
+    LINE_WIDTH = 72, /* bytes of lines that we wrap */
+    WIDTH_MIN = 45,  /* a text was wrapped if its longest line has at least so many bytes */
     WIDTH_MAX = 100,
     BASE64_LINE = 76,
     QP_LINE = 75,
     TEXT_MAX = 1 << 30,
-    WORD_BYTES = 36, /* of text in an encoded word of a header */
+    WORD_BYTES = 36, /* bytes of text in an encoded word of a header */
 };
 
 enum encoding { IDENTITY, QUOTED, BASE64 };
@@ -38,13 +38,13 @@ struct place {
 };
 
 struct dg_mail_part {
-    struct place body, charset, type_end, encoding; /* of the message */
-    size_t headers_end;                             /* where another header can stand */
+    struct place body, charset, type_end, encoding; /* places in the message */
+    size_t headers_end;                             /* where a further header can be inserted */
     enum encoding how;
     bool is_html, is_flowed;
     bool is_subject; /* the body is the value of a header */
     char name[DG_CHARSET_NAME];
-    struct dg_buf text; /* decoded, UTF-8 */
+    struct dg_buf text; /* the decoded text, UTF-8 */
     struct dg_blocks blocks;
     const char *line_end;
 };
@@ -64,8 +64,8 @@ struct reader {
 /* ---- Headers --------------------------------------------------------------------------------- */
 
 struct headers {
-    struct place type, encoding, disposition, subject; /* values */
-    size_t end, body; /* of the last header; behind the blank line */
+    struct place type, encoding, disposition, subject; /* the values of these headers */
+    size_t end, body; /* the end of the last header; the start of the body, behind the blank line */
 };
 
 static bool is_space(char c)
@@ -149,7 +149,7 @@ static struct place parameter(struct dg_span bytes, struct place value, const ch
     const struct dg_span text = value_of(bytes, value);
     const size_t len = strlen(name);
     for (size_t at = 0; at < text.len; at++) {
-        if (text.ptr[at] == '"') { /* not in quotes */
+        if (text.ptr[at] == '"') { /* blanks in quotes do not count */
             for (at++; at < text.len && text.ptr[at] != '"'; at++)
                 at += text.ptr[at] == '\\';
             continue;
@@ -202,7 +202,7 @@ static enum dg_err decode_quoted(struct dg_span text, bool is_word, struct dg_bu
         if (c == '=' && !is_word && end < text.len && text.ptr[end] == '\r')
             end++;
         if (c == '=' && !is_word && end < text.len && text.ptr[end] == '\n')
-            i = end; /* the line goes on */
+            i = end; /* the line continues */
         else
             err = dg_buf_append_byte(out, is_word && c == '_' ? ' ' : c);
     }
@@ -268,7 +268,8 @@ static enum dg_err encode_quoted(struct dg_span bytes, const char *newline, stru
         const bool is_last = next == '\n' || next == '\r';
         const bool is_plain =
             (c > 0x20 && c < 0x7F && c != '=') || ((c == ' ' || c == '\t') && !is_last);
-        /* A line of one dot, or one that begins like a mailbox's next message, is not safe. */
+        /* A line with a single dot, or one that looks like the start of a mailbox's next
+         * message, is not safe. */
         const bool is_risky = column == 0 && (c == '.' || c == 'F');
         const size_t width = is_plain && !is_risky ? 1 : 3;
         if (column + width > QP_LINE) {
@@ -284,7 +285,7 @@ static enum dg_err encode_quoted(struct dg_span bytes, const char *newline, stru
 
 /* ---- Words of headers (RFC 2047) ------------------------------------------------------------- */
 
-/* "=?utf-8?Q?...?=" at the front; returns its length, 0 for none. */
+/* An encoded word at the front, "=?utf-8?Q?...?="; returns its length, or 0. */
 static enum dg_err decode_word(struct dg_span text, struct dg_buf *out, size_t *len)
 {
     char name[DG_CHARSET_NAME];
@@ -398,7 +399,8 @@ static enum dg_err encode_header(struct dg_span text, size_t column, const char 
 /* ---- Plain text ------------------------------------------------------------------------------ */
 
 struct line {
-    size_t at, words, end, next; /* of the line, behind its mark of quotation, of its text */
+    size_t at, words, end, next; /* where the line begins, where its text behind the quotation mark
+                                    begins and ends, and where the next line begins */
 };
 
 static struct line read_line(struct dg_span text, size_t at)
@@ -439,7 +441,7 @@ static size_t width_of(struct dg_span text)
     return width < WIDTH_MIN ? 0 : width;
 }
 
-/* Whether `next` goes on with the paragraph of `line`. */
+/* Whether `next` continues the paragraph of `line`. */
 static bool goes_on(struct dg_span text, const struct line *line, const struct line *next,
                     size_t width, bool is_flowed)
 {
@@ -466,7 +468,7 @@ static void add_plain(struct dg_mail_part *part)
         bool has_words = false;
         if (dg_span_eq(dg_span_sub(text, line.at, line.end - line.at), DG_SPAN("-- ")) ||
             dg_span_eq(dg_span_sub(text, line.at, line.end - line.at), DG_SPAN("--")))
-            return; /* the signature */
+            return; /* the signature begins here */
         at = line.next;
         if (line.words == line.end)
             continue;
@@ -726,7 +728,7 @@ static enum dg_err read_parts(struct reader *reader, struct dg_span boundary, si
         const bool is_last = is_border && dg_span_starts(line, DG_SPAN("--"));
         is_border &= is_last || is_blank(line);
         if (is_border && begin != SIZE_MAX) {
-            size_t stop = at; /* the line end before it belongs to it */
+            size_t stop = at; /* the line end before it belongs to the boundary */
             stop -= stop > begin && bytes.ptr[stop - 1] == '\n';
             stop -= stop > begin && bytes.ptr[stop - 1] == '\r';
             err = read_entity(reader, begin, stop, depth + 1, error);
@@ -815,14 +817,14 @@ enum dg_err dg_filter_text_mail(const struct dg_filter *filter, struct dg_buf *t
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 struct edit {
-    size_t at, len; /* of the message */
+    size_t at, len; /* the place in the message */
     struct dg_span bytes;
-    size_t bytes_at; /* in the writer's buffer */
+    size_t bytes_at; /* where the new bytes lie in the writer's buffer */
 };
 
 struct writer {
     struct dg_filter *filter;
-    struct dg_buf made; /* the bytes of all edits */
+    struct dg_buf made; /* the new bytes of all edits */
     struct edit *edits; /* owned; [n] */
     size_t n;
 };
@@ -870,7 +872,7 @@ static bool is_ascii(struct dg_span text)
     return true;
 }
 
-/* Says in the part's headers that its character set is UTF-8 now. */
+/* Changes the part's headers to state UTF-8 as its character set. */
 static enum dg_err say_charset(struct writer *w, const struct dg_mail_part *part)
 {
     char header[100];
@@ -893,7 +895,7 @@ static enum dg_err say_encoding(struct writer *w, const struct dg_mail_part *par
     return add_text(w, part->headers_end, 0, header);
 }
 
-/* A part whose text changed. */
+/* Writes a part whose text has changed. */
 static enum dg_err write_part(struct writer *w, const struct dg_mail_part *part,
                               struct dg_span text)
 {
@@ -928,7 +930,7 @@ static enum dg_err write_part(struct writer *w, const struct dg_mail_part *part,
               : part->how == QUOTED || needs_quoting
                   ? encode_quoted(dg_buf_span(&bytes), part->line_end, &w->made)
                   : dg_buf_append_span(&w->made, dg_buf_span(&bytes));
-    /* The line end behind the last line of base64 is no digit, but was there. */
+    /* The line end behind the last line of base64 is not a digit, but was there. */
     const struct dg_span body = value_of(w->filter->bytes, part->body);
     if (!err && part->how == BASE64 && body.len && body.ptr[body.len - 1] == '\n')
         err = dg_buf_append_cstr(&w->made, part->line_end);

@@ -30,8 +30,8 @@ enum {
     SECONDS = 30,
     COMPLAINTS_MAX = 2048,
     LINES_MAX = 4 << 20,
-    MARGIN_PERCENT = 9, /* of a page's height, at its top and bottom */
-    SIZES = 400,        /* of letters, in quarters of a point */
+    MARGIN_PERCENT = 9, /* share of a page's height at its top and bottom that counts as margin */
+    SIZES = 400,        /* sizes of letters that are counted, in quarters of a point */
 };
 
 static const size_t memory_max = (size_t)1 << 30;
@@ -39,7 +39,7 @@ static const char program[] = "pdftotext";
 
 struct line {
     double left, top, right, bottom;
-    size_t text, len; /* in reader->texts */
+    size_t text, len; /* where its text lies in reader->texts */
     uint32_t page, block;
     bool is_dropped;
     bool is_rtl; /* written from right to left */
@@ -47,7 +47,7 @@ struct line {
 
 struct page {
     double height;
-    size_t first, end; /* lines */
+    size_t first, end; /* indices of lines */
 };
 
 struct reader {
@@ -204,7 +204,7 @@ static bool is_page_number(struct dg_span text)
 /* A line's text without its figures, as a number. */
 static uint64_t key_of(struct dg_span text)
 {
-    uint64_t key = 14695981039346656037u; /* FNV-1a */
+    uint64_t key = 14695981039346656037u; /* the hash FNV-1a */
     for (size_t i = 0; i < text.len; i++)
         if (!is_digit(text.ptr[i]))
             key = (key ^ (uint8_t)text.ptr[i]) * 1099511628211u;
@@ -224,7 +224,7 @@ static int by_key(const void *a, const void *b)
     return one->line < other->line ? -1 : one->line > other->line;
 }
 
-/* Drops what stands in the margins of at least three pages, and their numbers. */
+/* Drops what stands in the margins of at least three pages, and page numbers. */
 static void drop_margins(struct reader *reader)
 {
     size_t n = 0;
@@ -391,7 +391,7 @@ static enum dg_err put_paragraph(struct dg_buf *paragraph, int level, struct dg_
 static enum dg_err put_all(struct reader *reader, struct dg_buf *out)
 {
     struct dg_buf paragraph;
-    const struct line *line = NULL; /* the last of the paragraph */
+    const struct line *line = NULL; /* the last line of the paragraph */
     double left = 0, right = 0;
     uint32_t block = UINT32_MAX;
     enum dg_err err = reader->err;

@@ -26,7 +26,7 @@ bool dg_rendition_of(struct dg_span word, enum dg_rendition *rendition)
     return word.len == 0;
 }
 
-/* What stands around a heading of each level, and a paragraph. */
+/* What surrounds a heading of each level, and a paragraph. */
 struct shape {
     const char *before[3], *after;
 };
@@ -63,7 +63,7 @@ static enum dg_err put_text(struct dg_span text, bool is_xml, struct dg_buf *out
     for (size_t i = 0; i < text.len && !err; i++) {
         const char c = text.ptr[i];
         if (is_xml && (unsigned char)c < 0x20)
-            err = dg_buf_append_byte(out, ' '); /* XML has no others */
+            err = dg_buf_append_byte(out, ' '); /* XML allows no other control characters */
         else if (is_xml && (c == '&' || c == '<' || c == '>'))
             err = dg_buf_append_cstr(out, c == '&' ? "&amp;" : c == '<' ? "&lt;" : "&gt;");
         else

@@ -18,7 +18,7 @@ enum dg_rendition { DG_RENDITION_DOCX, DG_RENDITION_ODT, DG_RENDITION_HTML, DG_R
 /* "docx", "odt", "html", "txt"; NULL at the end. */
 extern const char *const dg_rendition_words[];
 
-/* False for another word; docx for none. */
+/* Reads the word for a kind of document; an empty word means docx. False for any other word. */
 bool dg_rendition_of(struct dg_span word, enum dg_rendition *rendition);
 
 /* `html` is a row of <h1>, <h2> and <p> with text; `language` a tag, or empty. DG_ERR_FORMAT for

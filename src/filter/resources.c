@@ -22,13 +22,14 @@
 
 enum { TEXT_MAX = 1 << 24, DEPTH_MAX = 64 };
 
-/* block.info: what the block's file needs to be told when it is written. */
+/* block.info: what writing a block needs to know. */
 enum {
-    IS_ANDROID = 1,  /* backslashes, quotes */
-    IS_QUOTED = 2,   /* all of it is in quotation marks */
-    IS_OTHER = 4,    /* the plural category "other": its element is the block */
-    HAS_SHIFT = 3,   /* from here on a bit for each category of `categories` that there is */
-    INNER_SHIFT = 8, /* where the text is in the block: 24 bits; behind it: 24 bits */
+    IS_ANDROID = 1,  /* uses backslashes and quotes */
+    IS_QUOTED = 2,   /* the whole value is in quotation marks */
+    IS_OTHER = 4,    /* the plural category "other", whose element is the block */
+    HAS_SHIFT = 3,   /* from this bit on, one bit for each category of `categories` that exists */
+    INNER_SHIFT = 8, /* 24 bits say where the text lies in the block, and the 24 bits above what
+                        lies behind it */
     BEHIND_SHIFT = 32,
     PART_MAX = (1 << 24) - 1,
 };
@@ -148,7 +149,7 @@ static void say_text(struct reader *reader, size_t at, size_t len, uint64_t info
     dg_block_say(blocks, dg_buf_span(&reader->text));
 }
 
-/* Says what is in an element, bytes[at, end). */
+/* Describes the contents of an element, bytes[at, end). */
 static void say_contents(struct reader *reader, size_t at, size_t end, uint64_t info)
 {
     struct dg_blocks *blocks = &reader->filter->blocks;
@@ -202,7 +203,7 @@ static void say_contents(struct reader *reader, size_t at, size_t end, uint64_t 
     dg_buf_deinit(&kept_text);
 }
 
-/* Finds the one CDATA that an element holds, and nothing else. */
+/* Finds the CDATA section of an element that holds nothing else. */
 static void enter_cdata(const struct reader *reader, size_t *at, size_t *end)
 {
     size_t from = *at, to = *end;
@@ -386,7 +387,7 @@ enum dg_err dg_filter_open_android(struct dg_filter *filter, const struct dg_fil
                 add_text(&reader, token.at + token.len, end, IS_ANDROID, SIZE_MAX, 0);
         } else if (!dg_span_eq(token.name, DG_SPAN("resources")) &&
                    !skip_element(&reader, &markup, &token, &end)) {
-            break; /* colours, styles, ... */
+            break; /* a resource of another kind: colours, styles, ... */
         }
     }
     return finish(&reader);
@@ -535,7 +536,7 @@ static enum dg_err put_contents(const struct dg_block_source *source,
                                       : block->info & IS_ANDROID ? escape_android
                                                                  : escape_xml,
                                       &text, error);
-    /* These would be references. */
+    /* These characters would begin references. */
     if (!err && block->info & IS_ANDROID && text.len && (text.ptr[0] == '@' || text.ptr[0] == '?'))
         err = dg_buf_append_byte(out, '\\');
     if (!err)

@@ -26,8 +26,8 @@ enum { QUOTES_DOUBLED = 1, IS_PROPERTIES = 2, IS_ICU = 4, WRITES_ASCII = 8 };
 struct reader {
     struct dg_filter *filter;
     struct dg_span bytes;
-    struct dg_buf text; /* a value without escapes */
-    uint64_t info;      /* of this file's blocks */
+    struct dg_buf text; /* a value without its escapes */
+    uint64_t info;      /* set in every block of this file */
     bool is_latin1;
     enum dg_err err;
 };
@@ -45,7 +45,7 @@ static void say(struct reader *reader, uint32_t cp)
         reader->err = dg_buf_append(&reader->text, bytes, len);
 }
 
-/* Up to `most` digits at `at`; *n is how many there were. */
+/* Reads up to `most` digits at `at`; *n is how many there were. */
 static uint32_t hex(struct dg_span text, size_t at, size_t most, size_t *n)
 {
     uint32_t value = 0;
@@ -90,7 +90,7 @@ static size_t take_escape(struct reader *reader, struct dg_span text, size_t at)
         if (taken)
             return taken;
     }
-    if (is_properties && (c == '\n' || c == '\r')) { /* the line goes on */
+    if (is_properties && (c == '\n' || c == '\r')) { /* the line continues */
         size_t behind = at + 2;
         behind += c == '\r' && behind < text.len && text.ptr[behind] == '\n';
         while (behind < text.len && is_blank(text.ptr[behind]))
@@ -141,8 +141,8 @@ static size_t decode_line(struct reader *reader, size_t at, size_t end)
 
 struct message {
     struct reader *reader;
-    size_t at;    /* of the value */
-    size_t begin; /* of the block that is being made; SIZE_MAX: none is */
+    size_t at;    /* where the value begins */
+    size_t begin; /* where the block that is being made begins; SIZE_MAX: there is none */
 };
 
 static void end_block(struct message *message, size_t at)
@@ -179,7 +179,7 @@ static void on_piece(void *ctx, const struct dg_icu_piece *piece)
             const size_t stop = decode_line(reader, from, end);
             dg_block_say(blocks, dg_buf_span(&reader->text));
             if (stop < end)
-                dg_block_point(blocks, stop, 2); /* a line's end */
+                dg_block_point(blocks, stop, 2); /* the end of a line */
             from = stop < end ? stop + 2 : end;
         }
     }
@@ -230,7 +230,7 @@ static enum dg_err refuse(const struct reader *reader, size_t at, const char *wh
                         what);
 }
 
-/* Behind white space and comments; SIZE_MAX when one is not closed. */
+/* The position behind white space and comments; SIZE_MAX when a comment is not closed. */
 static size_t skip_comments(struct dg_span text, size_t at)
 {
     while (at < text.len) {
@@ -253,8 +253,8 @@ static size_t skip_comments(struct dg_span text, size_t at)
     return at;
 }
 
-/* Behind a string or a word without quotes; `at` when there is neither, SIZE_MAX when it is not
- * closed. */
+/* The position behind a string or a word without quotation marks; `at` when there is neither;
+ * SIZE_MAX when it is not closed. */
 static size_t skip_string(struct dg_span text, size_t at)
 {
     if (at < text.len && text.ptr[at] == '"') {
@@ -290,7 +290,7 @@ enum dg_err dg_filter_open_strings(struct dg_filter *filter, const struct dg_fil
             break;
         }
         at = skip_comments(text, key);
-        if (at < text.len && text.ptr[at] == ';') { /* a text that is its own key */
+        if (at < text.len && text.ptr[at] == ';') { /* a text that serves as its own key */
             at++;
             continue;
         }
@@ -313,7 +313,7 @@ enum dg_err dg_filter_open_strings(struct dg_filter *filter, const struct dg_fil
     return err ? err : reader.err;
 }
 
-/* The end of a line of properties with those that it goes on in. */
+/* The end of a line of a properties file, including the lines that continue it. */
 static size_t logical_end(struct dg_span text, size_t at)
 {
     while (at < text.len && text.ptr[at] != '\n' && text.ptr[at] != '\r') {
@@ -435,7 +435,7 @@ enum dg_err dg_filter_put_strings(void *ctx, const struct dg_block_source *sourc
                                out, error);
     dg_buf_init(&text, TEXT_MAX);
     enum dg_err err = dg_block_text(html, &text, error);
-    /* A space in front would not be read. */
+    /* A reader would skip a space at the beginning. */
     if (!err && block->info & IS_PROPERTIES && text.len && text.ptr[0] == ' ')
         err = dg_buf_append_byte(out, '\\');
     if (!err)

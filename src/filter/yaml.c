@@ -28,21 +28,22 @@ enum style { PLAIN, PLAIN_IN_FLOW, SINGLE, DOUBLE, LINE, ROOT_KEY };
 
 struct level {
     bool is_mapping, is_flow;
-    bool expects_value; /* of a mapping: its key was read */
-    bool is_wanted;     /* of front matter: the key names a text */
+    bool expects_value; /* in a mapping: its key was read */
+    bool is_wanted;     /* in front matter: the key names a text */
     size_t n_keys;
 };
 
 struct reader {
     struct dg_filter *filter;
-    struct dg_span text; /* of the YAML */
-    size_t base;         /* of `text` in the file */
-    size_t mark, at;     /* libyaml counts characters: this many are before this byte */
+    struct dg_span text; /* the text of the YAML */
+    size_t base;         /* where `text` begins in the file */
+    size_t mark, at;     /* libyaml counts characters: so many characters stand before this byte */
     bool is_front_matter;
     struct level levels[DEPTH_MAX];
     size_t depth;
-    size_t root_at, root_len; /* a first key of the root mapping that is a language */
-    bool has_root, has_other; /* it has one; other keys or documents are there, too */
+    size_t root_at, root_len; /* the first key of the root mapping, if it is a language */
+    bool has_root, has_other; /* has_root: such a key exists; has_other: so do other keys, or
+                                 documents */
 };
 
 /* ---- Places ---------------------------------------------------------------------------------- */
@@ -65,7 +66,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Behind the anchor and the tag of a scalar. */
+/* The position behind the anchor and the tag of a scalar. */
 static size_t skip_properties(const struct reader *reader, size_t at, size_t end)
 {
     const char *text = reader->text.ptr;
@@ -197,7 +198,7 @@ static void add_block_scalar(struct reader *reader, size_t at, size_t end, bool 
     struct dg_buf joined;
     size_t indent = SIZE_MAX;
     dg_buf_init(&joined, TEXT_MAX);
-    for (size_t i = header.at; i < header.end; i++) /* "|2": how deep is not for us to find */
+    for (size_t i = header.at; i < header.end; i++) /* "|2" states the indentation itself */
         if (reader->text.ptr[i] >= '1' && reader->text.ptr[i] <= '9')
             is_folded = false;
     for (size_t i = begin; i < end && !reader->filter->blocks.err;) {
@@ -261,7 +262,7 @@ static void add_quoted(struct reader *reader, size_t at, size_t end, struct dg_s
     const struct dg_span raw = trim(dg_span_sub(reader->text, at + 1, end - at - 2), is_double);
     const struct dg_span words = trim(value, false);
     if (!is_double && memchr(words.ptr, '\n', words.len))
-        return; /* only the double quotes can say it on one line */
+        return; /* only double quotes can express it on one line */
     if (raw.len)
         add(reader, words, (size_t)(raw.ptr - reader->text.ptr),
             (size_t)(raw.ptr - reader->text.ptr) + raw.len, is_double ? DOUBLE : SINGLE);
@@ -365,7 +366,7 @@ static enum dg_err take(struct reader *reader, const yaml_event_t *event, struct
     case YAML_SCALAR_EVENT:
         if (begin_node(reader, event))
             add_value(reader, event);
-        /* "en: text": the language of nothing */
+        /* "en: text" is no mapping of a language */
         if (reader->depth == 1 && !reader->levels[0].expects_value)
             reader->has_other = true;
         break;
@@ -447,8 +448,8 @@ enum dg_err dg_filter_open_yaml(struct dg_filter *filter, const struct dg_filter
 
 /* ---- Front matter ---------------------------------------------------------------------------- */
 
-/* Where the line of three dashes behind the front matter begins, and where the line behind it
- * does; false when there is none. */
+/* Finds the line of three dashes behind the front matter, and the line after it; false when
+ * there is none. */
 static bool find_front_matter(struct dg_span text, size_t *begin, size_t *end, size_t *body)
 {
     size_t at = dg_filter_mark_len(text);
@@ -503,7 +504,7 @@ enum dg_err dg_filter_open_markdown(struct dg_filter *filter, const struct dg_fi
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* Whether a text needs no quotes where there were none. */
+/* Whether a text can be written without quotation marks, as the original was. */
 static bool is_plain(struct dg_span text, bool in_flow)
 {
     bool is_number = true;
@@ -553,7 +554,7 @@ static enum dg_err put_value(struct dg_span text, enum style style, struct dg_bu
     for (size_t i = 0; i < text.len && !err; i++) {
         if (style == SINGLE && text.ptr[i] == '\'')
             err = dg_buf_append_byte(out, '\'');
-        /* A line of a block scalar must not become two. */
+        /* A line of a block scalar must stay a single line. */
         if (!err)
             err = dg_buf_append_byte(out, text.ptr[i] == '\n' || text.ptr[i] == '\r' ? ' '
                                                                                      : text.ptr[i]);

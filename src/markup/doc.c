@@ -15,8 +15,8 @@
 #include <strings.h>
 
 enum {
-    DEPTH_MAX = 256,  /* inline elements within each other; deeper ones are borders */
-    FROZEN_MAX = 256, /* bytes of an element that is looked at for freezing */
+    DEPTH_MAX = 256,  /* the deepest nesting of inline elements; deeper ones are borders */
+    FROZEN_MAX = 256, /* the most bytes of an element that may be frozen */
     PLAIN_MAX = 1 << 30,
 };
 
@@ -222,12 +222,12 @@ struct pairs {
     size_t open[DEPTH_MAX];   /* [n] indices of OPEN items */
     uint32_t keys[DEPTH_MAX]; /* [n] their keys */
     size_t n;
-    size_t border; /* one behind the last border so far */
+    size_t border; /* the position behind the last border so far */
 };
 
 uint32_t dg_doc_name_key(struct dg_span name)
 {
-    uint32_t key = 2166136261u; /* FNV-1a */
+    uint32_t key = 2166136261u; /* the hash FNV-1a */
     for (size_t i = 0; i < name.len; i++)
         key = (key ^ (uint8_t)(name.ptr[i] | 0x20)) * 16777619u;
     return key;
@@ -344,8 +344,8 @@ void dg_doc_settle(struct dg_doc *doc)
             continue;
         }
         if (doc->items[i].kind == DG_DOC_OPEN)
-            doc->items[doc->items[i].partner].partner = to; /* its place after those before it moved
-                                                               up */
+            /* its index after those before it moved up */
+            doc->items[doc->items[i].partner].partner = to;
         else if (doc->items[i].kind == DG_DOC_CLOSE)
             doc->items[doc->items[i].partner].partner = to;
         doc->items[to++] = doc->items[i++];
@@ -530,7 +530,7 @@ const struct dg_doc_item *dg_doc_items(const struct dg_doc *doc, size_t *n)
 
 size_t dg_doc_origin(const struct dg_doc *doc, size_t plain_at)
 {
-    size_t low = 0, high = doc->n; /* the first item that ends behind it */
+    size_t low = 0, high = doc->n; /* the first item that ends behind this place */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (doc->items[middle].plain_at + doc->items[middle].plain_len > plain_at)
@@ -572,7 +572,7 @@ enum dg_err dg_doc_escape(const struct dg_doc *doc, struct dg_span text, struct 
 
 /* ---- Part by part ---------------------------------------------------------------------------- */
 
-/* An inline tag with text behind it, all of it before `end`. */
+/* Whether an inline tag is followed by text, all of it before `end`. */
 static bool opens_within(const struct dg_doc *doc, size_t i, size_t end)
 {
     const struct dg_doc_item *item = &doc->items[i];

@@ -67,42 +67,43 @@ enum dg_doc_format {
 };
 
 struct dg_doc_opts {
-    /* XML only. Names separated by commas or spaces; borrowed for the call. */
+    /* For XML only. Names separated by commas or spaces; borrowed for the call. */
     struct dg_span ignore_tags;        /* elements that come back byte for byte */
-    struct dg_span splitting_tags;     /* elements that are borders */
-    struct dg_span non_splitting_tags; /* elements that never are */
-    const atomic_bool *stop; /* another thread sets it to cancel (DG_ERR_CANCELLED); may be NULL */
-    bool no_outline;         /* only the elements named above are borders */
-    bool join_lines;         /* a line end is ordinary white space */
+    struct dg_span splitting_tags;     /* elements that are always borders */
+    struct dg_span non_splitting_tags; /* elements that are never borders */
+    /* another thread sets this to cancel (DG_ERR_CANCELLED); may be NULL */
+    const atomic_bool *stop;
+    bool no_outline; /* only the elements named above are borders */
+    bool join_lines; /* a line end counts as ordinary white space */
 
     /* Files that hold texts with their translations (PO, XLIFF). Texts without a translation get
      * one. */
-    struct dg_span target; /* language tag of the translation, for the file's metadata; may be empty
-                            */
-    bool retranslate;      /* texts that have a translation get a new one */
-    bool unmarked;         /* do not mark translations as made by a machine (fuzzy; needs-review) */
+    /* language tag of the translation, for the file's metadata; may be empty */
+    struct dg_span target;
+    bool retranslate; /* texts that have a translation get a new one */
+    bool unmarked;    /* translations are not marked as made by a machine (fuzzy; needs-review) */
 };
 
 /* "text", "html", "xml", "markdown", "subrip", ...: one for each format; NULL at the end. */
 extern const char *const dg_doc_format_words[];
 
 enum dg_doc_kind {
-    DG_DOC_COPY,   /* plain text as it is in the original */
-    DG_DOC_CHAR,   /* one character of plain text for several bytes: a reference, white space */
-    DG_DOC_LINE,   /* " " for a line end in subtitles: the translation has its own lines */
+    DG_DOC_COPY, /* plain text that is the same in the original */
+    DG_DOC_CHAR, /* one character of plain text for several bytes: a reference, or white space */
+    DG_DOC_LINE, /* " " for a line end in subtitles, because the translation has lines of its own */
     DG_DOC_BORDER, /* "\n" for a tag or several bytes of syntax */
-    DG_DOC_OPEN,   /* an inline tag with a partner; these two and POINT have no plain text */
+    DG_DOC_OPEN,   /* an inline tag with a partner; OPEN, CLOSE and POINT have no plain text */
     DG_DOC_CLOSE,
     DG_DOC_POINT,  /* markup without contents: <img>, a comment, an empty element */
     DG_DOC_FROZEN, /* kept byte for byte; its plain text is what a reader sees */
-    DG_DOC_CUE,    /* " " for what stands between two cues of one sentence */
+    DG_DOC_CUE,    /* " " for what stands between two cues of the same sentence */
 };
 
 struct dg_doc_item {
     size_t at, len;             /* bytes of the original */
     size_t plain_at, plain_len; /* bytes of the plain text */
     size_t partner;             /* OPEN and CLOSE: the index of the other one */
-    uint8_t kind;               /* enum dg_doc_kind */
+    uint8_t kind;               /* a value of enum dg_doc_kind */
 };
 
 struct dg_doc;
@@ -111,14 +112,14 @@ struct dg_doc;
  * as an ending. False for any other. */
 bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format);
 
-/* For HTTP: "text/vtt; charset=utf-8". */
+/* The media type for HTTP: "text/vtt; charset=utf-8". */
 const char *dg_doc_media_type(enum dg_doc_format format);
 
 /* The usual ending of a format's files: "srt". */
 struct dg_span dg_doc_ending(enum dg_doc_format format);
 
-/* Guesses the format of a file from its first bytes, for a name that does not tell; DG_DOC_TEXT if
- * they do not tell either. */
+/* Guesses the format of a file from its first bytes, for a name that does not state it;
+ * DG_DOC_TEXT if they do not show it either. */
 enum dg_doc_format dg_doc_format_guess(struct dg_span original);
 
 /* Whether plain text writes characters in other ways (&#39;, \", \n), so that a document of
@@ -143,7 +144,7 @@ struct dg_span dg_doc_plain(const struct dg_doc *doc);
 struct dg_span dg_doc_original(const struct dg_doc *doc);
 const struct dg_doc_item *dg_doc_items(const struct dg_doc *doc, size_t *n);
 
-/* Where a byte of the plain text came from. */
+/* Finds where in the original a byte of the plain text comes from. */
 size_t dg_doc_origin(const struct dg_doc *doc, size_t plain_at);
 
 /* Appends text as the format writes it: characters that would be markup are escaped. */
@@ -159,8 +160,8 @@ struct dg_doc_cursor {
 /* The items of a stretch of plain text. Those before `inner` are copied in front of a sentence;
  * those from `inner` to `end` belong to it: text, and markup that moves with the text. */
 struct dg_doc_part {
-    size_t at, len;           /* plain */
-    size_t first, inner, end; /* items */
+    size_t at, len;           /* a part of the plain text */
+    size_t first, inner, end; /* indices of items */
     bool has_markup;          /* the items from `inner` to `end` include markup */
 };
 

@@ -39,7 +39,7 @@ static size_t line_end(const struct dg_doc *doc, size_t at, size_t end, size_t *
     return end;
 }
 
-/* In "{\i1}" the letter i, and whether it is switched on; '\0' for any other code. */
+/* The letter i of "{\i1}", and whether it is switched on; '\0' for any other code. */
 static char style_of(struct dg_span code, bool *is_on)
 {
     if (code.len < 5 || code.ptr[1] != '\\' || !strchr("biusBIUS", code.ptr[2]) || !code.ptr[2])
@@ -116,7 +116,8 @@ static bool same(const struct dg_doc *doc, const struct dg_doc_item *open,
 /* ---- Lines ----------------------------------------------------------------------------------- */
 
 struct fields {
-    size_t n, start, end, layer, style, name; /* places; SIZE_MAX: there is none */
+    size_t n, start, end, layer, style, name; /* numbers of columns; SIZE_MAX: there is no such
+                                                 column */
 };
 
 static struct dg_span trim(struct dg_span text)
@@ -144,7 +145,7 @@ static struct dg_span field_of(struct dg_span list, size_t k, size_t *at)
     return dg_span_sub(list, *at, comma ? (size_t)(comma - list.ptr) - *at : list.len);
 }
 
-/* Reads what "Format:" says; false when the text is not the last field. */
+/* Reads the line "Format:"; false when the text is not the last field. */
 static bool read_format(struct dg_span list, struct fields *fields)
 {
     struct dg_span last = none;

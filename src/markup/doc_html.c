@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { VISIBLE_MAX = 64 /* bytes of a frozen element that the model is shown */ };
+enum { VISIBLE_MAX = 64 /* bytes of a frozen element that the model sees */ };
 
 static const char *const border_names[] = {
     "address",  "article",  "aside",    "base",     "blockquote", "body",    "br",       "caption",
@@ -38,7 +38,7 @@ struct reader {
     unsigned pre_depth;
     bool is_title;        /* the next RAW token is text */
     unsigned char *flags; /* owned; XML: for each tag, whether it is a border */
-    size_t n_tags;        /* seen */
+    size_t n_tags;        /* tags that were read */
     struct dg_phrase_set ignored, splitting, non_splitting; /* names that the options list */
 };
 
@@ -121,8 +121,8 @@ static void add_frozen(struct reader *reader, const struct dg_markup_token *star
                        enum freezing how, bool is_border)
 {
     struct dg_markup_token token = *start;
-    size_t n_open = 0; /* other elements within it: one that ends before they do stays where it is
-                        */
+    /* other elements within it: an end tag that comes before theirs stays where it is */
+    size_t n_open = 0;
     size_t depth = 1, first = start->at + start->len, last = first;
     bool is_void = start->type == DG_MARKUP_EMPTY;
     while (!is_void && depth > 0 && dg_markup_next(&reader->markup, &token)) {
@@ -199,8 +199,8 @@ static void read_token(struct reader *reader, const struct dg_markup_token *toke
     if (token->type == DG_MARKUP_TEXT || (token->type == DG_MARKUP_RAW && reader->is_title))
         dg_doc_add_text(reader->doc, token->at, token->len, &reader->text);
     else if (token->type == DG_MARKUP_RAW || (token->type == DG_MARKUP_OTHER && is_last))
-        dg_doc_add(reader->doc, DG_DOC_BORDER, token->at, token->len, none); /* maybe it does not
-                                                                                end */
+        /* it may have no end */
+        dg_doc_add(reader->doc, DG_DOC_BORDER, token->at, token->len, none);
     else if (token->type == DG_MARKUP_OTHER)
         dg_doc_add(reader->doc, DG_DOC_POINT, token->at, token->len, none);
     else
@@ -248,7 +248,7 @@ enum { OUTLINE_DEPTH = 512 };
 /* An element whose tags are known by number. */
 struct element {
     struct dg_span name;
-    size_t first_child; /* into the chain of tags that stand directly in it; SIZE_MAX: none */
+    size_t first_child; /* head of the chain of tags that stand directly in it; SIZE_MAX: none */
     size_t tag;
     bool has_text;
 };
@@ -259,7 +259,7 @@ struct outline {
     unsigned char *flags; /* owned; [n] */
     size_t n, cap;
     struct element open[OUTLINE_DEPTH];
-    uint32_t keys[OUTLINE_DEPTH]; /* of their names */
+    uint32_t keys[OUTLINE_DEPTH]; /* hashes of their names */
     size_t depth;
 };
 
@@ -354,7 +354,7 @@ static void outline_xml(struct reader *reader)
         }
         take_tag(outline, &token);
         if (dg_phrase_set_has(&reader->non_splitting, token.name))
-            outline->flags[outline->n - 1] = 2; /* regardless of the outline */
+            outline->flags[outline->n - 1] = 2; /* a border, whatever the outline says */
     }
     for (size_t depth = outline->depth + 1; depth > 0; depth--)
         settle_element(outline, &outline->open[depth - 1]);

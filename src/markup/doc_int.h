@@ -12,9 +12,10 @@
 
 /* A cue of subtitles: its text, and how long it is shown. */
 struct dg_doc_cue {
-    size_t at, end; /* of the original */
+    size_t at, end; /* bytes of the original */
     uint32_t from_ms, to_ms;
-    uint32_t group; /* no sentence goes on in a cue of another group: a style, a speaker */
+    uint32_t group; /* a sentence does not continue in a cue of another group, which is a style or a
+                       speaker */
 };
 
 enum { DG_DOC_FORMS = 16 };
@@ -26,9 +27,9 @@ struct dg_doc {
     struct dg_doc_item *items; /* owned; [n] */
     size_t n, cap;
     enum dg_err err;             /* the first failure while the document is made */
-    struct dg_error *error;      /* the failure's text; may be NULL */
+    struct dg_error *error;      /* receives the text of the failure; may be NULL */
     const atomic_bool *stop;     /* from the options; may be NULL */
-    struct dg_buf filled;        /* holds `original` if places for translations had to be added */
+    struct dg_buf filled;        /* holds `original`, if room for translations had to be added */
     bool is_ascii;               /* JSON whose strings write non-ASCII characters as escapes */
     struct dg_doc_place *places; /* owned; [n_places] texts to translate, for readers that collect
                                     them first */
@@ -42,20 +43,20 @@ struct dg_doc {
     size_t n_forms;
 
     bool has_messages;        /* JSON with choices in ICU's syntax */
-    bool doubles_apostrophes; /* its messages write "''" for an apostrophe */
+    bool doubles_apostrophes; /* its messages write an apostrophe as "''" */
 
-    /* Subtitles. */
+    /* For subtitles. */
     bool is_subtitle;
     struct dg_doc_cue *cues; /* owned; [n_cues] in the order of the original */
     size_t n_cues, cues_cap;
-    struct dg_span line; /* a line end that the translation may have; static or of the original */
+    struct dg_span line; /* a line end for the translation; static or in the original */
 };
 
 /* True after a failure or a cancellation; readers ask in their loops. */
 bool dg_doc_is_over(struct dg_doc *doc);
 
 struct dg_doc_place {
-    size_t at, len; /* of the original */
+    size_t at, len; /* bytes of the original */
 };
 
 /* For readers that work in two steps: first they note places, then `read` is called for each; the
@@ -85,7 +86,8 @@ size_t dg_doc_add(struct dg_doc *doc, enum dg_doc_kind kind, size_t at, size_t l
 
 /* How dg_doc_add_text reads text. */
 struct dg_doc_text {
-    bool keeps_space; /* keep white space; else a run of it, even across items, is one space */
+    /* white space is kept; otherwise a run of it, even across items, is one space */
+    bool keeps_space;
     bool has_entities;
     enum dg_entity_kind entities;
 };

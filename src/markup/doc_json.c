@@ -61,7 +61,7 @@ static size_t decode(struct dg_span text, size_t at, size_t end, char out[4], si
     return taken;
 }
 
-/* The end of the string whose quote is at `at`: behind the closing quote; 0 when there is none. */
+/* The position behind the closing quote of the string at `at`; 0 when it is not closed. */
 static size_t string_end(struct dg_span text, size_t at)
 {
     for (size_t i = at + 1; i < text.len; i++) {
@@ -92,7 +92,7 @@ static size_t skip_space(struct dg_span text, size_t at)
 
 struct message {
     struct dg_doc *doc;
-    size_t at; /* of the original */
+    size_t at; /* in the original */
 };
 
 static void add_piece(void *ctx, const struct dg_icu_piece *piece)
@@ -119,7 +119,7 @@ static void add_piece(void *ctx, const struct dg_icu_piece *piece)
     case DG_ICU_ARGUMENT:
         dg_doc_add(doc, DG_DOC_FROZEN, at, piece->len, bytes);
         break;
-    case DG_ICU_NUMBER: /* to the model a number that the branch is for */
+    case DG_ICU_NUMBER: /* the model sees a number that the branch is meant for */
         dg_doc_add(doc, DG_DOC_FROZEN, at, piece->len, dg_span_cstr(piece->example));
         break;
     }
@@ -173,9 +173,9 @@ void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
 {
     struct dg_span text = doc->original;
     char stack[DEPTH_MAX];
-    size_t depth = 0, skipped = 0; /* skipped: the depth at which a subtree is left alone begins,
-                                      plus one */
-    bool is_under_at = false;      /* the value that comes belongs to a key with '@' */
+    size_t depth = 0, skipped = 0; /* skipped: one more than the depth at which the skipped subtree
+                                      begins */
+    bool is_under_at = false;      /* the next value belongs to a key with '@' */
     bool has_reference = false, has_wide = false;
     for (size_t at = 0; at < text.len && !dg_doc_is_over(doc);) {
         char c = text.ptr[at];
@@ -232,9 +232,9 @@ void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
     dg_doc_read_places(doc, read_text);
 }
 
-/* In a message an apostrophe before a bracket would quote it. Where the file doubles apostrophes,
- * so do its translations; elsewhere nobody knows whether its readers undouble them, and the
- * typographic one says the same. */
+/* In a message an apostrophe before a bracket would quote the bracket. If the file doubles
+ * apostrophes, so do its translations. Otherwise it is unknown whether the readers of the file
+ * undo the doubling, and a typographic apostrophe is written instead. */
 static struct dg_span apostrophe(const struct dg_doc *doc, struct dg_span text, size_t at)
 {
     const char next = at + 1 < text.len ? text.ptr[at + 1] : '{';

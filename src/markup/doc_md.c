@@ -12,13 +12,16 @@
 
 #include <string.h>
 
-enum { LOOK_MAX = 1000, VISIBLE_MAX = 64 /* bytes of a code span that the model is shown */ };
+enum {
+    LOOK_MAX = 1000,
+    VISIBLE_MAX = 64 /* VISIBLE_MAX: bytes of a code span that the model sees */
+};
 
 struct reader {
     struct dg_doc *doc;
     struct dg_span text;
-    bool in_paragraph; /* the line before was text that goes on */
-    char fence;        /* of the code block that we are in; 0: none */
+    bool in_paragraph; /* the line before is text that may continue */
+    char fence;        /* the character that fences the current code block; 0: none */
     size_t fence_len;
 };
 
@@ -68,7 +71,7 @@ static void border(struct reader *reader, size_t at, size_t end)
 
 /* ---- Within a line --------------------------------------------------------------------------- */
 
-/* Where a code span that begins with `n` backticks ends; 0 when it does not on these lines. */
+/* Where a code span that begins with `n` backticks ends; 0 when it does not end on these lines. */
 static size_t code_end(const struct reader *reader, size_t at, size_t end, size_t n)
 {
     end = near(at, end);
@@ -103,7 +106,7 @@ static size_t bracket_end(const struct reader *reader, size_t at, size_t end)
     return end;
 }
 
-/* "(url)" or "[label]" behind a bracket: where it ends; 0 when there is none. */
+/* Where "(url)" or "[label]" behind a bracket ends; 0 when there is none. */
 static size_t target_end(const struct reader *reader, size_t at, size_t end)
 {
     char open = byte_at(reader, at, end), close = open == '(' ? ')' : ']';
@@ -129,7 +132,7 @@ static bool is_word_byte(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* Takes a run of marks as text, as a whole, so that none of it is examined again. */
+/* Takes a whole run of marks as text, so that none of it is examined again. */
 static void add_signs(struct reader *reader, size_t at, size_t n)
 {
     dg_doc_add(reader->doc, DG_DOC_COPY, at, n, dg_span_sub(reader->text, at, n));
@@ -221,7 +224,7 @@ static size_t add_inline(struct reader *reader, size_t at, size_t start, size_t 
     char c = reader->text.ptr[at];
     size_t n, behind;
     switch (c) {
-    case '\\': /* what it protects stays protected */
+    case '\\': /* the character behind it stays protected */
         n = at + 1 < end && !is_word_byte(reader->text.ptr[at + 1]) ? 2 : 1;
         if (n == 2 && reader->text.ptr[at + 1] != '\n')
             dg_doc_add(reader->doc, DG_DOC_FROZEN, at, n, dg_span_sub(reader->text, at + 1, 1));
@@ -318,7 +321,7 @@ static bool is_definition(const struct reader *reader, size_t at, size_t end)
     return byte_at(reader, close + 1, end) == ':' && close < end;
 }
 
-/* Cells are texts of their own. */
+/* Each cell of a table is a text of its own. */
 static void add_row(struct reader *reader, size_t at, size_t end)
 {
     size_t from = at;

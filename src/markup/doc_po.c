@@ -28,14 +28,14 @@ enum { STRS_MAX = 32, RULE_MAX = 2000 };
 
 /* A keyword with its strings: "msgid "..."\n"..."\n". */
 struct field {
-    size_t at, end; /* from the keyword to behind the last line end; end 0: there is none */
-    size_t strings; /* where the first quote is */
+    size_t at, end; /* from the keyword to behind its last line end; end 0: there is none */
+    size_t strings; /* where the first quotation mark stands */
 };
 
 struct entry {
-    size_t at;    /* the first keyword's line */
-    size_t flags; /* the line "#, ..."; SIZE_MAX: none */
-    size_t marks; /* where such a line would go */
+    size_t at;    /* where the first keyword's line begins */
+    size_t flags; /* where the line "#, ..." begins; SIZE_MAX: none */
+    size_t marks; /* where such a line belongs */
     struct field context, id, plural;
     struct field str[STRS_MAX];
     unsigned n_str;
@@ -45,17 +45,17 @@ struct reader {
     struct dg_doc *doc;
     const struct dg_doc_opts *opts;
     struct dg_span text;
-    size_t done; /* bytes of it that are in the filled text */
+    size_t done; /* bytes of the original that the filled text has already */
     struct dg_plural plural;
     bool has_plural, has_header;
-    int one;            /* the form of the number 1 */
+    int one;            /* the index of the form for the number 1 */
     bool is_one_alone;  /* no other number has that form */
-    struct dg_buf rule; /* the text from which `plural` borrows */
-    /* What is done with an entry; NULL: it gets translations. */
+    struct dg_buf rule; /* holds the text that `plural` borrows from */
+    /* Called for each entry; NULL: entries get translations. */
     void (*on_entry)(struct reader *reader, const struct entry *entry);
-    struct dg_buf *is_new; /* while a translation is checked: for each entry 1 or 0 */
+    struct dg_buf *is_new; /* while a translation is checked: 1 or 0 for each entry */
     size_t n_entries, n_bad;
-    struct dg_buf id; /* a field's content */
+    struct dg_buf id; /* the content of a field */
 };
 
 /* ---- Strings --------------------------------------------------------------------------------- */
@@ -73,7 +73,8 @@ static size_t skip_blanks(struct dg_span text, size_t at)
     return at;
 }
 
-/* Behind the closing quote of the string at `at`; 0 when it is not closed in its line. */
+/* The position behind the closing quote of the string at `at`; 0 when it is not closed in its
+ * line. */
 static size_t string_end(struct dg_span text, size_t at)
 {
     for (size_t i = at + 1; i < text.len && text.ptr[i] != '\n'; i++) {
@@ -85,7 +86,7 @@ static size_t string_end(struct dg_span text, size_t at)
     return 0;
 }
 
-/* Strings from `at` on and nothing else, up to the line's end at `end`. */
+/* Reads strings from `at` on, and nothing else, up to the end of the line at `end`. */
 static bool are_strings(struct dg_span text, size_t at, size_t end)
 {
     for (;;) {
@@ -99,7 +100,7 @@ static bool are_strings(struct dg_span text, size_t at, size_t end)
     }
 }
 
-/* The joined contents of a field's strings, with escapes as they are written. */
+/* The contents of a field's strings, joined, with escapes unchanged. */
 static void read_content(struct reader *reader, const struct field *field, struct dg_buf *out)
 {
     dg_buf_clear(out);
@@ -141,7 +142,7 @@ static size_t decode(struct dg_span text, size_t at, size_t end, char out[4], si
     if (letter) {
         out[0] = means[letter - letters];
         *n = 1;
-        /* A line's end, and with it the end of the string and the start of the next one. */
+        /* The end of a line, where one string ends and the next one begins. */
         size_t i = at + 2;
         if (c == 'n' && i < end && text.ptr[i] == '"') {
             i++;
@@ -154,7 +155,7 @@ static size_t decode(struct dg_span text, size_t at, size_t end, char out[4], si
     while (taken < 4 && at + taken < end &&
            strchr("0123456789abcdefABCDEF", text.ptr[at + taken]) && text.ptr[at + taken])
         taken++;
-    return at + taken <= end ? taken : 0; /* a byte by its number: a point */
+    return at + taken <= end ? taken : 0; /* a byte written as a number stands for one character */
 }
 
 static bool is_letter(char c)
@@ -174,14 +175,14 @@ static bool is_accelerator(struct dg_span text, size_t at)
                before = at > 0 ? text.ptr[at - 1] : ' ';
     size_t word = at, end = at + 1;
     if (!is_letter(next) || before == mark || (is_upper(before) && is_upper(next)))
-        return false; /* "AT&T", "R&D" */
+        return false; /* not in "AT&T" or "R&D" */
     while (word > 0 && is_letter(text.ptr[word - 1]))
         word--;
     while (end < text.len && is_letter(text.ptr[end]))
         end++;
     if (mark == '&')
-        return end >= text.len || text.ptr[end] != ';'; /* "&amp;" */
-    /* "_File", "E_xit", but not "file_name" */
+        return end >= text.len || text.ptr[end] != ';'; /* not in "&amp;" */
+    /* in "_File" and "E_xit", but not in "file_name" */
     return at - word <= 2 &&
            (word == 0 || text.ptr[word - 1] == ' ' || text.ptr[word - 1] == '(') &&
            (end >= text.len || strchr(" .:!?)", text.ptr[end]) != NULL);
@@ -190,7 +191,7 @@ static bool is_accelerator(struct dg_span text, size_t at)
 /* The one accelerator of a text; SIZE_MAX when there is none, or more than one mark. */
 static size_t accelerator_of(struct dg_span text)
 {
-    enum { LABEL_MAX = 80 }; /* bytes; what is longer is no label */
+    enum { LABEL_MAX = 80 }; /* bytes; a longer text is not a label */
     size_t found = SIZE_MAX, n = 0;
     for (size_t i = 0; i < text.len && text.len <= LABEL_MAX; i++) {
         if (text.ptr[i] != '&' && text.ptr[i] != '_')
@@ -354,8 +355,7 @@ static void fill_singular(struct reader *reader, const struct entry *entry)
 
 /* ---- The header ------------------------------------------------------------------------------ */
 
-/* The value of "Name: value\n" in a header's content, as it is written; empty when there is none.
- */
+/* The value of "Name: value\n" in a header's content, unchanged; empty when there is none. */
 static struct dg_span header_value(struct dg_span content, const char *name)
 {
     size_t len = strlen(name);
@@ -623,7 +623,8 @@ enum { DIRECTIVES_MAX = 32 };
 
 struct directive {
     size_t at, len;
-    bool is_plain; /* of C, without a number: its place says which argument it takes */
+    /* a directive of C without a number: its position says which argument it takes */
+    bool is_plain;
 };
 
 static bool is_digit(char c)

@@ -171,8 +171,8 @@ static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
 /* ---- Kinds ----------------------------------------------------------------------------------- */
 
 struct kind {
-    const char *arrow;  /* between two times */
-    bool is_vtt;        /* names before times, blocks */
+    const char *arrow;  /* the arrow between two times */
+    bool is_vtt;        /* times may follow names, and blocks */
     const char *wanted; /* what the file has to begin with */
     const char *times;  /* how times have to be written */
 };

@@ -72,7 +72,7 @@ static bool same(const struct dg_doc *doc, const struct dg_doc_item *open,
     return dg_span_eq(name_of(doc, open), name_of(doc, close));
 }
 
-/* "00:00:01.000", "12.5s", "500ms"; anything else, such as ticks and frames, says nothing here. */
+/* Reads "00:00:01.000", "12.5s" and "500ms"; other times, such as ticks and frames, are ignored. */
 static bool read_time(struct dg_span tag, const char *name, uint32_t *ms)
 {
     struct dg_span value;

@@ -18,13 +18,13 @@
 #include <string.h>
 
 struct unit {
-    struct dg_markup_token segment; /* 2.0: its start tag */
+    struct dg_markup_token segment; /* XLIFF 2.0: its start tag */
     size_t source_at, source_end;   /* the contents of <source>; end 0: there is none */
-    size_t behind;                  /* where a target would go */
-    struct dg_span prefix;          /* "x:" of x:source */
+    size_t behind;                  /* where a target belongs */
+    struct dg_span prefix;          /* "x:" if it is written x:source */
     size_t indent_at;               /* where the white space before <source> begins */
-    struct dg_markup_token target;  /* its start tag; len 0: there is none */
-    size_t target_at, target_end;   /* what is inside */
+    struct dg_markup_token target;  /* the start tag of the target; len 0: there is none */
+    size_t target_at, target_end;   /* the contents of the target */
     size_t target_behind;
 };
 
@@ -32,7 +32,7 @@ struct reader {
     struct dg_doc *doc;
     const struct dg_doc_opts *opts;
     struct dg_span text;
-    size_t done; /* bytes of it that are in the filled text */
+    size_t done; /* bytes of the original that the filled text has already */
     bool is_2;
 };
 
@@ -88,8 +88,8 @@ static void fill_tag(struct reader *reader, const struct dg_markup_token *tag, c
     struct dg_span bytes = bytes_of(reader, tag), old = {NULL, 0};
     size_t end = bytes.len - (tag->type == DG_MARKUP_EMPTY ? 2 : 1);
     copy_to(reader, tag->at);
-    if (name && dg_markup_attribute(bytes, name, &old) && old.ptr) { /* one without a value is no
-                                                                        XML: it stays */
+    /* an attribute without a value is not XML, and is kept */
+    if (name && dg_markup_attribute(bytes, name, &old) && old.ptr) {
         size_t at = (size_t)(old.ptr - bytes.ptr);
         dg_doc_fill(reader->doc, dg_span_sub(bytes, 0, at));
         dg_doc_fill(reader->doc, dg_span_cstr(value));
@@ -111,7 +111,7 @@ static void fill_tag(struct reader *reader, const struct dg_markup_token *tag, c
     reader->done = tag->at + tag->len;
 }
 
-/* 2.0 notes the state at the segment, which comes before what it holds. */
+/* XLIFF 2.0 has the state at the segment, which precedes its contents. */
 static void mark_segment(struct reader *reader, const struct unit *unit)
 {
     struct dg_span state = {NULL, 0};
@@ -225,7 +225,7 @@ static void take_child(struct reader *reader, struct dg_markup *markup,
     }
 }
 
-/* A trans-unit of 1.2 or a segment of 2.0: its children, and then what it needs. */
+/* Reads a trans-unit of 1.2 or a segment of 2.0: its children first, and then completes it. */
 static void take_unit(struct reader *reader, struct dg_markup *markup,
                       const struct dg_markup_token *start)
 {

@@ -11,11 +11,11 @@ enum choice { PLURAL, ORDINAL, SELECT };
 
 struct frame {
     enum choice choice;
-    unsigned seen;           /* bit k: there is a branch of categories[k] */
-    size_t other, other_len; /* what is in the branch "other" */
+    unsigned seen;           /* bit k: a branch of categories[k] was seen */
+    size_t other, other_len; /* the contents of the branch "other" */
     size_t branch;           /* where the open branch begins, behind its bracket */
-    int category;            /* of the open branch; -1: none of them */
-    const char *example;     /* of its numbers; NULL outside of plurals */
+    int category;            /* the category of the open branch; -1: none of the known ones */
+    const char *example;     /* a number of that category; NULL outside of plurals */
 };
 
 static const char *const categories[] = {"zero", "one", "two", "few", "many", "other"};
@@ -25,7 +25,7 @@ enum { N_CATEGORIES = 6, OTHER = 5, GROWTH_MAX = 8, GROWTH_FREE = 4096 };
 
 struct parser {
     struct dg_span text;
-    size_t at, told; /* bytes that were read; that were told */
+    size_t at, told; /* bytes that were read, and that were reported */
     struct frame frames[DG_ICU_DEPTH_MAX];
     size_t depth;
     dg_icu_fn fn;
@@ -44,7 +44,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* White space, also as it is written in a string: "\n". */
+/* Skips white space, including the kind that strings write as "\n". */
 static void skip_space(struct parser *parser)
 {
     for (;;) {
@@ -126,7 +126,7 @@ static bool begin_branch(struct parser *parser, struct frame *frame)
     return true;
 }
 
-/* At '{': an argument, or a choice whose first branch is then open. */
+/* At '{': reads an argument, or a choice, whose first branch is then open. */
 static bool begin_argument(struct parser *parser)
 {
     enum choice choice;
@@ -163,7 +163,7 @@ static bool begin_argument(struct parser *parser)
     return depth == 0;
 }
 
-/* At '}' of a branch: the next branch, or the end of the choice. */
+/* At '}' of a branch: goes to the next branch, or to the end of the choice. */
 static bool end_branch(struct parser *parser)
 {
     struct frame *frame = &parser->frames[parser->depth - 1];
@@ -186,7 +186,7 @@ static bool end_branch(struct parser *parser)
     return true;
 }
 
-/* At an apostrophe: "''", or what begins a quotation, which is told whole. */
+/* At an apostrophe: reads "''", or a quotation, which is reported as a whole. */
 static void take_quote(struct parser *parser, bool in_plural)
 {
     const char next = peek(parser, 1);
@@ -254,7 +254,8 @@ bool dg_icu_parse(struct dg_span text, dg_icu_fn fn, void *ctx)
 struct adapting {
     struct dg_span text;
     const char *wanted;
-    size_t done, before; /* of the text; of the output, what was there before */
+    /* bytes of the text that are done; length of the output before the message */
+    size_t done, before;
     struct dg_buf *out;
     enum dg_err err;
 };
@@ -268,7 +269,7 @@ static void put(struct adapting *adapting, struct dg_span text)
 static void add_branches(void *ctx, const struct frame *frame, size_t at)
 {
     struct adapting *adapting = ctx;
-    /* Plurals within plurals multiply: a hostile message must not. */
+    /* Plurals within plurals multiply, which a hostile message must not exploit. */
     const size_t most = GROWTH_MAX * adapting->text.len + GROWTH_FREE;
     put(adapting, dg_span_sub(adapting->text, adapting->done, at - adapting->done));
     adapting->done = at;

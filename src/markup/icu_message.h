@@ -36,7 +36,7 @@ enum dg_icu_kind {
 struct dg_icu_piece {
     enum dg_icu_kind kind;
     size_t at, len;
-    const char *example; /* of a NUMBER: one that the branch is for, "1", "5" */
+    const char *example; /* for a NUMBER: a number that the branch is meant for, "1", "5" */
 };
 
 typedef void (*dg_icu_fn)(void *ctx, const struct dg_icu_piece *piece);
@@ -44,8 +44,8 @@ typedef void (*dg_icu_fn)(void *ctx, const struct dg_icu_piece *piece);
 /* Whether there is a plural or a choice in a text. */
 bool dg_icu_has_choice(struct dg_span text);
 
-/* The pieces, which follow each other without a gap. False when the text is no message; then some
- * pieces may have been told. */
+/* Reports the pieces, which follow each other without a gap. False when the text is no message;
+ * some pieces may have been reported by then. */
 bool dg_icu_parse(struct dg_span text, dg_icu_fn fn, void *ctx);
 
 /* Appends the message with a branch for every plural category of a language: those that it lacks

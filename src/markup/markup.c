@@ -64,7 +64,7 @@ static size_t next_attribute(struct dg_span text, size_t at, struct attribute *f
         at++;
     if (at >= text.len || text.ptr[at] == '>')
         return at;
-    size_t start = at++; /* even a '=' begins a name */
+    size_t start = at++; /* a name may begin even with '=' */
     while (at < text.len && !is_space(text.ptr[at]) && !strchr("/>=", text.ptr[at]))
         at++;
     found->name = dg_span_sub(text, start, at - start);
@@ -147,7 +147,8 @@ static size_t comment_end(struct dg_span text, size_t at, enum dg_markup_kind ki
     return odd < end ? odd : end;
 }
 
-/* Comments and whatever else begins with "<!", "<?" or "</" and is no tag; 0 when it is text. */
+/* Reads comments, and anything else that begins with "<!", "<?" or "</" and is no tag; 0 when it
+ * is text. */
 static size_t other_end(struct dg_span text, size_t at, enum dg_markup_kind kind)
 {
     struct dg_span rest = dg_span_sub(text, at, text.len);
@@ -182,7 +183,7 @@ static const char *const void_names[] = {
     "area",  "base",   "basefont", "bgsound", "br",    "col",    "embed", "frame", "hr", "img",
     "input", "keygen", "link",     "meta",    "param", "source", "track", "wbr",   NULL};
 
-/* A tag at `at`; false when it is none. */
+/* Reads a tag at `at`; false when there is none. */
 static bool take_tag(struct dg_markup *markup, size_t at, struct dg_markup_token *token)
 {
     struct dg_span text = markup->text;
@@ -235,7 +236,7 @@ static size_t script_end(struct dg_span text, size_t at)
             continue;
         } else if (state == PLAIN && dg_span_starts(rest, DG_SPAN("<!--"))) {
             state = ESCAPED;
-            at++; /* its dashes may be those of "-->", too */
+            at++; /* its dashes may also be those of "-->" */
         } else if (rest.len > 1 && rest.ptr[1] == '/' && is_named(text, at + 2, script)) {
             if (state != TWICE)
                 return at;
@@ -293,7 +294,7 @@ bool dg_markup_next(struct dg_markup *markup, struct dg_markup_token *token)
         } else {
             continue;
         }
-        if (at > start) /* the text before it first; it is found again */
+        if (at > start) /* the text before it is returned first; the tag is found again */
             *token =
                 (struct dg_markup_token){.type = DG_MARKUP_TEXT, .at = start, .len = at - start};
         markup->at = start + token->len;

@@ -22,25 +22,25 @@
 enum dg_markup_kind { DG_MARKUP_HTML, DG_MARKUP_XML };
 
 enum dg_markup_type {
-    DG_MARKUP_TEXT,  /* with character references */
+    DG_MARKUP_TEXT,  /* text, with its character references */
     DG_MARKUP_START, /* <p class="x"> */
     DG_MARKUP_END,   /* </p> */
     DG_MARKUP_EMPTY, /* an XML tag that ends in "/>", or an HTML tag without content: <br> */
     DG_MARKUP_RAW,   /* the contents of a script or the like */
-    DG_MARKUP_OTHER, /* a comment, declaration, instruction or CDATA; unfinished markup */
+    DG_MARKUP_OTHER, /* a comment, declaration, instruction or CDATA, or unfinished markup */
 };
 
 struct dg_markup {
     struct dg_span text;
     enum dg_markup_kind kind;
     size_t at;
-    struct dg_span raw; /* the name of the element whose contents come next; empty for none */
+    struct dg_span raw; /* the name of the element whose raw contents come next; empty for none */
 };
 
 struct dg_markup_token {
     enum dg_markup_type type;
     size_t at, len;
-    struct dg_span name; /* of a tag, as written */
+    struct dg_span name; /* the name of the tag as written */
 };
 
 /* False at the end. */

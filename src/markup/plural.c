@@ -11,7 +11,7 @@
 enum {
     DEPTH_MAX = 32,
     PROBES = 200,
-    EXPRESSION_MAX = 300 /* Arabic, the longest in use, has 110 */
+    EXPRESSION_MAX = 300 /* the longest in use, for Arabic, has 110 */
 };
 
 struct reading {
@@ -65,7 +65,7 @@ static unsigned long operand(struct reading *reading)
 /* Longer ones first where one begins another. */
 static const struct {
     const char *word;
-    int level; /* binds the tighter the higher */
+    int level; /* a higher level binds more tightly */
 } operators[] = {{"||", 1}, {"&&", 2}, {"==", 3}, {"!=", 3}, {"<=", 4}, {">=", 4}, {"<", 4},
                  {">", 4},  {"+", 5},  {"-", 5},  {"*", 6},  {"/", 6},  {"%", 6}};
 
@@ -185,7 +185,7 @@ bool dg_plural_is_one_alone(const struct dg_plural *plural, int form)
     return true;
 }
 
-/* " pl " of "pl-PL"; false when it is no language. */
+/* Reads " pl " out of "pl-PL"; false when it is no language. */
 static bool language_word(struct dg_span language, char word[8])
 {
     size_t n = 0;

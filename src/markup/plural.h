@@ -20,7 +20,7 @@ enum { DG_PLURALS_MAX = 8 };
 
 struct dg_plural {
     int n_forms;               /* 1 to DG_PLURALS_MAX */
-    struct dg_span expression; /* borrowed from what was parsed */
+    struct dg_span expression; /* borrowed from the text that was parsed */
 };
 
 /* False when `rule` is not a valid rule, or gives a small number a form that does not exist. */
@@ -35,8 +35,9 @@ bool dg_plural_is_one_alone(const struct dg_plural *plural, int form);
  */
 const char *dg_plural_of(struct dg_span language);
 
-/* The plural categories of Unicode (CLDR) that whole numbers have in a language, but for "other",
- * which every language has: "one", "one few many". Empty where that is all, or not known. */
+/* The plural categories of Unicode (CLDR) that a language has for whole numbers, besides
+ * "other", which every language has: "one", "one few many". Empty if there are no more, or if
+ * they are not known. */
 const char *dg_plural_categories(struct dg_span language);
 
 /* Whether a category is in such a list. */

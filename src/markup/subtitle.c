@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Whether a sentence goes on in the next cue is seen from where the one ends and how the other
- * begins. A small letter, or a comma before, goes on. A capital goes on only in a file whose
- * sentences have full stops, and only when the next cue follows at once: titles and captions by
- * machines have none. */
+/* Whether a sentence continues in the next cue is seen from the end of the one and the beginning
+ * of the other. It continues if the next cue begins with a small letter, or if this one ends in
+ * a comma. Before a capital it continues only in a file whose sentences have full stops, and
+ * only if the next cue follows at once, because titles and automatic captions have none. */
 #include "markup/subtitle.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -14,11 +14,11 @@
 #include <unicode/uchar.h>
 
 enum {
-    PAUSE_MS = 5000,    /* between two cues of one sentence */
-    AT_ONCE_MS = 1000,  /* the same, when only the missing full stop says so */
-    JOINED_BYTES = 600, /* of all cues of one sentence */
-    TAG_MAX = 2048,     /* bytes; of a longer one the bracket is text */
-    STOPS_IN = 4,       /* one cue of so many ends in a full stop where sentences have one */
+    PAUSE_MS = 5000,    /* the longest pause between two cues of one sentence */
+    AT_ONCE_MS = 1000,  /* the longest pause when nothing but a missing full stop joins them */
+    JOINED_BYTES = 600, /* the most bytes of all cues of one sentence */
+    TAG_MAX = 2048,     /* bytes; if a tag would be longer, its bracket is text */
+    STOPS_IN = 4,       /* full stops are in use if at least one cue in so many ends in one */
 };
 
 static const struct dg_span none = {NULL, 0};
@@ -44,7 +44,7 @@ void dg_subtitle_cue(struct dg_doc *doc, const struct dg_doc_cue *cue)
 
 const struct dg_doc_cue *dg_subtitle_cue_at(const struct dg_doc *doc, size_t at)
 {
-    size_t low = 0, high = doc->n_cues; /* the first that ends behind it */
+    size_t low = 0, high = doc->n_cues; /* the first cue that ends behind this place */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (doc->cues[middle].end > at)
@@ -126,8 +126,8 @@ size_t dg_subtitle_tag(const struct dg_subtitle_how *how, struct dg_span text, s
 /* ---- What a cue begins and ends with --------------------------------------------------------- */
 
 struct look {
-    uint32_t first, last; /* characters; `last` is the one before closing quotes */
-    bool is_open;         /* ends in an ellipsis: the sentence may go on */
+    uint32_t first, last; /* code points; `last` is the one before closing quotation marks */
+    bool is_open;         /* ends in an ellipsis, so the sentence may continue */
     bool is_closed;       /* ends in a bracket or a note of music */
     bool is_several;      /* a sentence ends within it */
     bool has_text;
@@ -192,7 +192,7 @@ static bool goes_on(const struct look *one, const struct look *next, const struc
     const uint32_t first = next->first;
     const uint32_t pause = follower->from_ms > cue->to_ms ? follower->from_ms - cue->to_ms : 0;
     const bool is_small = u_islower((UChar32)first) || (first >= '0' && first <= '9');
-    const bool is_again = first == '.' || first == 0x2026; /* "...and so on" */
+    const bool is_again = first == '.' || first == 0x2026; /* continues, as in "...and so on" */
     if (!one->has_text || !next->has_text || one->is_closed || cue->group != follower->group ||
         pause > PAUSE_MS || is_dash(first) || is_music(first) || first == '[' || first == '(')
         return false;
@@ -283,7 +283,7 @@ static void add_brackets(struct dg_doc *doc, const struct dg_subtitle_how *how, 
                             ? memchr(text.ptr + first, open == '[' ? ']' : ')', end - first)
                             : NULL;
     size_t behind = close ? (size_t)(close - text.ptr) + 1 : first;
-    /* in round brackets only what a sound would be: nothing but the bracket */
+    /* text in round brackets is a sound only if nothing follows the bracket */
     if (close && (open == '[' || skip_tags(how, text, behind, end) == end)) {
         size_t next = skip_space(text, behind, end);
         if (first > at)

@@ -21,12 +21,12 @@ enum { DG_SUBTITLE_JOINED_MAX = 8 }; /* cues that one sentence may go over */
 
 /* How a kind writes the text of a cue. */
 struct dg_subtitle_how {
-    /* The first line end of [at, end), and its length; `end` when there is none. */
+    /* Finds the first line end of [at, end), and its length; returns `end` if there is none. */
     size_t (*line_end)(const struct dg_doc *doc, size_t at, size_t end, size_t *len);
-    /* Adds text with tags, which has no line end. */
+    /* Adds text with tags that has no line end. */
     void (*add_text)(struct dg_doc *doc, size_t at, size_t len);
-    bool has_tags, has_braces; /* <i> and {\i1} are no text */
-    struct dg_span line;       /* a line end for lines that the original has not */
+    bool has_tags, has_braces; /* <i> and {\i1} are tags rather than text */
+    struct dg_span line;       /* a line end for lines that the original lacks */
 };
 
 void dg_subtitle_cue(struct dg_doc *doc, const struct dg_doc_cue *cue);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Cuts are chosen all together: the cheapest way through a table of places and cues (dynamic
- * programming). A cue costs what it has of other cues' words, what cannot be read in its time and
- * what does not go on two lines; a cut costs what it takes apart. */
+/* All cuts are chosen together: the cheapest way through a table of cuts and cues (dynamic
+ * programming). A cue costs what it shows of other cues' words, what cannot be read in its time
+ * and what does not fit on two lines; a cut costs what it separates. */
 #include "markup/subtitle_layout.h"
 #include "base/memory/utf8.h"
 
@@ -11,9 +11,11 @@
 #include <string.h>
 
 enum {
-    SPEED = 17,       /* characters that are read in a second */
-    PLACES_MAX = 400, /* cuts that are compared; of more, only those behind marks and every few */
-    SHORT_WORD = 3,   /* letters of a word that a line should not end with: "the", "de", "und" */
+    SPEED = 17,       /* characters that a viewer reads in a second */
+    PLACES_MAX = 400, /* cuts that are compared; if there are more, only those behind punctuation
+                         and some of the others are */
+    /* letters of a short word, with which a line should not end: "the", "de", "und" */
+    SHORT_WORD = 3,
 };
 
 static bool is_wide(uint32_t cp)
@@ -50,7 +52,7 @@ static uint32_t first_of(const struct dg_subtitle_said *said, size_t u)
     return dg_utf8_decode(said->text, said->units[u].at, &cp) ? cp : 0;
 }
 
-/* What it costs to end a line or a cue before unit `u`; negative: it must not. */
+/* The cost of ending a line or a cue before unit `u`; negative: it must not end there. */
 static float cut_cost(const struct dg_subtitle_said *said, size_t u)
 {
     const struct dg_text_unit *before = &said->units[u - 1], *unit = &said->units[u];
@@ -60,7 +62,8 @@ static float cut_cost(const struct dg_subtitle_said *said, size_t u)
         dg_cp_is_unspaced(next) && (dg_cp_is_unspaced(mark) || !before->is_word);
     if (!is_apart && !is_unspaced)
         return -1;
-    if (!unit->is_word && is_apart && strchr("!?:;%", (int)(next < 0x80 ? next : 'x'))) /* French */
+    /* in French these marks follow a space */
+    if (!unit->is_word && is_apart && strchr("!?:;%", (int)(next < 0x80 ? next : 'x')))
         return -1;
     if (!before->is_word) {
         if (strchr(".!?", (int)(mark < 0x80 ? mark : 'x')) || mark == 0x3002 || mark == 0x2026)
@@ -85,7 +88,7 @@ static size_t width_of(const struct dg_subtitle_said *said, size_t lo, size_t hi
 
 /* ---- Cues ------------------------------------------------------------------------------------ */
 
-/* What a cue costs that shows the units [lo, hi), `width` characters. */
+/* The cost of a cue that shows the units [lo, hi), `width` characters. */
 static float cue_cost(const struct dg_subtitle_room *room, size_t lo, size_t hi, float width)
 {
     const float own = room->affinity[hi] - room->affinity[lo];

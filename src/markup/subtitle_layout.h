@@ -28,7 +28,8 @@ enum { DG_SUBTITLE_LINE_MAX = 42 }; /* characters; ideographs and their like cou
 struct dg_text_unit {
     size_t at, len;
     bool is_word;
-    size_t level, owner; /* for tag_placement.c: the element that has it, and how deep that is */
+    /* for tag_placement.c: the element that contains the unit, and its depth */
+    size_t level, owner;
 };
 
 struct dg_subtitle_said {
@@ -37,11 +38,11 @@ struct dg_subtitle_said {
     size_t n;
 };
 
-/* What a cue has room for. */
+/* The room in a cue. */
 struct dg_subtitle_room {
-    uint32_t ms;           /* how long it is shown; 0: not known */
+    uint32_t ms;           /* how long the cue is shown; 0: unknown */
     size_t before, behind; /* characters of other sentences in the first and the last line */
-    unsigned lines;        /* 1 or 2 that the sentence may take */
+    unsigned lines;        /* how many lines the sentence may have, 1 or 2 */
     const float *affinity; /* [n + 1] sums from the left: how much of each unit is of this cue */
 };
 

@@ -22,16 +22,17 @@
 #include <string.h>
 
 enum {
-    RANKED_MAX = 64, /* siblings that are placed best first; more are placed in order */
-    FROZEN_MAX = 32, /* frozen texts of one sentence that are looked for letter by letter */
+    /* siblings of which the best is placed first; further ones are placed in order */
+    RANKED_MAX = 64,
+    FROZEN_MAX = 32, /* frozen texts of one sentence that are searched for letter by letter */
     WORDS_MAX = 1000,
-    WORD_MAX = 24, /* bytes; longer ones are cut, for writing without spaces */
+    WORD_MAX = 24, /* bytes; longer words are cut, for scripts without spaces */
 };
 
 /* An element or a point among its siblings. */
 struct node {
-    size_t item, end; /* items: of its opening tag, and one behind its last */
-    size_t lo, hi;    /* units; equal for what stands between two */
+    size_t item, end; /* items: that of its opening tag, and the one behind its last */
+    size_t lo, hi;    /* units; lo equals hi for what stands between two units */
     float score;
 };
 
@@ -43,18 +44,18 @@ struct placement {
     struct dg_buf *out;
     struct dg_text_unit *units; /* owned; [n_units] */
     size_t n_units;
-    size_t *begins, *ends; /* owned; [n_source] of the tokens, without spaces */
+    size_t *begins, *ends; /* owned; [n_source] bounds of the tokens, without spaces */
     size_t n_source;
-    float *shares;      /* owned; [n_units, n_source + 1] sums from the left, of each unit 0 to 1 */
-    struct node *nodes; /* owned; [n_nodes] of all levels, each level's in a row */
+    float *shares; /* owned; [n_units, n_source + 1] sums from the left; each unit has 0 to 1 */
+    struct node *nodes; /* owned; [n_nodes] of all levels, those of a level in a row */
     size_t n_nodes;
-    size_t n_claims; /* stretches that were taken so far */
+    size_t n_claims; /* stretches that are taken so far */
     struct {
         size_t at, lo, hi, level, n_claims, found;
         bool is_set;
-    } boundary; /* the last one that was looked for: many tags may stand at one place */
+    } boundary; /* the result of the last search, because many tags may stand at one place */
     struct {
-        size_t from, to; /* of the text: white space, which becomes a line end */
+        size_t from, to; /* white space of the text that becomes a line end */
         bool is_set;
     } line;
     enum dg_err err;
@@ -200,7 +201,8 @@ static bool is_same_word(const struct placement *placement, const struct dg_text
     return begins && ends && word.len > 1 && dg_span_eq(word, there);
 }
 
-/* A name or number that is in both texts is matched with itself, whatever the attention says. */
+/* A name or number that occurs in both texts is matched with itself, whatever the attention
+ * says. */
 static void share_same_words(struct placement *placement)
 {
     for (size_t u = 0; u < placement->n_units; u++) {
@@ -333,7 +335,7 @@ static void best_boundary(struct placement *placement, size_t at, size_t lo, siz
     last = placement->n_source;
     size_t before = middle > first ? middle - 1 : middle,
            after = middle < last ? middle + 1 : middle;
-    float crossed = 0; /* shares on the wrong side of the boundary */
+    float crossed = 0; /* the sum of shares on the wrong side of the boundary */
     for (size_t u = lo; u < hi; u++)
         crossed += affinity(placement, u, first, middle);
     for (size_t k = lo; k <= hi; k++) {
@@ -434,7 +436,7 @@ static bool is_whole(const struct placement *placement, size_t i)
            placement->items[i].partner < placement->part->end;
 }
 
-/* Lists what stands directly among items [from, to). */
+/* Lists the nodes that stand directly among items [from, to). */
 static size_t list_nodes(struct placement *placement, size_t from, size_t to)
 {
     size_t first = placement->n_nodes;
@@ -511,7 +513,7 @@ static void emit_items(struct placement *placement, size_t from, size_t to)
     emit(placement, dg_span_sub(placement->original, at, end - at));
 }
 
-/* Writes only the markup among items [from, to), whose words found no place. */
+/* Writes only the markup among items [from, to), because its words have no counterpart. */
 static void emit_markup(struct placement *placement, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
@@ -549,7 +551,7 @@ static size_t byte_of(const struct placement *placement, const struct node *node
     size_t k = node->lo;
     const char mark = placement->original.ptr[item->at];
     if (placement->doc->format == DG_DOC_PO && item->len == 1 && (mark == '&' || mark == '_')) {
-        /* an accelerator: before a letter */
+        /* an accelerator stands before a letter */
         while (k < hi && !placement->units[k].is_word)
             k++;
         while (k > lo && (k == hi || !placement->units[k].is_word))
@@ -599,8 +601,8 @@ static void weave_level(struct placement *placement, size_t first, size_t last, 
     emit_text(placement, from, to);
 }
 
-/* Where a tag without a partner in this sentence divides the units [lo, hi): those that come from
- * before it in the source go before it, the others behind it. */
+/* Where a tag without a partner in this sentence divides the units [lo, hi): units from source
+ * words before it go before it, the others behind it. */
 static size_t divide(const struct placement *placement, size_t from, size_t at, size_t lo,
                      size_t hi)
 {
@@ -645,8 +647,8 @@ static void weave_stretch(struct placement *placement, const struct stretch *str
 
 /* ---- Subtitles ------------------------------------------------------------------------------- */
 
-/* What of a cue is written already: characters of its last line, and how many lines were ended. The
- * cue is found by the bytes before it, which hold its times. */
+/* What is written of a cue already: characters of its last line, and how many lines have ended.
+ * The cue is found by the bytes before it, which hold its times. */
 static void look_back(const struct placement *placement, const struct dg_doc_cue *cue,
                       size_t *column, size_t *n_lines)
 {
@@ -690,7 +692,7 @@ static void look_ahead(const struct placement *placement, const struct dg_doc_cu
     const size_t behind = placement->part->at + placement->part->len;
     dg_doc_items(placement->doc, &n);
     *column = *n_lines = 0;
-    if (i > placement->part->inner) /* it may be cut */
+    if (i > placement->part->inner) /* it may be cut off at the beginning */
         i--;
     for (; i < n && placement->items[i].at < cue->end && *n_lines == 0 && *column < BEHIND_MAX;
          i++) {
@@ -710,7 +712,7 @@ static void look_ahead(const struct placement *placement, const struct dg_doc_cu
     }
 }
 
-/* What the cue that holds the item has room for. */
+/* The room in the cue that holds the item. */
 static struct dg_subtitle_room room_of(const struct placement *placement, size_t i, bool is_first,
                                        bool is_last)
 {
@@ -730,7 +732,7 @@ static struct dg_subtitle_room room_of(const struct placement *placement, size_t
     return room;
 }
 
-/* Writes one cue's part. What stands at its edges stays there, and an element around all of it
+/* Writes the part of one cue. Markup at its edges stays there, and an element around all of it
  * stays around all of it. */
 static void weave_cue(struct placement *placement, struct stretch stretch)
 {
@@ -808,7 +810,7 @@ static void weave_cues(struct placement *placement, size_t m)
     for (size_t c = 0, i = placement->part->inner; c < m && !placement->err; c++) {
         const size_t end = cue_end(placement, i);
         size_t lo = cuts[c], hi = cuts[c + 1];
-        if (hi == lo) { /* a cue without words of its own shows its neighbour's */
+        if (hi == lo) { /* a cue without words of its own shows those of its neighbour */
             while (lo > 0 && (c == 0 || cuts[c] == lo))
                 lo--;
             for (hi = lo + 1;
@@ -867,7 +869,7 @@ static void weave_all(struct placement *placement)
         m += placement->items[i].kind == DG_DOC_CUE;
     if (placement->n_units > 0)
         weave_cues(placement, m);
-    else /* nothing was said: no cue goes dark */
+    else /* the translation is empty: every cue keeps its text */
         placement->err = dg_doc_copy(
             placement->doc,
             &(struct dg_doc_part){

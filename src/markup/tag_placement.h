@@ -25,13 +25,13 @@ struct dg_tag_placement_source {
 };
 
 struct dg_tag_placement_target {
-    struct dg_span text; /* the translation, plain */
+    struct dg_span text; /* the translation as plain text */
     const size_t *ends;  /* [n] length of the text after each target token */
     size_t n;
     const float *alignment; /* [n, source n] or NULL */
 };
 
-/* Appends the translated sentence, and in front of it the markup before it. DG_ERR_NOMEM. */
+/* Appends the translated sentence, preceded by the markup that stood before it. DG_ERR_NOMEM. */
 enum dg_err dg_tag_placement(const struct dg_doc *doc, const struct dg_doc_part *part,
                              const struct dg_tag_placement_source *source,
                              const struct dg_tag_placement_target *said,

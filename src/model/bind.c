@@ -104,7 +104,7 @@ static bool is_redundant(const struct dg_blueprint *bp, const char *name)
         return true;
     if (dg_blueprint_family(bp)->has_prompt && len >= 20 &&
         strcmp(name + len - 20, ".rotary_emb.inv_freq") == 0)
-        return true; /* computed, not learned */
+        return true; /* it is computed rather than learned */
     return bp->positions != DG_POS_LEARNED &&
            (strncmp(name, "model.encoder.embed_positions.weight", 36) == 0 ||
             strncmp(name, "model.decoder.embed_positions.weight", 36) == 0);
@@ -244,7 +244,8 @@ static enum dg_err on_bound(void *ctx, const struct dg_layout_item *item, size_t
     struct dg_tensor tensor = {.dtype = entry->dtype, .rank = item->rank};
     for (unsigned i = 0; i < DG_TENSOR_RANK_MAX; i++)
         tensor.shape[i] = 1;
-    memcpy(tensor.shape, item->shape, sizeof item->shape); /* of a vector, the second is 1 */
+    /* the second dimension of a vector is 1 */
+    memcpy(tensor.shape, item->shape, sizeof item->shape);
     tensor.data = aligned(f, entry);
     if (scale != DG_BIND_NO_SCALE)
         tensor.scale = aligned(f, &f->file->entries[scale]);

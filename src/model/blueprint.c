@@ -231,7 +231,7 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
 
 static void check_tokens(struct dg_buf *faults, const struct dg_blueprint *bp)
 {
-    if (dg_blueprint_is_reader(bp)) { /* its labels are no tokens */
+    if (dg_blueprint_is_reader(bp)) { /* its labels are not tokens */
         check_id(faults, "pad token id", bp->pad_id, bp->encoder.V, false);
         check_id(faults, "unk token id", bp->unk_id, bp->encoder.V, false);
         return;

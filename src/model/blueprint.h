@@ -37,22 +37,24 @@ enum dg_decoder_kind {
     DG_DECODER_SSRU, /* c_t = f_t*c_{t-1} + (1-f_t)*(W x_t), f_t = sigmoid(Wf x_t + bf); y =
                         relu(c_t) */
     DG_DECODER_AAN,  /* running mean of the inputs, a small feed-forward net, two gates */
-    DG_DECODER_GRU,  /* GRU and LSTM: the RNN family's cells, in its encoder too; docs/MODEL.md */
+    DG_DECODER_GRU,  /* GRU and LSTM cells, which the RNN family has in its encoder, too;
+                        docs/MODEL.md */
     DG_DECODER_LSTM,
     DG_DECODER_TANH, /* h' = tanh(W x + U h + b): a cell of the SEQ family, as are the two above */
 };
 
 /* How the layers of a recurrent encoder are arranged. */
 enum dg_rnn_encoder {
-    DG_RNN_BIDIRECTIONAL, /* two stacks, one from each end; the context is both tops concatenated */
+    DG_RNN_BIDIRECTIONAL, /* two stacks, one from each end; the context is the outputs of both,
+                             concatenated */
     DG_RNN_ALTERNATING,   /* the same, but every second layer of a stack runs backwards */
-    DG_RNN_BI_TOP,        /* one layer from each end, the further ones forward over both */
+    DG_RNN_BI_TOP, /* one layer from each end, further layers forward over the outputs of both */
 };
 
 /* How the decoder of the SEQ family attends to the source. e_s is the encoder's output for token s,
  * h the top layer's state before the step, w the embedding of the input word. */
 enum dg_seq_attention {
-    DG_SEQ_NONE,     /* not at all: the decoder gets only the encoder's last state */
+    DG_SEQ_NONE,     /* no attention: the decoder receives only the encoder's last state */
     DG_SEQ_LOCATION, /* a linear layer over [w, h] gives weights to positions 1 .. `places`,
                         regardless of their content */
     DG_SEQ_DOT,      /* h . e_s */
@@ -83,7 +85,8 @@ enum dg_positions {
     DG_POS_NONE,
     DG_POS_HALVES,        /* freq_k = 10000^(-k / (D/2)):     Hugging Face's Marian */
     DG_POS_HALVES_CLOSED, /* freq_k = 10000^(-k / (D/2 - 1)): Marian itself, M2M100, NLLB */
-    DG_POS_INTERLEAVED,   /* freq_k = 10000^(-k / (D/2)), sine and cosine alternating: the paper */
+    DG_POS_INTERLEAVED,   /* freq_k = 10000^(-k / (D/2)), sine and cosine alternating, as in the
+                             Transformer paper */
     DG_POS_LEARNED,       /* rows of a stored table; past its end the last row is used */
     DG_POS_ROTARY, /* queries and keys are rotated by their positions; language models only */
 };
@@ -97,11 +100,11 @@ enum dg_start {
 
 /* How the languages of a multilingual model are named in its input. */
 enum dg_lang_rule {
-    DG_LANG_NONE,         /* not by the network; OPUS-MT's >>fra<< tokens are ordinary words */
+    DG_LANG_NONE,         /* the network is not told; OPUS-MT's >>fra<< tokens are ordinary words */
     DG_LANG_SOURCE_FIRST, /* [source language] text [eos]; target language forced first (M2M100,
                              NLLB) */
-    DG_LANG_SOURCE_LAST,  /* text [eos] [source language]; target language forced first (older NLLB)
-                           */
+    /* text [eos] [source language]; target language forced first (older NLLB) */
+    DG_LANG_SOURCE_LAST,
 };
 
 /* Whether a sentence's shortlist has its source words: Marian lists them when both vocabularies are
@@ -114,10 +117,11 @@ enum dg_source_words {
 
 /* What becomes of a finished hypothesis's place in the beam. */
 enum dg_beam_rule {
-    DG_BEAM_NARROWS, /* it keeps the place: fewer go on, until none lives. A hypothesis that is cut
-                      * at the length limit competes with the finished ones. Marian's rule */
-    DG_BEAM_REFILLS, /* the next best takes it: `beam` hypotheses go on until as many have finished.
-                      * Those that are cut come behind the finished ones */
+    /* It keeps its place, so fewer hypotheses go on, until none lives. A hypothesis that is cut
+     * at the length limit competes with the finished ones. This is Marian's rule. */
+    DG_BEAM_NARROWS,
+    DG_BEAM_REFILLS, /* The next best takes its place: `beam` hypotheses go on until as many have
+                        finished. Hypotheses that are cut rank behind the finished ones. */
 };
 
 enum { DG_ID_NONE = -1 }; /* "there is no such token" */
@@ -130,7 +134,8 @@ enum { DG_BLUEPRINT_SUPPRESS_MAX = 8, DG_RNN_CELLS_MAX = 8 };
 struct dg_rnn {
     enum dg_rnn_encoder encoder;
     size_t width; /* width of a state; attention and context are as wide as the encoder's output */
-    size_t encoder_cells; /* cells of an encoder layer; at most DG_RNN_CELLS_MAX, as below */
+    size_t encoder_cells; /* cells of an encoder layer; at most DG_RNN_CELLS_MAX, as are the two
+                             after it */
     size_t base_cells;    /* cells of the decoder's first layer, 2 or more */
     size_t high_cells;    /* cells of the decoder's other layers */
     bool skip;            /* layers after the first add their input to their output */
@@ -141,9 +146,9 @@ struct dg_rnn {
 struct dg_seq {
     bool is_bidirectional; /* encoder layers run from both ends and add the two outputs */
     enum dg_seq_attention attention;
-    size_t places;      /* DG_SEQ_LOCATION: source tokens that it can attend to; 0 otherwise */
-    bool is_classifier; /* no decoder: the last state of the encoder's top layer selects one of
-                           decoder.V labels */
+    size_t places; /* for DG_SEQ_LOCATION: the source tokens that it can attend to; otherwise 0 */
+    bool is_classifier; /* There is no decoder: the last state of the encoder's top layer selects
+                           one of decoder.V labels. */
 };
 
 enum { DG_SEQ_PLACES_MAX = 1 << 16 };
@@ -151,8 +156,9 @@ enum { DG_SEQ_PLACES_MAX = 1 << 16 };
 /* How the angles of rotary positions are scaled for contexts longer than in the first training. */
 enum dg_rope_scaling {
     DG_ROPE_PLAIN,
-    DG_ROPE_LINEAR, /* all angles divided by `factor` */
-    DG_ROPE_LLAMA3, /* slow angles divided, fast ones kept, those between interpolated */
+    DG_ROPE_LINEAR, /* all angles are divided by `factor` */
+    /* slow angles are divided, fast ones are kept, those between are interpolated */
+    DG_ROPE_LLAMA3,
 };
 
 /* Angle of pair k at position p: p * theta^(-2k / head), scaled. The pair is (k, k + head / 2) of
@@ -161,8 +167,8 @@ struct dg_rope {
     double theta;
     enum dg_rope_scaling scaling;
     double factor;
-    double low, high; /* LLAMA3: an angle with fewer than `low` turns in `original` positions is
-                         slow, one with more than `high` fast */
+    double low, high; /* LLAMA3: an angle that makes fewer than `low` turns in `original` positions
+                         is slow; one that makes more than `high` is fast */
     size_t original;
 };
 
@@ -183,7 +189,7 @@ struct dg_lm {
     size_t kv_heads; /* heads of keys and values; each serves H / kv_heads query heads */
     bool gated;      /* feed-forward: act(x Wg) * (x Wu) in place of act(x Wu) */
     bool qkv_bias, o_bias, ffn_bias;
-    size_t context; /* positions, of prompt and answer together */
+    size_t context; /* the most positions, of prompt and answer together */
     struct dg_rope rope;
     int32_t stop[DG_LM_STOP_MAX]; /* tokens that end an answer as eos_id does */
     size_t n_stop;
@@ -192,7 +198,7 @@ struct dg_lm {
 
 /* The output layer of an encoder without a decoder. */
 enum dg_head {
-    DG_HEAD_NONE,   /* none: the output is the encoder's states */
+    DG_HEAD_NONE,   /* no head: the output is the encoder's states */
     DG_HEAD_WORDS,  /* the word at a position: dense, activation, norm, matrix of words */
     DG_HEAD_POOLED, /* labels of a text or of a pair of texts, from the first token: dense, pooler,
                        matrix */
@@ -206,14 +212,14 @@ enum dg_head {
 enum dg_label_rule {
     DG_LABELS_ONE,    /* one of them is right: softmax */
     DG_LABELS_EACH,   /* each is right or wrong: sigmoid */
-    DG_LABELS_NUMBER, /* they are learned numbers, used as they are */
+    DG_LABELS_NUMBER, /* the outputs are learned numbers, used unchanged */
 };
 
 /* The activation after a pooled head's first matrix. */
 enum dg_pooler {
     DG_POOLER_TANH,
-    DG_POOLER_RELU /* DistilBERT's */,
-    DG_POOLER_GELU /* ELECTRA's */
+    DG_POOLER_RELU /* as in DistilBERT */,
+    DG_POOLER_GELU /* as in ELECTRA */
 };
 
 /* What only encoders without a decoder have (BERT, RoBERTa, DistilBERT). In the blueprint,
@@ -221,11 +227,11 @@ enum dg_pooler {
  * words, labels, 2, or 1 without a head. */
 struct dg_enc {
     enum dg_head head;
-    enum dg_activation head_activation; /* WORDS, REPLACED */
-    enum dg_pooler pooler;              /* POOLED */
-    enum dg_label_rule rule;            /* POOLED */
-    size_t n_types; /* rows of segment embeddings; 0: none. With 2 or more, a second text uses the
-                       second row */
+    enum dg_activation head_activation; /* for WORDS and REPLACED */
+    enum dg_pooler pooler;              /* for POOLED */
+    enum dg_label_rule rule;            /* for POOLED */
+    size_t n_types;    /* rows of segment embeddings; 0: none. If there are 2 or more, a second text
+                          uses the second row */
     size_t separators; /* tokens between two texts: 1, or 2 (RoBERTa) */
 };
 
@@ -245,33 +251,35 @@ struct dg_blueprint {
 
     /* Sizes */
     size_t D;
-    struct dg_stack encoder; /* V: source vocabulary */
-    struct dg_stack decoder; /* V: target vocabulary */
-    size_t aan_depth;        /* AAN only: its matrices, 1 to 8; 0 otherwise */
+    struct dg_stack encoder; /* its V is the size of the source vocabulary */
+    struct dg_stack decoder; /* its V is the size of the target vocabulary */
+    size_t aan_depth;        /* AAN only: the number of its matrices, 1 to 8; otherwise 0 */
     size_t aan_F;            /* AAN only: its inner width */
-    bool aan_gate;           /* AAN only: has the two gates */
-    struct dg_rnn rnn;       /* RNN only; there D is the width of embeddings, H and F are 1 */
-    struct dg_lm lm;         /* LM only */
-    struct dg_seq seq;       /* SEQ only; H and F are 1 */
-    struct dg_enc enc;       /* ENC only */
+    bool aan_gate;           /* AAN only: it has the two gates */
+    /* RNN only; in that family D is the width of embeddings, and H and F are 1 */
+    struct dg_rnn rnn;
+    struct dg_lm lm;   /* LM only */
+    struct dg_seq seq; /* SEQ only; H and F are 1 */
+    struct dg_enc enc; /* ENC only */
 
     /* Mathematics */
     enum dg_activation activation;
     enum dg_norm_place norm_place;
-    bool norm_queries_only; /* pre-norm: self-attention's keys and values are made of x, not of
-                             * norm(x), as in Marian */
+    bool norm_queries_only; /* pre-norm: the keys and values of self-attention are computed from x
+                               rather than norm(x), as in Marian */
     enum dg_norm_kind norm_kind;
     float norm_epsilon;
     bool embedding_norm; /* a norm after embedding + position, on both sides */
     bool final_norm;     /* a norm after each stack */
     enum dg_positions positions;
-    size_t position_offset; /* the first token stands at this position (M2M100: 2) */
-    size_t n_positions;     /* learned: rows of the table; otherwise 0 (no limit) */
+    size_t position_offset; /* the position of the first token (M2M100: 2) */
+    size_t n_positions;     /* learned positions: rows of the table; otherwise 0 (no limit) */
     size_t relative_reach;  /* longest distance for which self-attention adds a vector to keys and
                              * values (Shaw et al.; OpenNMT, Argos); 0: none */
     float embedding_scale;  /* 1 or sqrt(D) */
-    size_t alignment_layer, alignment_head; /* the attention that aligns target and source, from 1;
-                                               0: the last layer, the mean of its heads */
+    /* the attention that aligns target and source, counted from 1; 0: the last layer, the mean
+     * of its heads */
+    size_t alignment_layer, alignment_head;
 
     /* Ties */
     bool tie_source_target; /* one embedding matrix for both sides */
@@ -279,38 +287,41 @@ struct dg_blueprint {
     bool output_bias;
     enum dg_source_words source_words;
 
-    /* Tokens; DG_ID_NONE where there is none */
+    /* Tokens; DG_ID_NONE for those that the model lacks. */
     int32_t pad_id;
     int32_t eos_id;
     int32_t bos_id;
-    int32_t unk_id; /* Hugging Face's config.json lacks it; then the vocabulary has it */
+    int32_t unk_id; /* Hugging Face's config.json lacks it; then it comes from the vocabulary */
     enum dg_start start;
     int32_t start_id;      /* DG_START_TOKEN only */
     int32_t forced_bos_id; /* the first generated token must be this one */
-    int32_t forced_eos_id; /* the last one, when the length limit is reached */
+    int32_t forced_eos_id; /* the last generated token must be this one when the length limit is
+                              reached */
     int32_t suppress[DG_BLUEPRINT_SUPPRESS_MAX]; /* never generated; excluded before the softmax */
     size_t n_suppress;
     enum dg_lang_rule lang_rule;
 
-    /* Defaults of the model's makers; a request may differ */
-    size_t source_len_max; /* tokens with eos; longer input is split before it comes here */
+    /* Defaults of the model's makers; a request may differ. */
+    size_t source_len_max; /* tokens with eos; longer input is split earlier */
     size_t target_len_max; /* generated tokens with eos */
     size_t n_beams;
     enum dg_beam_rule beam_rule;
     float length_penalty; /* score = log-probability / length^penalty */
-    bool lowers_titles;   /* it learned nothing from Title Case: such text is lowered for it */
+    /* the model has not learned Title Case, so such text is lower-cased for it */
+    bool lowers_titles;
 };
 
 /* What is so of every network of a family. Whoever treats families differently asks for the reason
  * here, not for the family. */
 struct dg_family_facts {
     const char *name; /* "transformer", ...; for people and programs */
-    unsigned kinds;   /* bit k: the decoder may be of the enum dg_decoder_kind k */
-    bool has_prompt;  /* a decoder alone: the source is a prompt, and the answer goes on from it;
-                         `lm` is used */
-    bool has_head;    /* an encoder alone: a head answers from its states; `enc` is used */
-    bool has_cross_heads; /* a decoder whose layers attend to the encoder's states with heads */
-    bool is_recurrent;    /* cells in place of layers of attention; H and F are 1 */
+    unsigned kinds;   /* bit k: the decoder may be of kind k of enum dg_decoder_kind */
+    bool has_prompt; /* a decoder alone: the source is a prompt, which the answer continues; `lm` is
+                        used */
+    bool has_head; /* an encoder alone: a head computes the output from its states; `enc` is used */
+    bool has_cross_heads; /* a decoder whose layers attend to the encoder's states with several
+                             heads */
+    bool is_recurrent;    /* cells take the place of attention layers; H and F are 1 */
 };
 
 extern const struct dg_family_facts dg_families[];

@@ -108,7 +108,7 @@ enum dg_err dg_calibration_open(struct dg_calibration *calibration, const char *
         return err;
     err = read_fields(json, calibration, error);
     dg_json_free(json);
-    if (err == DG_ERR_NOT_FOUND) /* of a field: the file is there */
+    if (err == DG_ERR_NOT_FOUND) /* DG_ERR_NOT_FOUND means a missing field, since the file exists */
         err = DG_ERR_FORMAT;
     return err ? dg_error_wrap(error, err, "%s", path) : DG_OK;
 }

@@ -32,12 +32,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { DG_JUDGES_MAX = 1000 /* bytes of the list of models that are judged */ };
+enum { DG_JUDGES_MAX = 1000 /* the most bytes of the list of judged models */ };
 
 struct dg_calibration {
     double scale, bias;
-    double probability; /* weight of the words' probability; 0: ignored */
-    /* model names, separated by commas, as in `model` of an answer */
+    double probability; /* the weight of the words' probability; 0: it is ignored */
+    /* model names as in `model` of an answer, separated by commas */
     char judges[DG_JUDGES_MAX + 1];
 };
 

@@ -119,7 +119,7 @@ static void read_generation(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     read_tokens(f, bp);
     read_bad_words(f, bp);
-    /* Hugging Face counts the start token. */
+    /* Hugging Face's limit includes the start token. */
     size_t max_length = dg_config_size(f, "max_length", bp->target_len_max + 1);
     bp->target_len_max = max_length ? max_length - 1 : 0;
     bp->n_beams = dg_config_size(f, "num_beams", bp->n_beams);
@@ -342,8 +342,8 @@ static enum dg_err fill(struct dg_blueprint *bp, const struct dg_json *config,
         dg_config_lm_clamp(bp);
     if (dg_blueprint_family(bp)->has_head)
         dg_config_enc_clamp(bp);
-    /* The converter gives pad a zero row and a zero bias: left in, it would hold much of the mass.
-     */
+    /* The converter gives pad a zero row and a zero bias, so it would get much of the
+     * probability. */
     if (type == MARIAN)
         suppress(&f, bp, bp->pad_id);
     return f.err ? f.err : dg_blueprint_check(bp, error);
@@ -556,7 +556,8 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
     const struct dg_family_facts *family = dg_blueprint_family(bp);
     const bool is_half = family->has_prompt || family->has_head;
     enum dg_err err = printers[bp->family](bp, out);
-    if (!err && (bp->alignment_layer || bp->alignment_head)) /* nothing is said of what is usual */
+    /* nothing states the model's usual choice */
+    if (!err && (bp->alignment_layer || bp->alignment_head))
         err = dg_buf_printf(out, "  \"alignment_layer\": %zu,\n  \"alignment_head\": %zu,\n",
                             bp->alignment_layer, bp->alignment_head);
     if (!err && !is_half)

@@ -169,7 +169,8 @@ enum dg_err dg_config_enc_read_foreign(struct dg_blueprint *bp, const struct dg_
         read_bert(&r, bp, is_roberta);
     if (type == DG_CONFIG_ENC_ELECTRA)
         read_electra(&r, bp);
-    bp->positions = DG_POS_LEARNED; /* DistilBERT's sinusoids are stored as others' are */
+    bp->positions = DG_POS_LEARNED; /* DistilBERT's sinusoids are stored as a table, like learned
+                                       positions */
     bp->norm_place = DG_NORM_POST;
     bp->embedding_norm = true;
     refuse_others(&r);
@@ -185,7 +186,7 @@ void dg_config_enc_clamp(struct dg_blueprint *bp)
         bp->n_positions > bp->position_offset ? bp->n_positions - bp->position_offset : 0;
     if (bp->positions == DG_POS_LEARNED && bp->source_len_max > most)
         bp->source_len_max = most;
-    bp->target_len_max = 2; /* there is no target; the least that is none */
+    bp->target_len_max = 2; /* there is no target; 2 is the smallest valid length */
     bp->n_beams = 1;
 }
 

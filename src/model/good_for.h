@@ -16,7 +16,7 @@ enum dg_good_for {
     DG_GOOD_FOR_MOST,     /* "most texts" */
 };
 
-/* Reads DIR/card.md; one that is missing or cannot be read says nothing. Any thread. */
+/* Reads DIR/card.md; a card that is missing or cannot be read states nothing. Any thread. */
 enum dg_good_for dg_good_for_read(const char *dir);
 
 /* The name in the API: "gist", "everyday", "most"; NULL for UNKNOWN. */

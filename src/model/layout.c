@@ -14,7 +14,7 @@ struct walk {
     dg_layout_fn fn;
     void *ctx;
     size_t D;
-    enum dg_err err; /* the first one; later calls do nothing */
+    enum dg_err err; /* the first error, after which calls do nothing */
 };
 
 /* The matrices of words, which may be tied. `source` NULL: there is only one side. */
@@ -159,7 +159,7 @@ static void visit_decoder(struct walk *w, const struct dg_blueprint *bp,
             break;
         case DG_DECODER_GRU:
         case DG_DECODER_LSTM:
-        case DG_DECODER_TANH: /* of other families */
+        case DG_DECODER_TANH: /* kinds that belong to other families */
             break;
         }
         visit_attention(w, &layer->cross, bp, prefix, "encoder_attn");

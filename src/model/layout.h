@@ -25,10 +25,10 @@ struct dg_layout_item {
     const char *name; /* canonical; borrowed until the callback returns */
     unsigned rank;    /* 1 or 2 */
     size_t shape[2];
-    bool is_bias; /* additive: initially zero */
-    bool is_gain; /* multiplicative: initially one */
+    bool is_bias; /* an additive vector, which is initially zero */
+    bool is_gain; /* a multiplicative vector, which is initially one */
     bool is_embedding;
-    struct dg_tensor *slot; /* its place in struct dg_weights */
+    struct dg_tensor *slot; /* its member in struct dg_weights */
 };
 
 /* A result other than DG_OK ends the visit, which then returns it. */

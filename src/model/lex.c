@@ -152,7 +152,7 @@ enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,
 /* ---- A model's own --------------------------------------------------------------------------- */
 
 struct opened {
-    struct dg_lex lex; /* first, so that a pointer to it is one to all */
+    struct dg_lex lex; /* the first member, so that a pointer to it points to the whole */
     struct dg_map_file file;
 };
 

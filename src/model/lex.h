@@ -27,9 +27,9 @@ enum { DG_LEX_MAX = 256 << 20 };
 
 struct dg_lex {
     uint64_t n_frequent;    /* target ids 0 to n_frequent - 1 are always allowed */
-    uint64_t n_best;        /* how many targets its maker kept per source word */
-    size_t n_words;         /* source ids */
-    size_t n_targets;       /* entries of all lists */
+    uint64_t n_best;        /* how many targets per source word the list was made with */
+    size_t n_words;         /* number of source ids */
+    size_t n_targets;       /* number of entries in all lists */
     const uint8_t *offsets; /* [n_words + 1] u64, borrowed */
     const uint8_t *targets; /* [n_targets] u32, borrowed */
 };

@@ -15,10 +15,10 @@
 struct dg_model {
     atomic_size_t n_refs;
     struct dg_blueprint blueprint;
-    struct dg_weights weights;  /* layers owned */
+    struct dg_weights weights;  /* its layers are owned */
     struct dg_safetensors file; /* owned; all weights point into it */
-    struct dg_arena copies;     /* owned; but for misaligned ones, which are here */
-    char *path;                 /* owned */
+    struct dg_arena copies; /* owned; holds copies of the tensors that are misaligned in the file */
+    char *path;             /* owned */
 };
 
 static void release(struct dg_model *model)

@@ -36,7 +36,8 @@ struct dg_attention_weights {
     struct dg_norm_weights norm; /* L self_attn_layer_norm or encoder_attn_layer_norm */
     /* [2 relative_reach + 1, dh] L self_attn.relative_keys.weight */
     struct dg_tensor relative_keys;
-    struct dg_tensor relative_values; /* the same shape; both: self-attention with a reach only */
+    struct dg_tensor relative_values; /* of the same shape; both only for self-attention with a
+                                         reach */
 };
 
 struct dg_ffn_weights {
@@ -65,7 +66,7 @@ struct dg_encoder_layer {
 };
 
 struct dg_decoder_layer {
-    union { /* which one: blueprint's decoder_kind */
+    union { /* the blueprint's decoder_kind says which */
         struct dg_attention_weights self;
         struct dg_ssru_weights ssru;
         struct dg_aan_weights aan;

@@ -136,7 +136,8 @@ static enum dg_err write_raw(struct saving *s, const struct part *part,
     const void *bytes;
     enum dg_err err = DG_OK;
     size_t len = rows_of(item) * cols_of(item) * dg_dtype_size(item->dtype);
-    for (size_t at = 0; at < len && !err;) { /* asked for anew, so that the source can let go */
+    /* read again from the source, which need not keep it */
+    for (size_t at = 0; at < len && !err;) {
         size_t more = len - at < BLOCK_FLOATS ? len - at : BLOCK_FLOATS;
         err = s->source->raw(s->source->ctx, part->item, &bytes, error);
         if (!err)

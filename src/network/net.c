@@ -35,7 +35,8 @@ struct packer {
     struct dg_net *net;
     struct net_carve carve;
     float *scratch;  /* one row of the widest matrix */
-    uint64_t random; /* not 0: state of the generator of the values; the weights are only shapes */
+    uint64_t random; /* not 0: the values are random and only their shapes matter; this is the
+                        generator's state */
     enum dg_net_type type;
     const struct dg_model *model; /* the model whose file holds the weights; may be NULL */
 };
@@ -236,7 +237,7 @@ static void pack_autoregression(struct packer *packer, struct net_decoder_layer 
         break;
     case DG_DECODER_GRU:
     case DG_DECODER_LSTM:
-    case DG_DECODER_TANH: /* of other families */
+    case DG_DECODER_TANH: /* kinds that belong to other families */
         break;
     case DG_DECODER_AAN:
         for (size_t i = 0; i < bp->aan_depth; i++)
@@ -497,7 +498,8 @@ static void pack_enc(struct packer *packer, const struct dg_weights *weights)
     } else {
         pack_embedding(packer, &net->source_rows, &w->embedding);
         net->source.rows = net->target.rows = &net->source_rows;
-        net->output.panel = net->kernels->panel; /* of no words, where there is no head */
+        net->output.panel = net->kernels->panel; /* an output matrix without words, in case there is
+                                                    no head */
         if (enc->head != DG_HEAD_NONE)
             pack(packer, &net->output,
                  &(struct dg_linear_weights){.weight = w->output, .bias = w->output_bias});
@@ -657,7 +659,7 @@ enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp,
         goto out;
     net->bp = *bp;
     net->kernels = kernels;
-    net->type = DG_PACKED_F32; /* until a matrix is of another */
+    net->type = DG_PACKED_F32; /* until some matrix has another type */
     net->act = dg_net_act(bp->activation);
     size_caches(net);
     if (!packings[net->bp.family].allocate(net))

@@ -66,8 +66,8 @@
 struct dg_net; /* opaque, immutable, shared */
 
 enum dg_net_type {
-    DG_NET_AUTO, /* each matrix: I8 or BF16 if the model stores it so, else F32; of fused matrices
-                    all must be stored so */
+    DG_NET_AUTO, /* Each matrix is I8 or BF16 if the model stores it so, otherwise F32; fused
+                    matrices must all be stored so. */
     DG_NET_F32,
     DG_NET_BF16,
     DG_NET_I8,
@@ -78,12 +78,12 @@ struct dg_model;
 struct dg_net_opts {
     const struct dg_kernels *kernels; /* NULL: dg_kernels_default */
     enum dg_net_type type;
-    bool is_hollow; /* shapes and sizes only, to measure the network before its memory is allocated;
-                     * only dg_net_bytes, dg_net_blueprint, dg_net_state_size and dg_net_free accept
-                     * such a network */
-    const struct dg_model *model; /* borrowed for the call: the model whose file holds the weights.
-                                   * Its pages are given back as they are read, so that no weight
-                                   * is in memory twice. NULL: the weights lie elsewhere */
+    /* Only shapes and sizes, to measure the network before its memory is allocated. Only
+     * dg_net_bytes, dg_net_blueprint, dg_net_state_size and dg_net_free accept such a network. */
+    bool is_hollow;
+    /* The model whose file holds the weights, borrowed for the call. Its pages are given back as
+     * they are read, so that no weight is in memory twice. NULL: the weights lie elsewhere. */
+    const struct dg_model *model;
 };
 
 /* Packs the weights. They are read once, in order, and not needed afterwards, so the model may be
@@ -117,22 +117,22 @@ struct dg_net_state; /* opaque; one thread at a time */
 
 /* How cached keys and values are stored. */
 enum dg_net_kv {
-    DG_NET_KV_AUTO, /* F16 in an I8 network, else F32 */
+    DG_NET_KV_AUTO, /* F16 in an I8 network, otherwise F32 */
     DG_NET_KV_F32,
-    DG_NET_KV_F16, /* half the memory, half the bytes to read */
+    DG_NET_KV_F16, /* half the memory and half the bytes to read */
 };
 
 struct dg_net_limits {
-    size_t slots;         /* sentences at a time, 1 to 65,536 */
-    size_t lanes;         /* hypotheses of one sentence, 1 to 1,024 */
-    size_t rows;          /* rows of one step */
-    size_t source_len;    /* source tokens of one sentence */
-    size_t target_len;    /* positions of one lane */
+    size_t slots;         /* the most sentences at a time, 1 to 65,536 */
+    size_t lanes;         /* the most hypotheses of one sentence, 1 to 1,024 */
+    size_t rows;          /* the most rows of one step */
+    size_t source_len;    /* the most source tokens of one sentence */
+    size_t target_len;    /* the most positions of one lane */
     size_t kv_tokens;     /* cached positions of all slots together; 0: enough for full slots */
-    size_t encode_tokens; /* tokens that the encoder runs through its layers together; 0: chosen
-                             by dg_net_state_new */
-    size_t logits_rows;   /* rows of one step that may want logits; 0: `rows` */
-    size_t shortlist;     /* words of the largest shortlist; 0: none will be set */
+    size_t encode_tokens; /* tokens that go through the encoder's layers together; 0: chosen by
+                             dg_net_state_new */
+    size_t logits_rows;   /* the most rows of one step that need logits; 0: `rows` */
+    size_t shortlist;     /* words of the largest shortlist; 0: no shortlist will be set */
     enum dg_net_kv kv;
 };
 
@@ -175,7 +175,7 @@ void dg_net_close(struct dg_net_state *state, size_t slot);
 /* ---- Encoder --------------------------------------------------------------------------------- */
 
 struct dg_net_source {
-    size_t slot;        /* open, not yet encoded */
+    size_t slot;        /* must be open, and not encoded yet */
     const int32_t *ids; /* borrowed for the call; n_source of them, each within the source
                            vocabulary */
     size_t second;      /* ENC: index of the second text's first token; 0: there is one text */
@@ -231,7 +231,7 @@ enum dg_err dg_net_head(struct dg_net_state *state, const struct dg_net_place *p
 struct dg_net_row {
     uint32_t slot;
     uint32_t lane;     /* < the slot's lanes */
-    uint32_t parent;   /* lane whose history is continued; ignored at position 0 */
+    uint32_t parent;   /* the lane whose history is continued; ignored at position 0 */
     uint32_t position; /* the history's length */
     int32_t token;     /* the previous token; dg_net_start_token at position 0 */
     bool want_logits;
@@ -249,11 +249,11 @@ typedef void dg_net_take_fn(void *ctx, size_t row, float *logits, size_t first, 
 struct dg_net_step {
     const struct dg_net_row *rows; /* rows of a slot are next to each other */
     size_t n_rows;
-    dg_net_take_fn *take; /* not NULL: takes all logits, part by part, while they are in the
-                             cache; dg_net_logits has none of them then */
+    dg_net_take_fn *take; /* If not NULL, it receives all logits part by part, while each part is in
+                             the processor's cache; dg_net_logits then has none. */
     void *take_ctx;
     bool shortlist;         /* logits only for the words of the shortlist */
-    bool attention;         /* keep attention over the source (dg_net_attention) */
+    bool attention;         /* keep the attention over the source (dg_net_attention) */
     size_t attention_layer; /* decoder layer */
     int32_t attention_head; /* head, or -1: the mean of all heads */
 };

@@ -15,11 +15,14 @@
 #include <string.h>
 
 enum {
-    PART_LEAST = 1 << 18, /* multiplications that are worth waking another thread for */
-    PART_MOST = 1 << 23,  /* multiplications after which a thread must be free for other work */
+    PART_LEAST = 1 << 18, /* the fewest multiplications for which waking another thread is
+                             worthwhile */
+    PART_MOST = 1 << 23,  /* the most multiplications before a thread must be free for other work */
     WINDOW = DG_VOCABULARY_BLOCK + 64, /* floats between the rows of parts of logits */
-    WINDOW_AHEAD = 256 << 10, /* bytes of weights; measured: docs/speed-log.md, 2026-11-26 */
-    PARTS_EACH = 4, /* parts of a product for each thread, so that a late thread takes fewer */
+    WINDOW_AHEAD = 256 << 10,          /* bytes of weights that are fetched ahead; measured:
+                                          docs/speed-log.md, 2026-11-26 */
+    PARTS_EACH = 4, /* parts of a product for each thread, so that a thread that comes late takes
+                       fewer */
 };
 
 void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, float *out,
@@ -188,7 +191,7 @@ void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedd
 {
     const struct dg_net *net = state->net;
     const size_t D = net->bp.D;
-    float *row = state->z; /* free at this point: nothing has been computed yet */
+    float *row = state->z; /* free at this point, because nothing has been computed yet */
     if (id == DG_ID_NONE)
         memset(row, 0, D * sizeof *row);
     else

@@ -18,7 +18,7 @@ void dg_net_enc_embed(struct dg_net_state *state, float *x, int32_t id, size_t p
 {
     const struct dg_net *net = state->net;
     const size_t D = net->bp.D;
-    float *row = state->z; /* free at this point: nothing has been computed yet */
+    float *row = state->z; /* free at this point, because nothing has been computed yet */
     dg_packed_row(net->source.rows, (size_t)id, row);
     net->kernels->embed(x, row, net->bp.embedding_scale,
                         dg_net_position(state, &net->source, position), D);

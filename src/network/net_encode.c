@@ -156,7 +156,7 @@ static enum dg_err check_sources(struct dg_net_state *state, const struct dg_net
         for (size_t s = 0; s < slot->n_source; s++)
             if (sources[i].ids[s] < 0 || (size_t)sources[i].ids[s] >= V)
                 err = DG_ERR_RANGE;
-        slot->is_encoded = true; /* finds a slot that is named twice */
+        slot->is_encoded = true; /* set now, so that a slot named twice is found */
     }
     while (i-- > 0)
         state->slots[sources[i].slot].is_encoded = false;

@@ -37,10 +37,11 @@ struct net_ffn {
 };
 
 struct net_encoder_layer {
-    struct dg_packed qkv;        /* [3D, D]: queries, keys, values fused */
-    struct dg_packed kv;         /* norm_queries_only: [2D, D], and qkv is [D, D], the queries */
-    struct dg_packed o;          /* [D, D] */
-    struct dg_relative relative; /* reach 0: none */
+    struct dg_packed qkv; /* [3D, D]: queries, keys, values fused */
+    struct dg_packed kv;  /* norm_queries_only: [2D, D]; qkv is then [D, D] and makes only the
+                             queries */
+    struct dg_packed o;   /* [D, D] */
+    struct dg_relative relative; /* reach 0: no relative positions */
     struct net_norm self_norm;
     struct net_ffn ffn;
 };
@@ -49,7 +50,7 @@ struct net_decoder_layer {
     struct dg_packed qkv;        /* attention: [3D, D]; SSRU: [2D, D] candidate and forget gate */
     struct dg_packed kv;         /* attention, norm_queries_only: as in the encoder */
     struct dg_packed o;          /* attention: [D, D] */
-    struct dg_relative relative; /* attention; reach 0: none */
+    struct dg_relative relative; /* for attention; reach 0: no relative positions */
     struct dg_packed aan_fc[DG_AAN_DEPTH_MAX];
     struct dg_packed aan_input_gate, aan_forget_gate; /* [D, D] */
     struct net_norm self_norm;
@@ -66,7 +67,7 @@ struct net_rnn_cell {
     struct dg_packed state;         /* [G d, d] */
     float *bias;                    /* [G d] */
     float *input_gain, *state_gain; /* [G d]; NULL: no norms */
-    bool is_final;                  /* a GRU that adds the candidate's bias before its reset gate */
+    bool is_final; /* a GRU that adds the candidate's bias before it applies the reset gate */
 };
 
 struct net_rnn_layer {
@@ -124,15 +125,15 @@ struct net_embedding {
 struct net_enc {
     float *types;           /* [n_types, D] segment vectors; NULL: none */
     struct dg_packed dense; /* [D, D] first matrix of the head; N 0: none */
-    struct net_norm norm;   /* after `dense`; gain NULL: none */
-    enum dg_op_act act;     /* of `dense` */
+    struct net_norm norm;   /* follows `dense`; gain NULL: no norm */
+    enum dg_op_act act;     /* the activation of `dense` */
 };
 
 struct dg_net {
     struct dg_blueprint bp;
     const struct dg_kernels *kernels;
-    enum dg_packed_type type; /* of the matrices whose products need the most scratch: I8 if any
-                                 matrix is I8 */
+    enum dg_packed_type type; /* The type of those matrices whose products need the most scratch: I8
+                                 if any matrix is I8. */
     enum dg_op_act act;
 
     struct net_embedding source, target;
@@ -145,8 +146,9 @@ struct dg_net {
     struct dg_packed output;        /* [V, D] */
     double *frequencies;            /* [D/2] of the sinusoids */
     struct net_rnn rnn;             /* RNN family: used instead of the layers above */
-    struct net_lm_layer *lm_layers; /* LM family: likewise; [decoder.n_layers] */
-    struct net_seq seq;             /* SEQ family: likewise */
+    struct net_lm_layer *lm_layers; /* LM family: used instead of the layers above;
+                                       [decoder.n_layers] */
+    struct net_seq seq;             /* SEQ family: used instead of the layers above */
     struct net_enc enc;             /* ENC family: used together with the encoder's layers */
 
     /* A cached position consists of kv_layers records of two vectors of kv_width numbers. */
@@ -172,12 +174,12 @@ float dg_net_random_next(uint64_t *random);
  * histories: a step reads the set `turn` and writes the other one. */
 struct net_slot {
     bool is_open, is_encoded;
-    bool is_named; /* while a step is checked: a row of it names this slot */
+    bool is_named; /* while a step is checked: some row of it names this slot */
     uint32_t n_source, n_lanes, target_len;
     int32_t prompt_end;   /* LM: the source's last token, which position 0 reads */
     uint32_t n_filled;    /* LM: tokens whose keys and values are cached */
     bool is_shared;       /* LM: a kept prefix may refer to some of these positions */
-    unsigned turn;        /* 0 or 1 */
+    unsigned turn;        /* the set of histories that a step reads, 0 or 1 */
     uint32_t *source_at;  /* [source_len] cached positions of the source */
     uint32_t *history[2]; /* [lanes][target_len] */
     uint32_t *length[2];  /* [lanes]; 0: the lane is dead or has not begun */
@@ -206,7 +208,8 @@ struct net_rnn_work {
  * that it attends to. */
 struct net_lm_row {
     int32_t token;
-    uint32_t position;  /* in the context: prompt and answer counted together */
+    /* position in the context, in which prompt and answer are counted together */
+    uint32_t position;
     const uint32_t *at; /* [position + 1] cached positions; the last is the row's own */
 };
 
@@ -226,7 +229,7 @@ struct net_prefix {
     int32_t *ids;  /* [source_len] tokens */
     uint32_t *at;  /* [source_len] the cached positions that hold them */
     uint32_t n;    /* 0: the entry is free */
-    uint64_t used; /* n_prefix_uses when it was last used */
+    uint64_t used; /* the value of n_prefix_uses when it was last used */
 };
 
 /* Rows of a step, one behind the other, that belong to lanes of one slot and have the same
@@ -248,12 +251,12 @@ struct dg_net_state {
     /* The pool of cached positions. kv is [n_layers][kv_tokens][2D], F32 or F16: key, then value.
      */
     char *kv;
-    size_t kv_bytes;   /* of one position in one layer */
+    size_t kv_bytes;   /* bytes of one position in one layer */
     uint32_t *free_at; /* [kv_tokens] a stack */
     size_t n_free;
-    size_t n_promised;                        /* sum of the open slots' needs */
+    size_t n_promised;                        /* the sum of what the open slots need */
     uint32_t *refs;                           /* [kv_tokens] lanes and prefixes that refer to it */
-    struct net_prefix prefixes[NET_PREFIXES]; /* LM */
+    struct net_prefix prefixes[NET_PREFIXES]; /* for the LM family */
     size_t n_kept; /* tokens of all prefixes; n_kept + n_promised is never more than kv_tokens */
     uint64_t n_prefix_uses;
 
@@ -278,7 +281,7 @@ struct dg_net_state {
     size_t n_lane_groups;
     void *scratch; /* for products */
 
-    size_t n_rows; /* of the last step */
+    size_t n_rows; /* rows of the last step */
     size_t n_logits;
     bool has_attention;
     size_t n_encoded;      /* sentences whose output is still in x */
@@ -287,11 +290,11 @@ struct dg_net_state {
     struct {
         size_t n_sources, n_rows;
         size_t layer;
-        int stage; /* of that layer */
+        int stage; /* the stage within that layer */
         size_t at; /* the rows before this one have finished the stage */
     } encoding;    /* progress of dg_net_encode_more */
 
-    struct dg_packed shortlist; /* N 0: none is set */
+    struct dg_packed shortlist; /* its N is 0 if none is set */
     size_t shortlist_n;
 
     void *block;
@@ -375,14 +378,14 @@ float *dg_net_cell_of(struct dg_net_state *state, unsigned turn, size_t layer, s
 /* ---- What each family does (net_family.c) ---------------------------------------------------- */
 
 struct net_family {
-    /* memory of its own, or NULL */
+    /* Takes the memory that only this family needs. May be NULL. */
     void (*carve)(struct dg_net_state *state, struct net_carve *carve);
-    /* From the embeddings [M, D] in state->x: states, and what the slots keep. NULL: prompts are
-     * computed by dg_net_lm_prefill. */
+    /* Computes the states from the embeddings [M, D] in state->x, and what the slots keep. NULL:
+     * prompts are computed by dg_net_lm_prefill. */
     void (*encode)(struct dg_net_state *state, const struct dg_net_source *sources,
                    size_t n_sources, size_t M);
-    /* All rows of a checked step; leaves the input of the output matrix in state->x. NULL: there
-     * is no decoder. */
+    /* Computes all rows of a checked step, and leaves the input of the output matrix in
+     * state->x. NULL: there is no decoder. */
     void (*step)(struct dg_net_state *state, const struct dg_net_step *step);
 };
 extern const struct net_family dg_net_families[]; /* by enum dg_family */

@@ -43,16 +43,18 @@ static enum dg_err fill_limits(struct dg_net_limits *l, const struct dg_net *net
             "source %zu, target %zu, %zu cached positions",
             l->slots, l->lanes, l->rows, l->source_len, l->target_len, l->kv_tokens);
     if (!l->kv_tokens)
-        l->kv_tokens = l->slots * (l->source_len + l->lanes * l->target_len); /* < 2^47 */
+        /* less than 2^47, so it cannot overflow */
+        l->kv_tokens = l->slots * (l->source_len + l->lanes * l->target_len);
     if (l->kv_tokens >= NET_NONE)
         return dg_error_set(error, DG_ERR_RANGE, "%zu cached positions are too many for one worker",
                             l->kv_tokens);
     l->encode_tokens = l->encode_tokens ? l->encode_tokens : ENCODE_TOKENS;
-    if (!dg_blueprint_family(&net->bp)->has_prompt) /* a prompt may go through in parts, a sentence
-                                                       not */
+    if (!dg_blueprint_family(&net->bp)->has_prompt) /* a prompt may be computed in parts, a sentence
+                                                       may not */
         l->encode_tokens = most(l->encode_tokens, l->source_len);
     const struct dg_family_facts *family = dg_blueprint_family(&net->bp);
-    if (family->is_recurrent || family->has_head) /* one record a token: there is nothing to save */
+    if (family->is_recurrent || family->has_head) /* only one record is kept for each token, so
+                                                     there is nothing to save */
         l->kv = DG_NET_KV_F32;
     else if (l->kv == DG_NET_KV_AUTO)
         l->kv = net->type == DG_PACKED_I8 ? DG_NET_KV_F16 : DG_NET_KV_F32;
@@ -145,7 +147,8 @@ static void carve_shortlist(struct dg_net_state *state, struct net_carve *carve)
     if (!dg_packed_sizes(list, &data_bytes, &channel_bytes))
         carve->overflow = true;
     list->data = dg_net_carve(carve, data_bytes, 1);
-    const bool is_hollow = !state->net->block; /* its pointers do not tell: all that may be */
+    const bool is_hollow = !state->net->block; /* a hollow network has no pointers, so everything
+                                                  that it could have is counted */
     if (list->bias || is_hollow)
         list->bias = dg_net_carve(carve, channel_bytes, 1);
     if (list->scale || (is_hollow && list->type == DG_PACKED_I8)) {
@@ -160,7 +163,7 @@ static void carve_all(struct dg_net_state *state, struct net_carve *carve)
     carve_slots(state, carve);
     carve_work(state, carve);
     carve_shortlist(state, carve);
-    carve_cache(state, carve); /* last: the part that is touched only as it is used */
+    carve_cache(state, carve); /* last, because this part is touched only as far as it is used */
 }
 
 /* ---- The object ------------------------------------------------------------------------------ */
@@ -215,13 +218,13 @@ enum dg_err dg_net_state_new(struct dg_net_state **out, const struct dg_net *net
     *state =
         (struct dg_net_state){.net = net, .limits = *limits, .block = block, .block_bytes = bytes};
     struct net_carve carve = {.base = block};
-    err = fill_limits(&state->limits, net, error); /* passed in dg_net_state_size */
+    err = fill_limits(&state->limits, net, error); /* checked by dg_net_state_size */
     carve_all(state, &carve);
     fill_positions(state);
     if (dg_blueprint_family(&net->bp)->has_prompt)
         dg_net_lm_fill(state);
-    for (size_t i = 0; i < state->limits.kv_tokens; i++) /* low indices first: memory is touched in
-                                                            order */
+    /* low indices are taken first, so that memory is touched in order */
+    for (size_t i = 0; i < state->limits.kv_tokens; i++)
         state->free_at[i] = (uint32_t)(state->limits.kv_tokens - 1 - i);
     state->n_free = state->limits.kv_tokens;
     *out = state;
@@ -313,7 +316,7 @@ void dg_net_close(struct dg_net_state *state, size_t slot_at)
 
 uint32_t dg_net_take_position(struct dg_net_state *state)
 {
-    const uint32_t at = state->free_at[--state->n_free]; /* there is one: it was promised */
+    const uint32_t at = state->free_at[--state->n_free]; /* one is free, because it was promised */
     state->refs[at] = 1;
     return at;
 }

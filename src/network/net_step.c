@@ -92,7 +92,7 @@ static enum dg_err check_step(struct dg_net_state *state, const struct dg_net_st
     if (n_logits > state->limits.logits_rows || (step->shortlist && state->shortlist.N == 0))
         return DG_ERR_RANGE;
     if (step->attention && dg_blueprint_family(&state->net->bp)->has_prompt)
-        return DG_ERR_UNSUPPORTED; /* there is no source apart from the text */
+        return DG_ERR_UNSUPPORTED; /* the network has no source besides the text */
     if (step->attention &&
         (step->attention_layer >= state->net->bp.decoder.n_layers || step->attention_head < -1 ||
          step->attention_head >= (int32_t)state->net->bp.decoder.H))

@@ -15,7 +15,7 @@
 
 enum { OPENS_MAX = 1 << 20 };
 
-/* What is open while pairs are looked for. */
+/* A pair that is open while pairs are searched. */
 struct open {
     size_t atom;
     enum { CONTAINER, RANGE, FIELD } kind;
@@ -24,16 +24,16 @@ struct open {
 /* A place in the text. */
 struct entry {
     enum { TEXT, OPEN, CLOSE, POINT, BREAK } kind;
-    size_t at;         /* TEXT: the atom; else the node */
-    size_t next;       /* TEXT: the next one of the same level; SIZE_MAX for none */
-    uint32_t upcoming; /* the format of the text that comes next in this level; NONE for none */
+    size_t at;         /* TEXT: the index of the atom; otherwise that of the node */
+    size_t next;       /* TEXT: the next text of the same level; SIZE_MAX for none */
+    uint32_t upcoming; /* the format of the next text in this level; NONE for none */
 };
 
 #define NONE UINT32_MAX
 
-/* A level while entries are gone through. */
+/* The state of a level while its entries are walked through. */
 struct level {
-    size_t node; /* SIZE_MAX: the block's own */
+    size_t node; /* SIZE_MAX: the block itself */
     size_t first, last;
 };
 
@@ -43,7 +43,7 @@ struct arranging {
     struct dg_atom *atoms; /* [n] */
     size_t n;
     struct dg_rows opens, entries, levels;
-    struct dg_map starts; /* of ranges, by their ids */
+    struct dg_map starts; /* starts of ranges, by their ids */
     enum dg_err err;
 };
 
@@ -108,7 +108,7 @@ static void start_range(struct arranging *a, size_t i)
         push(a, i, RANGE);
 }
 
-/* A range whose ends cannot be a pair: one that overlaps with another. */
+/* True for a range whose ends cannot be a pair, because it overlaps with another. */
 static void part_range(struct arranging *a, size_t start, size_t end)
 {
     a->atoms[start].kind = DG_ATOM_BREAK;
@@ -279,7 +279,7 @@ static void list_entries(struct arranging *a)
                 add_entry(a, BREAK, add_node(a, DG_NODE_POINT, i, i + 1));
             }
             break;
-        case DG_ATOM_FIELD_END: /* of a link, or alone; others are skipped */
+        case DG_ATOM_FIELD_END: /* ends a link, or stands alone; others are skipped */
             if (atom->is_link)
                 close_pair(a, i);
             else
@@ -357,7 +357,7 @@ static void choose_formats(struct arranging *a)
         choose_format(a, (struct level *)a->levels.items + --a->levels.n);
 }
 
-/* For each mark, the format of the text behind it if nothing but marks is between. */
+/* Finds for each mark the format of the text behind it, if nothing but marks is between. */
 static void look_ahead(struct arranging *a)
 {
     struct entry *entries = a->entries.items;
@@ -395,8 +395,8 @@ static void put_char(struct arranging *a, uint32_t cp)
                         : DG_SPAN(""));
 }
 
-/* As the engine would write it again: each character as itself if it can be, white space as one
- * space. So text that nobody translated comes back the same. */
+/* Writes the text as the engine would write it again: each character unescaped if possible,
+ * white space as one space. So a text that was not translated comes back unchanged. */
 static void put_text(struct arranging *a, const struct dg_atom *atom)
 {
     const struct dg_span text = dg_span_sub(a->part->bytes, atom->at, atom->len);
@@ -425,7 +425,7 @@ static void put_tag(struct arranging *a, const char *tag, size_t node)
         a->err = dg_buf_printf(&a->part->texts, "<%s id=%zu>", tag, node);
 }
 
-/* A group of text whose format is not the level's. */
+/* A group of text whose format differs from the level's. */
 static void end_group(struct arranging *a, uint32_t *group)
 {
     if (*group != NONE)

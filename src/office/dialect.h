@@ -28,39 +28,39 @@ enum dg_office_ns {
     DG_NS_SVG,
     DG_NS_FO,
     DG_NS_STYLE,
-    DG_NS_DC,    /* Dublin Core: properties */
+    DG_NS_DC,    /* Dublin Core: properties of documents */
     DG_NS_SLIDE, /* PresentationML */
-    DG_NS_HTML,  /* XHTML: books */
-    DG_NS_NCX,   /* the contents of a book of EPUB 2 */
+    DG_NS_HTML,  /* XHTML: pages of books */
+    DG_NS_NCX,   /* the table of contents of an EPUB 2 book */
     DG_NS_CHART,
 };
 
 enum dg_office_role {
-    DG_ROLE_POINT,       /* in a paragraph: a mark that is kept whole; elsewhere: looked into */
-    DG_ROLE_PARAGRAPH,   /* its text stands in runs */
+    DG_ROLE_POINT, /* in a paragraph: a mark that is kept whole; elsewhere: its contents are read */
+    DG_ROLE_PARAGRAPH,   /* a paragraph whose text stands in runs */
     DG_ROLE_MIXED,       /* a paragraph whose text stands in it directly */
     DG_ROLE_PLAIN,       /* an element that holds only text: a title, a description */
     DG_ROLE_PARA_PROPS,  /* the properties of a paragraph, in front of its text */
-    DG_ROLE_RUN,         /* text with one formatting */
-    DG_ROLE_RUN_PROPS,   /* that formatting */
+    DG_ROLE_RUN,         /* a run: text with one formatting */
+    DG_ROLE_RUN_PROPS,   /* the formatting of a run */
     DG_ROLE_TEXT,        /* the text of a run */
-    DG_ROLE_TAIL,        /* what ends a paragraph's text */
+    DG_ROLE_TAIL,        /* the end of a paragraph's text */
     DG_ROLE_BREAK,       /* a mark that divides sentences: a line break, a tabulator */
     DG_ROLE_SPACE,       /* a white space that is written as an element */
-    DG_ROLE_DROP,        /* what says something of the old text only: spelling errors */
+    DG_ROLE_DROP,        /* something that applies only to the old text, such as a spelling error */
     DG_ROLE_CONTAINER,   /* has runs or text inside: a link, an insertion */
     DG_ROLE_HEAD,        /* the properties of a container */
-    DG_ROLE_CONTENT,     /* what holds the runs of a container that has several parts */
-    DG_ROLE_OPAQUE,      /* a mark that is not looked into: deleted text */
+    DG_ROLE_CONTENT,     /* the element with the runs, in a container that has several parts */
+    DG_ROLE_OPAQUE,      /* a mark whose contents are not read, such as deleted text */
     DG_ROLE_RANGE_START, /* two marks with something between: bookmarks, comments */
     DG_ROLE_RANGE_END,
-    DG_ROLE_FIELD_MARK, /* begin, separate, end */
+    DG_ROLE_FIELD_MARK, /* a mark of a field: its beginning, separator or end */
     DG_ROLE_FIELD_CODE,
     DG_ROLE_SIMPLE_FIELD,
     DG_ROLE_CELL,     /* a cell that may hold a number or a formula */
-    DG_ROLE_LANGUAGE, /* says the language of text in its attributes */
-    DG_ROLE_BIDI,     /* says that a paragraph, a run is written from right to left */
-    DG_ROLE_WRITING,  /* says the direction of writing in an attribute */
+    DG_ROLE_LANGUAGE, /* states the language of text in its attributes */
+    DG_ROLE_BIDI,     /* states that a paragraph or run is written from right to left */
+    DG_ROLE_WRITING,  /* states the direction of writing in an attribute */
     DG_ROLE_SAYS,     /* an element whose text is the tag of the language */
     DG_ROLE_PAGE,     /* the top of a page: its attributes say language and direction */
     DG_ROLE_MARGIN,   /* what stands above or below the pages of a sheet, with codes in it */
@@ -70,7 +70,7 @@ enum { DG_DIALECT_PREFIXES = 64 };
 
 struct dg_office_dialect {
     struct dg_dialect_prefix {
-        struct dg_span text; /* of the part; may be empty */
+        struct dg_span text; /* the text of the part; may be empty */
         enum dg_office_ns ns;
     } prefixes[DG_DIALECT_PREFIXES];
     size_t n;

@@ -21,7 +21,7 @@
 enum { TYPES_MAX = 4 << 20, NAME_MAX_BYTES = 1024 };
 
 enum role {
-    COPIED,   /* not looked into */
+    COPIED,   /* the member is not read */
     TEXT,     /* has paragraphs */
     LANGUAGE, /* says the language, but has no text */
     STRINGS,  /* has the texts of a workbook's cells */
@@ -92,7 +92,7 @@ bool dg_office_is(struct dg_span bytes)
 
 /* ---- What the parts are ---------------------------------------------------------------------- */
 
-/* The last word of the types of parts that have text, and of those that say a language. */
+/* The last words of the types of parts that have text, and of those that state a language. */
 static const struct {
     const char *ending;
     enum role role;
@@ -204,7 +204,7 @@ static enum dg_err check_tags(const struct dg_office *office, const char *name,
                         : DG_OK;
 }
 
-/* In META-INF/manifest.xml, a document's list of its parts. */
+/* Reads META-INF/manifest.xml, a document's list of its parts. */
 static bool is_of_encrypted(const struct dg_office *office, struct dg_span part,
                             const struct dg_markup_token *token)
 {
@@ -235,7 +235,7 @@ static void find_parts_of_book(struct dg_office *office)
                 office->roles[i] = TEXT;
 }
 
-/* In META-INF/encryption.xml of a book, which may have encrypted fonts, but not pages. */
+/* Reads META-INF/encryption.xml of a book, which may have encrypted fonts, but not pages. */
 static bool names_a_page(const struct dg_office *office, struct dg_span part,
                          const struct dg_markup_token *token)
 {
@@ -250,7 +250,7 @@ static bool names_a_page(const struct dg_office *office, struct dg_span part,
     return page && office->roles[page - office->zip.members] == TEXT;
 }
 
-/* OpenDocument and EPUB: a member says the kind, and names say what the parts are. */
+/* OpenDocument and EPUB: a member states the kind, and names show what the parts are. */
 static enum dg_err read_mimetype(struct dg_office *office, const struct dg_zip_member *member,
                                  struct dg_error *error)
 {
@@ -560,8 +560,8 @@ enum dg_err dg_office_text(const struct dg_office *office, struct dg_buf *html,
 struct writing {
     const struct dg_office *office;
     struct dg_office_opts opts;
-    struct dg_span source, target; /* what is left of them */
-    struct dg_buf bytes;           /* of the part that is written */
+    struct dg_span source, target; /* what is left of the source and the translation */
+    struct dg_buf bytes;           /* the bytes of the part that is written */
     enum dg_err (*write)(void *ctx, struct dg_span bytes, struct dg_error *error);
     void *ctx;
 };

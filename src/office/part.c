@@ -17,7 +17,8 @@
 
 enum {
     DEPTH_MAX = 256,
-    ATOM_BYTES = 24, /* as few have real parts for each run and mark, on average */
+    ATOM_BYTES = 24, /* even parts with many runs and marks have at least so many bytes for each
+                        atom */
     ATOMS_MORE = 10000,
     ARENA_MAX = 256 << 20,
 };
@@ -26,7 +27,7 @@ enum {
 struct paragraph {
     struct dg_rows atoms; /* owned */
     struct dg_block block;
-    size_t edit; /* of the block */
+    size_t edit; /* the index of the block's edit */
     size_t at;   /* where its text begins */
     size_t end;  /* where its text ends; 0 until that is known */
 };
@@ -41,9 +42,9 @@ struct reader {
     enum dg_err err;
 };
 
-/* Where an element stands. */
+/* The place of an element in the part. */
 struct place {
-    struct paragraph *paragraph; /* NULL: in none */
+    struct paragraph *paragraph; /* NULL: outside of paragraphs */
     uint32_t format;
     bool in_run;
 };
@@ -180,7 +181,7 @@ static void begin_block(struct reader *r, struct paragraph *paragraph, enum dg_b
     add_edit(r, at, 0);
 }
 
-/* Whether the block that was arranged last says what must stay, whatever marks are in it. */
+/* Whether the block that was arranged last has words to keep, whatever marks it contains. */
 static bool is_kept(struct reader *r, const struct dg_block *block)
 {
     const struct dg_span text =
@@ -304,7 +305,7 @@ static bool next_child(struct reader *r, const struct dg_markup_token *start,
     return false;
 }
 
-/* Goes on behind an element without looking into it. */
+/* Continues behind an element without reading its contents. */
 static void skip(struct reader *r, const struct dg_markup_token *start)
 {
     struct dg_markup_token token = *start;
@@ -319,7 +320,8 @@ static void skip(struct reader *r, const struct dg_markup_token *start)
     }
 }
 
-/* Reads what is in an element, which is no part of a paragraph that it may stand in. */
+/* Reads the contents of an element; they are not part of a paragraph that the element may stand
+ * in. */
 static void look_into(struct reader *r, const struct dg_markup_token *start)
 {
     const struct place place = {.paragraph = NULL};
@@ -368,7 +370,7 @@ static void set_style_language(struct reader *r, const struct dg_markup_token *t
     const size_t script = opts->is_right_to_left ? 2 : opts->is_east_asian ? 1 : 0;
     if (!dg_dialect_attribute(bytes_of(r, tag), names[script][0], &old) ||
         dg_span_eq(old, DG_SPAN("zxx")))
-        return; /* none: a text that is in no language */
+        return; /* the text is in no language, so nothing is changed */
     change_attribute(r, tag, names[script][0], language);
     change_attribute(r, tag, names[script][1], region);
 }
@@ -435,7 +437,8 @@ static void set_page(struct reader *r, const struct dg_markup_token *tag)
         change_attribute(r, tag, "dir", DG_SPAN("ltr"));
 }
 
-/* The properties of a paragraph or a run in DrawingML, whose attributes say both. */
+/* The properties of a paragraph or a run in DrawingML, whose attributes state both language and
+ * direction. */
 static void read_drawing_properties(struct reader *r, const struct dg_markup_token *start,
                                     enum dg_office_role role)
 {
@@ -457,7 +460,8 @@ static bool is_one_of(struct dg_span name, const char *const *names)
     return false;
 }
 
-/* What must stand in front of the mark of direction in a paragraph's and in a run's properties. */
+/* The elements that must precede the mark of direction in the properties of a paragraph and of a
+ * run. */
 static const char *const before_bidi[] = {"pStyle",
                                           "keepNext",
                                           "keepLines",
@@ -572,7 +576,8 @@ static void add_properties(struct reader *r, const struct dg_markup_token *start
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-/* What says how a run looks: its properties without languages and what a spelling checker left. */
+/* What determines how a run looks: its properties, without languages and the marks of a spelling
+ * checker. */
 static enum dg_err put_looks(struct reader *r, struct dg_span properties, struct dg_buf *out)
 {
     static const char *const idle_elements[] = {"lang", "noProof", NULL};
@@ -637,7 +642,7 @@ static uint32_t format_of(struct reader *r, size_t at, size_t len, struct dg_spa
     return (uint32_t)known;
 }
 
-/* A run's text: what is between the tags of its text element. */
+/* The text of a run: what stands between the tags of its text element. */
 static void read_text(struct reader *r, const struct dg_markup_token *start,
                       const struct place *place, enum dg_office_ns ns)
 {
@@ -848,7 +853,7 @@ static void read_container(struct reader *r, const struct dg_markup_token *start
     read_children(r, start, &place);
     if (r->err)
         return;
-    /* What a container closes with may have begun with the end of its content. */
+    /* The elements with which a container closes may have begun at the end of its content. */
     const struct paragraph *paragraph = outer->paragraph;
     struct dg_atom *last = (struct dg_atom *)paragraph->atoms.items + paragraph->atoms.n - 1;
     if (last->kind == DG_ATOM_CLOSE && last->is_content) {
@@ -932,8 +937,8 @@ static void read_field(struct reader *r, const struct dg_markup_token *start,
         atom->is_link = is_link(dg_span_sub(r->part->bytes, atom->at, atom->len));
 }
 
-/* <text:s/> is a space that white space in front of it would swallow if it were one; where there is
- * none, or several are asked for, it is there for the layout. */
+/* <text:s/> is a space that white space before it would swallow if it were written as one. If
+ * there is no white space before it, or it stands for several, it is there for the layout. */
 static void read_space(struct reader *r, const struct dg_markup_token *start,
                        const struct place *place)
 {
@@ -1017,7 +1022,7 @@ static void read_inline(struct reader *r, const struct dg_markup_token *token,
     case DG_ROLE_FIELD_CODE:
         read_field(r, token, place, role);
         break;
-    default: /* in a page, other elements are blocks; but for pictures */
+    default: /* in a page, all other elements except pictures are blocks */
         read_mark(r, token, place,
                   ns == DG_NS_HTML && !dg_span_eq(token->name, DG_SPAN("img")) ? DG_ATOM_BREAK
                                                                                : DG_ATOM_POINT);
@@ -1110,7 +1115,7 @@ static void read_children(struct reader *r, const struct dg_markup_token *start,
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Edits that begin at the same byte: insertions first, then outer ones. */
+/* Sorts edits that begin at the same byte: insertions first, then outer ones. */
 static int by_place(const void *a, const void *b)
 {
     const struct dg_edit *x = a, *y = b;

@@ -33,10 +33,11 @@
 struct dg_sheets;
 
 struct dg_office_opts {
-    const char *language;  /* for the attributes that say it: "de-DE"; NULL: they stay */
-    bool is_right_to_left; /* that language is */
-    bool is_east_asian;    /* that language is, as office programs divide scripts */
-    bool is_html;          /* of a book: its references to characters have the names of HTML */
+    const char *language;  /* the value of attributes that state the language: "de-DE"; NULL: they
+                              are kept */
+    bool is_right_to_left; /* that language is written from right to left */
+    bool is_east_asian;    /* that language is East Asian in the sense of office programs */
+    bool is_html;          /* for a book: its character references have the names of HTML */
     bool has_text;         /* false: only languages are changed, in a part of styles or settings */
     bool is_layout;        /* of slides: what stands in placeholders is not shown, and no text */
     bool is_table;         /* a part that names the columns of a table: these names are its text */

@@ -18,7 +18,7 @@ struct dg_rows {
     size_t n, cap;
 };
 
-/* Room for one more, zeroed; NULL when there is no memory. */
+/* Makes room for one more item, zeroed; NULL when memory ran out. */
 void *dg_rows_add(struct dg_rows *rows, size_t size) DG_MUST_CHECK;
 
 enum dg_atom_kind {
@@ -28,25 +28,26 @@ enum dg_atom_kind {
     DG_ATOM_SPACE, /* a white space that is an element */
     DG_ATOM_OPEN,  /* a container's beginning and end */
     DG_ATOM_CLOSE,
-    DG_ATOM_START, /* of a range; those without an end in the same paragraph become points */
+    /* an end of a range; ranges without an end in the same paragraph become points */
+    DG_ATOM_START,
     DG_ATOM_END,
-    DG_ATOM_FIELD_BEGIN, /* of a field: those that do not belong together become breaks */
+    DG_ATOM_FIELD_BEGIN, /* a mark of a field; marks that do not belong together become breaks */
     DG_ATOM_FIELD_CODE,
     DG_ATOM_FIELD_SEPARATE,
     DG_ATOM_FIELD_END,
 };
 
-/* What a paragraph consists of, in its order. */
+/* The things that a paragraph consists of, in their order. */
 struct dg_atom {
-    size_t at, len;  /* bytes of the part; of text without its tags */
+    size_t at, len;  /* bytes of the part; for text, without its tags */
     size_t partner;  /* START, FIELD_BEGIN: the index of its end, or 0 */
     size_t separate; /* FIELD_BEGIN: the index of its separator, or 0 */
-    uint32_t format; /* of the run it stands in */
+    uint32_t format; /* the format of the run that it stands in */
     uint8_t kind;
     bool in_run, is_cdata;
-    bool is_link;      /* FIELD_BEGIN: what it shows is text; FIELD_CODE: says so */
-    bool is_content;   /* CLOSE: while read, the end of a container follows that belongs to it */
-    struct dg_span id; /* START, END */
+    bool is_link;      /* FIELD_BEGIN: what the field shows is text; FIELD_CODE: the code says so */
+    bool is_content;   /* CLOSE: set while the end of its container is about to be read */
+    struct dg_span id; /* for START and END */
 };
 
 enum dg_block_kind {
@@ -60,36 +61,36 @@ enum dg_block_kind {
 
 struct dg_block {
     size_t atom, n_atoms, node, n_nodes;
-    size_t text_at, text_len; /* in part->texts */
-    uint32_t format;          /* of most of its text */
-    uint8_t kind;             /* enum dg_block_kind */
-    bool keeps_space;         /* the text of a run says so with an attribute */
-    struct dg_span run, text; /* names of these elements, as the part writes them */
+    size_t text_at, text_len; /* where its text lies in part->texts */
+    uint32_t format;          /* the format of most of its text */
+    uint8_t kind;             /* a value of enum dg_block_kind */
+    bool keeps_space;         /* an attribute of the run's text states it */
+    struct dg_span run, text; /* names of these elements as the part writes them */
 };
 
 enum dg_node_kind { DG_NODE_GROUP, DG_NODE_PAIR, DG_NODE_POINT };
 
-/* What has an id in the text of a block. Atoms are counted from the block's first. */
+/* A thing with an id in the text of a block. Atoms are counted from the block's first. */
 struct dg_node {
-    size_t open, open_end;   /* atoms at its beginning; of a point all */
+    size_t open, open_end;   /* atoms at its beginning; for a point, all of its atoms */
     size_t close, close_end; /* PAIR: atoms at its end */
-    uint32_t format;         /* GROUP: its own; PAIR: of most of its text */
-    uint8_t kind;            /* enum dg_node_kind */
+    uint32_t format;         /* GROUP: its own format; PAIR: that of most of its text */
+    uint8_t kind;            /* a value of enum dg_node_kind */
 };
 
 /* The beginning of a run: its tag and its properties. Format 0 is text without a run. */
 struct dg_format {
     size_t at, len;
-    size_t weight; /* for arrange.c: bytes of text so far */
+    size_t weight; /* used by arrange.c: bytes of text so far */
 };
 
 /* Bytes that are replaced: by a block's translation, or by `text`. */
 struct dg_edit {
     size_t at, len;
-    size_t block; /* SIZE_MAX: `text` */
+    size_t block; /* SIZE_MAX: the text is in `text` */
     size_t order;
-    struct dg_span text; /* in the arena, or static */
-    bool is_void;        /* does nothing */
+    struct dg_span text; /* lies in the arena, or is static */
+    bool is_void;        /* the edit changes nothing */
 };
 
 struct dg_office_part {
@@ -98,8 +99,8 @@ struct dg_office_part {
     const char *name; /* borrowed while the part is read */
     struct dg_arena arena;
     struct dg_rows atoms, nodes, blocks, formats, edits;
-    struct dg_map known; /* formats by their properties */
-    struct dg_buf texts; /* of the blocks, in the order in which they ended */
+    struct dg_map known; /* maps properties to formats */
+    struct dg_buf texts; /* texts of the blocks, in the order in which these ended */
 };
 
 /* Finds out what belongs together in a block, whose atoms are the last ones; appends its nodes and

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Copies the part and puts edits where they belong. A block whose text changed is written from its
- * translation: text in runs of the format that holds there, marks as they were. What a mark has
- * inside, and the properties of runs, are copied with the edits that lie in them. */
+/* Copies the part with its edits. A block whose text changed is written from its translation:
+ * text goes into runs of its format, and marks are kept. The contents of a mark, and the
+ * properties of runs, are copied with the edits that lie in them. */
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/entity.h"
@@ -17,7 +17,7 @@
 
 struct writer {
     const struct dg_office_part *part;
-    struct dg_span *slices; /* owned; [n_blocks] the translation; empty: the text did not change */
+    struct dg_span *slices; /* owned; [n_blocks] the translation; empty: the text is unchanged */
     struct dg_buf *out;
     struct dg_error *error;
     enum dg_err err;
@@ -32,9 +32,9 @@ struct rendering {
     unsigned char *used; /* owned; [n_nodes] */
     size_t *open;        /* owned; [n_nodes] nodes that are open */
     size_t n_open;
-    size_t edit;     /* the block's own */
-    uint32_t format; /* of the run that is open; NONE for none */
-    bool in_text;    /* and its text element */
+    size_t edit;     /* the edit of the block itself */
+    uint32_t format; /* the format of the open run; NONE: no run is open */
+    bool in_text;    /* a text element of that run is open */
 };
 
 #define NONE UINT32_MAX
@@ -71,7 +71,7 @@ static size_t first_edit(const struct writer *w, size_t at)
     return lo;
 }
 
-/* Copies bytes with the edits that lie in them; of these, none before `edit`. */
+/* Copies bytes with the edits that lie in them, except those before `edit`. */
 static void copy(struct writer *w, size_t from, size_t to, size_t edit)
 {
     const struct dg_edit *edits = w->part->edits.items;
@@ -264,7 +264,7 @@ static void open_node(struct rendering *r, struct dg_span tag)
     if (r->nodes[node].kind == DG_NODE_PAIR)
         put_atoms(r, r->nodes[node].open, r->nodes[node].open_end);
     else
-        say(r, r->nodes[node].format, DG_SPAN("")); /* its run is there, even if it is empty */
+        say(r, r->nodes[node].format, DG_SPAN("")); /* its run is written, even if it is empty */
 }
 
 static void close_node(struct rendering *r)

@@ -176,7 +176,7 @@ enum dg_err dg_queue_push(struct dg_queue *queue, struct dg_flow *flow, struct d
     const enum dg_priority p = flow->priority;
     struct dg_line *line = line_for(queue, flow);
     if (!line || reserve(queue, p) != DG_OK)
-        return DG_ERR_NOMEM; /* a line without tickets goes when the next one rests */
+        return DG_ERR_NOMEM; /* lines without tickets are removed when the next one becomes idle */
     if (queue->at[p].n_tickets == 0) {
         const uint64_t present = now(queue);
         if (queue->at[p].pass < present)
@@ -239,8 +239,8 @@ void dg_queue_serve(struct dg_queue *queue, struct dg_ticket *ticket)
     line->pass += ticket->work;
     line->turn = queue->n_turns++;
     settle(queue, p, line->at, line);
-    if (ticket->link.next != &flow->tickets) { /* others of the flow wait: behind the client's other
-                                                  flows */
+    if (ticket->link.next != &flow->tickets) { /* other tickets of the flow wait: it goes behind the
+                                                  client's other flows */
         dg_list_unlink(&flow->link);
         dg_list_link_last(&line->flows, &flow->link);
     }

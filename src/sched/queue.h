@@ -25,8 +25,9 @@ struct dg_line {
         uint64_t client, priority;
     } key;
     struct dg_list flows; /* ring of flows with waiting tickets */
-    uint64_t pass;        /* virtual time: the work received; the line with the least is next */
-    uint64_t turn;        /* breaks ties of `pass`: the line that has waited longer is next */
+    uint64_t pass; /* virtual time: the work that the client has received; the line with the least
+                      is next */
+    uint64_t turn; /* breaks ties of `pass`: the line that has waited longer is next */
     size_t n_tickets;
     size_t at;           /* index in the heap, while tickets wait */
     struct dg_list link; /* in `idle` while none wait, until the others have caught up */
@@ -39,12 +40,12 @@ struct dg_queue {
         struct dg_list idle; /* lines without waiting tickets */
         size_t n_idle;
         uint64_t now;  /* virtual time of the clients: the pass of the last one served */
-        uint64_t pass; /* virtual time of the priority; the one with the least is next */
+        uint64_t pass; /* virtual time of the priority; the priority with the least is next */
         size_t n_tickets;
     } at[DG_N_PRIORITIES];
-    struct dg_map lines; /* of owned struct dg_line, by key */
+    struct dg_map lines; /* owned struct dg_line, by key */
     uint64_t n_turns;
-    size_t n_tokens; /* source tokens waiting */
+    size_t n_tokens; /* source tokens that wait */
 };
 
 void dg_queue_init(struct dg_queue *queue);

@@ -28,10 +28,11 @@
 #include <time.h>
 
 enum {
-    ENCODE_BUSY = 256, /* source tokens encoded in a turn beside live rows */
+    ENCODE_BUSY = 256, /* source tokens that a turn encodes while there are live rows */
     RETRY_LEAST_MS = 100,
     RETRY_MOST_MS = 60000,
-    PLACE_WORK = 512, /* work of the typical ticket that max_tickets assumes: 100 tokens, beam 4 */
+    /* the work of a typical ticket, which max_tickets assumes: 100 tokens, beam 4 */
+    PLACE_WORK = 512,
     CLIENTS_MAX = 1 << 20,
 };
 
@@ -42,31 +43,31 @@ struct lane {
     struct dg_sched_model *model;
     struct worker *worker;
     struct dg_decoder *decoder;
-    struct dg_list running;       /* tickets; the worker's own */
-    size_t n_running;             /* their number, for other workers; guarded by the lock */
-    struct dg_sched_stats counts; /* of the present turn; added to the model's and the scheduler's
-                                     when it ends */
+    struct dg_list running; /* its tickets; only the worker uses this list */
+    size_t n_running;       /* the number of its tickets, for other workers; guarded by the lock */
+    struct dg_sched_stats counts; /* Counts of the present turn, which are added to those of the
+                                     model and the scheduler when it ends. */
 };
 
 struct worker {
     struct dg_sched *sched;
     size_t index;
     pthread_t thread;
-    bool is_leader;           /* whether it leads the helpers; its own copy */
-    bool is_dead;             /* its thread has ended at work; only tests do that */
+    bool is_leader; /* whether it leads the helpers; a copy of its own */
+    bool is_dead;   /* its thread has ended while it had work, which happens only in tests */
     uint64_t turn_began_ns;   /* 0: between turns; guarded by the lock */
-    uint64_t n_served_tokens; /* source tokens of tickets that ended in the present turn; added to
-                                 the scheduler's when it ends */
+    uint64_t n_served_tokens; /* source tokens of tickets that ended in the present turn, which are
+                                 added to the scheduler's when it ends */
     struct dg_sched_model *active[DG_SCHED_MODELS_MAX];
     struct dg_decode_job jobs[DG_DECODER_ADD_MAX];
     struct dg_ticket *tickets[DG_DECODER_ADD_MAX];
     uint32_t handles[DG_DECODER_ADD_MAX];
 };
 
-/* What a client has waiting, for all models. */
+/* What a client has waiting, over all models. */
 struct account {
     uint64_t client;
-    size_t n_tickets, n_tokens; /* of the source */
+    size_t n_tickets, n_tokens; /* counts of the source */
     uint64_t work;
 };
 
@@ -89,21 +90,21 @@ struct dg_sched {
     bool is_stopping;
     struct worker *workers; /* [n_workers] owned */
     size_t n_threads;
-    atomic_uint_fast64_t n_calls; /* grows, under the lock, when idle workers may have work */
+    atomic_uint_fast64_t n_calls; /* increases, under the lock, when idle workers may have work */
     struct dg_helpers helpers;    /* workers without work help `leader` */
     struct worker *leader;        /* guarded; NULL: none */
-    size_t n_asleep;              /* workers; guarded */
-    size_t n_roused;              /* of them, woken and not yet up; guarded */
+    size_t n_asleep;              /* workers that sleep; guarded */
+    size_t n_roused; /* those of them that were woken and have not started yet; guarded */
     struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
     size_t n_models;
-    struct dg_map accounts; /* of owned struct account, by client, for clients with waiting tickets;
+    struct dg_map accounts; /* owned struct account by client, for clients with waiting tickets;
                                guarded */
-    uint64_t work_waiting;  /* of all clients; guarded */
+    uint64_t work_waiting;  /* work of all clients; guarded */
     struct dg_mpsc *news;
-    atomic_size_t n_untold; /* tickets whose end the consumer has not read; they still count as used
-                               room */
+    /* tickets whose end the consumer has not read; they still take up room */
+    atomic_size_t n_untold;
     struct dg_sched_stats stats;
-    uint64_t served_tokens, busy_ns; /* to estimate when there will be room */
+    uint64_t served_tokens, busy_ns; /* used to estimate when there will be room */
 };
 
 struct news {
@@ -124,7 +125,7 @@ static void note(struct dg_sched *sched, struct dg_ticket *ticket, bool is_over)
         return;
     struct news news = {ticket, is_over};
     enum dg_err err = dg_mpsc_push(sched->news, &news);
-    (void)err; /* two places are reserved for every ticket whose end was not read */
+    (void)err; /* cannot fail: two places are reserved for every ticket whose end was not read */
 }
 
 bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_over)
@@ -134,8 +135,8 @@ bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_o
         return false;
     if (news.is_over)
         atomic_fetch_sub(&sched->n_untold, 1);
-    else /* an exchange, so that what was shown before the note that it takes back is seen behind it
-          */
+    else /* An exchange: tokens that were stored before the note which this takes back are then
+            visible. */
         atomic_exchange(&news.ticket->is_noted, false);
     *ticket = news.ticket;
     *is_over = news.is_over;
@@ -355,7 +356,7 @@ static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *log
     struct dg_ticket *ticket = ctx;
     struct lane *lane = ticket->worker;
     if (at + n > ticket->shown_cap)
-        return; /* cannot be: the search keeps to the cap */
+        return; /* cannot happen, because the search keeps to the cap */
     memcpy(ticket->shown_ids + at, ids, n * sizeof *ids);
     memcpy(ticket->shown_logprobs + at, logprobs, n * sizeof *logprobs);
     if (ticket->first_ns == 0)
@@ -524,7 +525,7 @@ static bool work_on(struct lane *lane)
     const bool had_any = !dg_list_is_empty(&lane->running);
     sweep(lane);
     if (dg_list_is_empty(&lane->running))
-        return had_any || n > 0; /* what waits may find room now */
+        return had_any || n > 0; /* waiting tickets may find room now */
     uint64_t began_ns = now_ns(sched);
     size_t n_rows = dg_decoder_step(lane->decoder);
     lane->counts.n_steps++;
@@ -660,15 +661,16 @@ static void *run_worker(void *arg)
     struct worker *worker = arg;
     struct dg_sched *sched = worker->sched;
     if (sched->opts.pins)
-        (void)dg_cpu_pin((unsigned)worker->index); /* on refusal the worker runs unpinned */
+        /* if this is refused, the worker runs unpinned */
+        (void)dg_cpu_pin((unsigned)worker->index);
     for (;;) {
         uint64_t n_seen = atomic_load(&sched->n_calls);
         bool was_useful = turn(worker);
         if (!was_useful && sched->opts.n_helpers && !worker->is_dead)
             help(sched, n_seen);
         pthread_mutex_lock(&sched->lock);
-        /* Sleeps only if nothing has come since before the turn; what that turn left waiting is for
-         * workers that have room. */
+        /* Sleeps only if nothing has come since before the turn. Tickets that the turn left
+         * waiting are for workers that have room. */
         if (!was_useful && !sched->is_stopping && !worker->is_dead &&
             atomic_load(&sched->n_calls) == n_seen && !has_work(sched, worker)) {
             sched->n_asleep++;

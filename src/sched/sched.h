@@ -50,10 +50,12 @@
 enum { DG_SCHED_MODELS_MAX = 256, DG_SCHED_WORKERS_MAX = 256, DG_HISTOGRAM = 12 };
 
 struct dg_sched_opts {
-    size_t n_workers;        /* 1 to DG_SCHED_WORKERS_MAX */
-    size_t max_tickets;      /* waiting and running; bulk tickets may fill three quarters */
-    size_t max_tokens;       /* source tokens waiting; 0: unlimited */
-    size_t encode_busy;      /* source tokens that one turn may encode beside live rows; 0: 256 */
+    size_t n_workers;   /* 1 to DG_SCHED_WORKERS_MAX */
+    size_t max_tickets; /* the most tickets, waiting and running; bulk tickets may fill three
+                           quarters */
+    size_t max_tokens;  /* the most source tokens that wait; 0: no limit */
+    /* source tokens that one turn may encode while there are live rows; 0: 256 */
+    size_t encode_busy;
     uint64_t batch_delay_ns; /* how long an idle worker waits for more tickets; 0: not at all */
     bool pins;               /* each worker stays on a core of its own (dg_cpu_pin) */
     size_t n_helpers;  /* idle workers that may take part in another's large products; 0: none */
@@ -72,14 +74,14 @@ struct dg_sched_opts {
 struct dg_sched_stats {
     uint64_t n_accepted, n_refused, n_done, n_cancelled, n_timed_out, n_failed;
     uint64_t n_tokens_in, n_tokens_out;
-    uint64_t n_turns, n_steps, n_rows; /* rows / steps: mean batch */
-    uint64_t n_wake_ups;               /* of sleeping workers */
+    uint64_t n_turns, n_steps, n_rows; /* rows / steps is the mean batch */
+    uint64_t n_wake_ups;               /* wake-ups of sleeping workers */
     uint64_t n_encodes, n_encoded;     /* encoder batches, sentences in them */
     uint64_t n_encoded_tokens;         /* source tokens in them */
     uint64_t step_ns;                  /* time of all steps */
-    uint64_t token_ns; /* sum over done tickets: mean time per token after the first */
-    uint64_t wait_ns, first_ns, total_ns;    /* sums over done tickets: time in the queue, until the
-                                                first token, until the end */
+    uint64_t token_ns; /* sum over finished tickets of the mean time per token after the first */
+    uint64_t wait_ns, first_ns, total_ns;    /* sums over finished tickets of the time in the queue,
+                                                until the first token, and until the end */
     uint64_t batch_rows[DG_HISTOGRAM];       /* steps by rows: 1, 2, 3-4, 5-8, ... */
     uint64_t wait_ms[DG_HISTOGRAM];          /* tickets by queue time: <1 ms, <2, <4, ... */
     uint64_t first_ms[DG_HISTOGRAM];         /* tickets by time to first token */
@@ -89,10 +91,10 @@ struct dg_sched_stats {
     uint64_t encode_sentences[DG_HISTOGRAM]; /* encoder batches by sentences: 1, 2, 3-4, ... */
     uint64_t encode_eights[DG_HISTOGRAM]; /* encoder batches by source tokens: up to 8, 16, 32, ...;
                                              none of these is padding */
-    /* Now */
+    /* The present state. */
     size_t n_waiting, n_running, n_tokens_waiting;
-    size_t n_max;                /* waiting and running together */
-    uint64_t stalled_ns;         /* how long the longest present turn has lasted */
+    size_t n_max;                /* the most tickets, waiting and running together */
+    uint64_t stalled_ns;         /* how long the longest of the present turns has lasted */
     size_t n_workers, n_stalled; /* n_stalled is part of n_workers */
 };
 

@@ -31,7 +31,7 @@
 enum dg_priority {
     DG_PRIORITY_INTERACTIVE, /* somebody is watching */
     DG_PRIORITY_NORMAL,
-    DG_PRIORITY_BULK, /* whenever there is time */
+    DG_PRIORITY_BULK, /* runs when there is time */
     DG_N_PRIORITIES,
 };
 
@@ -45,10 +45,10 @@ struct dg_line;
 /* The waiting tickets of one request. Embedded in the request; nothing to free. */
 struct dg_flow {
     enum dg_priority priority;
-    uint64_t client; /* who sent the request: clients share work and room; 0: this process itself,
-                      * which may use all the room */
-    struct dg_list tickets; /* waiting, in order; guarded by the scheduler */
-    struct dg_list link;    /* in the ring of its line while tickets wait */
+    uint64_t client; /* The client that sent the request. Clients share work and room; 0: this
+                        process itself, which may use all the room. */
+    struct dg_list tickets; /* waiting tickets in order; guarded by the scheduler */
+    struct dg_list link;    /* linked in the ring of its line while tickets wait */
     struct dg_line *line;   /* owned by the queue; set while tickets wait */
 };
 
@@ -69,17 +69,18 @@ struct dg_ticket_answer {
 struct dg_sched_model;
 
 struct dg_ticket {
-    /* The submitter's */
+    /* Set by the submitter. */
     struct dg_sched_model *model; /* borrowed; attached as long as the ticket lives */
-    struct dg_search_opts opts;   /* everything that it points to must live until the end */
-    uint64_t deadline_ns;         /* by the scheduler's clock; 0: none */
-    atomic_bool is_quiet; /* news at the end only, not for every token; may change at any time */
+    struct dg_search_opts opts;   /* what this points to must live until the end of the ticket */
+    uint64_t deadline_ns;         /* by the scheduler's clock; 0: no deadline */
+    atomic_bool is_quiet; /* reports news only at the end instead of for every token; may change at
+                             any time */
     void *ctx;
     enum dg_ticket_kind kind;   /* says what `ctx` points to */
-    const struct dg_read *read; /* what to read from the text, for networks that read
-                                   (decode/reader.h); must live until the end */
+    const struct dg_read *read; /* What to read from the text, for networks that read
+                                   (decode/reader.h); must live until the end of the ticket. */
 
-    /* Made by dg_ticket_new */
+    /* Made by dg_ticket_new. */
     int32_t *src; /* [n_src] a copy */
     size_t n_src;
     int32_t *shown_ids; /* [shown_cap] */
@@ -89,18 +90,19 @@ struct dg_ticket {
     /* Results, valid after the end */
     struct dg_ticket_answer *answers; /* [n_answers] owned; NULL when there is none */
     size_t n_answers;
-    enum dg_err err; /* OK; or CANCELLED, TIMEOUT, NOMEM: the answer may be missing or incomplete */
+    /* DG_OK; or CANCELLED, TIMEOUT, NOMEM: the answer may be missing or incomplete */
+    enum dg_err err;
     uint64_t queued_ns, started_ns, first_ns, ended_ns;
 
-    /* The scheduler's */
+    /* Used by the scheduler. */
     enum dg_ticket_state state; /* guarded by its lock */
     struct dg_flow *flow;
-    uint64_t work;       /* as the queue counts it */
-    struct dg_list link; /* in the flow while QUEUED, in the worker's list while RUNNING */
-    uint32_t handle;     /* the decoder's, while RUNNING */
-    void *worker;        /* while RUNNING */
+    uint64_t work;       /* its work as the queue counts it */
+    struct dg_list link; /* linked in the flow while QUEUED, in the worker's list while RUNNING */
+    uint32_t handle;     /* the handle in the decoder, while RUNNING */
+    void *worker;        /* set while RUNNING */
     _Atomic size_t n_shown;
-    atomic_bool is_noted;    /* news of tokens is in the scheduler's queue */
+    atomic_bool is_noted;    /* a note about its tokens is in the scheduler's queue */
     atomic_bool is_unwanted; /* dg_sched_cancel was called */
 };
 

@@ -52,7 +52,7 @@ void dg_convert_tensor(float *out, const struct dg_tensor *tensor, size_t first,
             out[i] = (float)((const int8_t *)tensor->data)[first + i] *
                      tensor->scale[(first + i) / row_len];
         break;
-    default: /* not a weight: refused when the model was opened */
+    default: /* cannot be a weight: such types are refused when the model is opened */
         memset(out, 0, n * sizeof *out);
     }
 }

@@ -19,7 +19,7 @@ static uint32_t to_bits(float value)
 uint16_t dg_narrow_bf16(float value)
 {
     uint32_t bits = to_bits(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) /* NaN: keep it one when its low bits are cut */
+    if ((bits & 0x7fffffffu) > 0x7f800000u) /* a NaN must remain one when its low bits are cut */
         return (uint16_t)(bits >> 16 | 0x40);
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
@@ -31,12 +31,12 @@ uint16_t dg_narrow_f16(float value)
     bits &= 0x7fffffffu;
     if (bits > 0x7f800000u)
         return (uint16_t)(sign | 0x7e00u | (bits >> 13 & 0x3ffu));
-    if (bits >= 0x477ff000u) /* 65520: from here on the nearest is infinity */
+    if (bits >= 0x477ff000u) /* from 65520 on, the nearest F16 is infinity */
         return (uint16_t)(sign | 0x7c00u);
     if (bits < 0x38800000u) { /* below 2^-14: subnormal, a multiple of 2^-24 */
         float magnitude;
         memcpy(&magnitude, &bits, sizeof magnitude);
-        /* The addition itself rounds: floats from 0.5 have their last place at 2^-24. */
+        /* The addition itself rounds, because the last place of floats from 0.5 on is 2^-24. */
         return (uint16_t)(sign | (to_bits(magnitude + 0.5f) - to_bits(0.5f)));
     }
     bits += 0xfffu + (bits >> 13 & 1);
@@ -61,7 +61,7 @@ float dg_narrow_row_i8(int8_t *q, const float *row, size_t n)
     const double round = 0x1.8p52;
     float scale = dg_narrow_scale_i8(row, n);
     for (size_t i = 0; i < n; i++) {
-        /* In double, so that the quotient's own rounding cannot cross a half. */
+        /* In double, so that the rounding of the quotient cannot cross a half. */
         double nearest = (double)row[i] / (double)scale + round - round;
         nearest = nearest > 127 ? 127 : nearest;
         nearest = nearest < -127 ? -127 : nearest;

@@ -24,13 +24,14 @@
 #include <stdint.h>
 
 struct dg_marian_vocab {
-    const struct dg_spm *models[2]; /* borrowed, in the order of lookup; both may be the same */
-    int32_t *from_piece[2];  /* owned; piece id to vocabulary id, -1: not in the vocabulary */
-    int64_t *to_piece;       /* owned; vocabulary id to model * 2^32 + piece id, or -1 */
-    uint32_t size;           /* ids are 0 to size - 1 */
-    int32_t unk, eos, pad;   /* eos and unk always exist; pad may be -1 */
-    struct dg_map extras;    /* strings that are not pieces, to ids */
-    struct dg_arena strings; /* of the extras */
+    const struct dg_spm *models[2]; /* borrowed, in the order in which they are searched; both may
+                                       be the same */
+    int32_t *from_piece[2]; /* owned; maps piece ids to vocabulary ids; -1: not in the vocabulary */
+    int64_t *to_piece;      /* owned; maps vocabulary ids to model * 2^32 + piece id, or -1 */
+    uint32_t size;          /* ids are 0 to size - 1 */
+    int32_t unk, eos, pad;  /* eos and unk always exist; pad may be -1 */
+    struct dg_map extras;   /* maps strings that are not pieces to ids */
+    struct dg_arena strings; /* holds the strings of the extras */
 };
 
 /* Reads the file. `first` is the model whose pieces this side uses; `second` may be NULL. */
@@ -46,8 +47,8 @@ int32_t dg_marian_vocab_from_piece(const struct dg_marian_vocab *vocab, uint32_t
 int32_t dg_marian_vocab_find(const struct dg_marian_vocab *vocab, struct dg_span text);
 
 struct dg_marian_piece {
-    int model;           /* 0 or 1: the model that has it; -1: neither (an extra, or no such id) */
-    uint32_t id;         /* in that model */
+    int model; /* the index of the model that has it; -1: neither model (an extra, or no such id) */
+    uint32_t id;         /* its id in that model */
     struct dg_span text; /* "" for an id that the file does not mention */
 };
 

@@ -102,7 +102,8 @@ enum dg_err dg_prompt_template_fill(struct dg_span form,
     enum place place;
     enum dg_err err = DG_OK;
     while (rest.len && !err) {
-        err = next_part(&rest, &place, &bytes, NULL); /* it was checked */
+        err = next_part(&rest, &place, &bytes, NULL); /* cannot fail, because the template was
+                                                         checked */
         if (!err && place == TEXT)
             *text_at = out->len - begin;
         const struct dg_span made[] = {
@@ -139,11 +140,8 @@ static enum dg_err append(const struct dg_prompt_template_coder *coder,
     if (err)
         return err;
     struct dg_token *grown =
-        dg_try_realloc(list->items, (list->n + n + 1) * sizeof *grown); /* and
-                                                                           a
-                                                                           first
-                                                                           one
-                                                                         */
+        /* room for the tokens and for a first one */
+        dg_try_realloc(list->items, (list->n + n + 1) * sizeof *grown);
     if (!grown)
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a prompt of %zu tokens",
                             list->n + n);

@@ -17,7 +17,8 @@ struct dg_tokenizer_work {
     struct dg_spm_work *spm;
     struct dg_subword_work *subword; /* made when it is first needed */
     struct dg_token *tokens;         /* owned */
-    uint32_t *pieces; /* owned; for each token its index among the spm tokens, or NO_PIECE */
+    /* owned; for each token its index among the SentencePiece tokens, or NO_PIECE */
+    uint32_t *pieces;
     size_t n, tokens_cap, pieces_cap;
 };
 
@@ -156,7 +157,7 @@ enum dg_err dg_tokenizer_languages(const struct dg_tokenizer *tokenizer,
          i++)
         err = add_language(tokenizer, dg_subword_piece(tokenizer->subword, (int32_t)i), (int32_t)i,
                            &list, &n, &cap);
-    if (tokenizer->is_marian) /* no language is a piece of a SentencePiece model */
+    if (tokenizer->is_marian) /* languages are not pieces of a SentencePiece model */
         for (size_t at = 0; !err && dg_map_next(&tokenizer->source_vocab.extras, &at, &token, &id);)
             err = add_language(tokenizer, token, (int32_t)id, &list, &n, &cap);
     else

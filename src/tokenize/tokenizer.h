@@ -72,7 +72,8 @@ bool dg_tokenizer_has_language_tokens(const struct dg_tokenizer *tokenizer);
 
 /* A word that names a language: ">>fra<<" (OPUS-MT), "__fr__" (M2M100), "fra_Latn" (NLLB). */
 struct dg_tokenizer_language {
-    struct dg_span token, code;   /* borrowed from the tokenizer; code "fra", "fr", "fra_Latn" */
+    /* borrowed from the tokenizer; codes are "fra", "fr" or "fra_Latn" */
+    struct dg_span token, code;
     int32_t source_id, target_id; /* target_id -1: the target side does not have it */
 };
 
@@ -98,21 +99,24 @@ size_t dg_tokenizer_memory(const struct dg_tokenizer *tokenizer);
 
 struct dg_token {
     int32_t id;
-    uint32_t begin, end; /* bytes of the text; for eos empty and at its end, for a language empty
-                            and at its start */
+    uint32_t begin, end; /* Bytes of the text. The range of eos is empty and at the end; that of a
+                            language is empty and at the start. */
 };
 
 struct dg_tokenizer_opts {
-    /* Put the end-of-sentence id behind the text, unless the directory's tokenizer_config.json says
-     * "add_eos_token": false (OpenNMT's networks). In the subwords layout, whose files define a
-     * template, add the template's tokens instead. */
+    /* The end-of-sentence id is put behind the text, unless the directory's
+     * tokenizer_config.json says "add_eos_token": false (OpenNMT's networks). In the subwords
+     * layout, whose files define a template, the template's tokens are added instead. */
     bool add_eos;
-    bool reads_special;      /* subwords: a special token's string in the text is that token */
-    bool parse_language;     /* take a known ">>xxx<<" at the start of the text as that token */
-    struct dg_span language; /* "fra": put >>fra<< before; "" for none. Unknown: DG_ERR_NOT_FOUND */
+    /* subwords: the string of a special token in the text stands for that token */
+    bool reads_special;
+    bool parse_language;     /* a known ">>xxx<<" at the start of the text stands for that token */
+    struct dg_span language; /* for "fra", >>fra<< is put before the text; "": none. Unknown:
+                                DG_ERR_NOT_FOUND */
     const int32_t *first, *last; /* ids that a language puts before the text, and behind its end
                                     token; NULL: none */
-    const int32_t *second;       /* an id between `first` and the text (the register); NULL: none */
+    const int32_t *second; /* an id between `first` and the text, which sets the formality; NULL:
+                              none */
 };
 
 #define DG_TOKENIZER_OPTS_DEFAULT                                                                  \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads, works, flushes, reports: the same for every sub-command that has nothing of its own to
- * add. */
+/* Reads, works, flushes, reports: the course of every sub-command that needs no course of its
+ * own. */
 #include "tools/command.h"
 
 #include <stdio.h>

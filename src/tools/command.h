@@ -25,8 +25,8 @@ typedef enum dg_err dg_command_fn(const struct dg_opt_set *set, struct dg_error 
  * such). */
 int dg_command(const struct dg_opt_table *table, int argc, char **argv, dg_command_fn *run);
 
-/* From now on Ctrl-C, SIGTERM and SIGHUP end the work in good order: the first of each makes the
- * flag 1 that is returned. */
+/* From now on Ctrl-C, SIGTERM and SIGHUP end the work in good order: the first of each sets the
+ * returned flag to 1. */
 const volatile sig_atomic_t *dg_command_stop(void);
 
 #endif

@@ -26,7 +26,7 @@ static enum dg_err offer(void *ctx, const char *name, const char *path, struct d
     return DG_OK;
 }
 
-/* What translates between two languages, or among many. */
+/* A model that translates between two languages, or among many. */
 static bool is_translator(const struct dg_engine_model_info *info)
 {
     return !info->is_language_model && !info->is_reader;

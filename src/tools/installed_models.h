@@ -25,7 +25,7 @@ enum dg_err installed_offer(const struct dg_model_folders *places, struct dg_eng
 enum dg_err installed_check_target(const struct dg_engine *engine, const char *target,
                                    struct dg_error *error) DG_MUST_CHECK;
 
-/* For DG_ERR_NOT_FOUND, adds to the sentence which models there are. Returns `err`. */
+/* For DG_ERR_NOT_FOUND, adds to the sentence which models exist. Returns `err`. */
 enum dg_err installed_explain(const struct dg_engine *engine, enum dg_err err,
                               struct dg_error *error);
 

@@ -98,7 +98,7 @@ static enum dg_err print_new(struct line *line)
     return DG_OK;
 }
 
-/* Prints what is in order. */
+/* Prints the lines whose turn has come. */
 static enum dg_err print_lines(struct line_pipe *pipe)
 {
     enum dg_err err = DG_OK;

@@ -29,35 +29,36 @@
 
 struct line {
     struct dg_list link;
-    size_t number; /* from 1 */
+    size_t number; /* the number of the line, from 1 */
     char *text;    /* owned; `len` bytes, without the line end */
     size_t len;
-    bool has_end;      /* a newline followed */
+    bool has_end;      /* a newline follows in the input */
     struct dg_buf out; /* what is printed, without the line end */
-    size_t n_printed;  /* bytes of it that were printed early (line_pipe_flush) */
+    size_t n_printed;  /* bytes of `out` that were printed early (line_pipe_flush) */
     bool is_done;
 };
 
 struct line_pipe {
-    /* The caller's */
-    enum dg_err (*start)(void *ctx, struct line *line); /* BUSY: offered again later */
+    /* Set by the caller. */
+    /* DG_ERR_BUSY: the line is offered again later */
+    enum dg_err (*start)(void *ctx, struct line *line);
     void (*poll)(void *ctx);
     void *ctx;
-    size_t window;     /* lines under way */
-    bool is_streaming; /* print the output of the first line as it comes */
+    size_t window;     /* how many lines may be under way */
+    bool is_streaming; /* prints the output of the first line as it arrives */
 
-    /* Its own */
+    /* The pipe's own members. */
     pthread_t reader;
     pthread_mutex_t lock;
     pthread_cond_t has_room;
     sem_t news;
-    struct dg_list waiting; /* read, not started; guarded */
+    struct dg_list waiting; /* lines that were read and not started; guarded */
     size_t n_waiting;
     bool is_eof, is_stopping;
     enum dg_err read_err;
-    struct dg_list running; /* started, in order */
+    struct dg_list running; /* lines that were started, in order */
     size_t n_running;
-    bool is_held; /* `start` was BUSY: wait for news before the next try */
+    bool is_held; /* `start` was busy: the next try waits until a line makes progress */
     size_t n_lines;
 };
 
@@ -67,7 +68,7 @@ void line_pipe_deinit(struct line_pipe *pipe);
 /* Reads and answers until the end of stdin. DG_ERR_IO, or the error of `start`. */
 enum dg_err line_pipe_run(struct line_pipe *pipe, struct dg_error *error) DG_MUST_CHECK;
 
-/* Says that there is news, from any thread. `pipe` is a struct line_pipe. */
+/* Reports news, from any thread. `pipe` is a struct line_pipe. */
 void line_pipe_wake(void *pipe);
 
 #endif

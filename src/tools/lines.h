@@ -23,9 +23,9 @@
 
 struct dg_lines {
     struct dg_buf buf;
-    size_t taken;  /* bytes of buf that were given out */
-    size_t seen;   /* bytes of buf that hold no line end */
-    size_t number; /* of the line read last, from 1 */
+    size_t taken;  /* bytes of `buf` that were returned to the caller */
+    size_t seen;   /* bytes of `buf` that are known to have no line end */
+    size_t number; /* the number of the line read last, from 1 */
     bool is_eof;
 };
 

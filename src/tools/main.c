@@ -16,7 +16,7 @@ struct command {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
-    const char *group;   /* begins a group, with this heading and */
+    const char *group;   /* if set, a new group begins here, with this heading and */
     const char *example; /* this example */
 };
 
@@ -117,7 +117,7 @@ static int help(int argc, char **argv)
 int main(int argc, char **argv)
 {
     dg_map_file_guard(DG_MAP_FILE_ENDS);
-    signal(SIGPIPE, SIG_DFL); /* a filter ends quietly when its reader does */
+    signal(SIGPIPE, SIG_DFL); /* a filter ends quietly when its reader has gone */
     if (argc < 2) {
         print_help(stderr);
         return 2;

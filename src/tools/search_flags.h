@@ -122,7 +122,7 @@ static inline struct dg_search_usual search_flags_usual(const struct dg_opt_set 
                                     .length_penalty = !dg_opt_given(set, "length-penalty")};
 }
 
-/* Until the model is known, a beam that nobody has named is as wide as the answers wanted. */
+/* Until the model is known, a beam that was not given is as wide as the number of answers. */
 static inline struct dg_search_opts search_flags_opts(const struct search_flags *flags)
 {
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;

@@ -17,7 +17,7 @@ enum kind { BOOL, INT, REAL };
 static const struct row {
     const char *flag, *field;
     enum kind kind;
-    size_t at; /* into struct search_flags, or text_flags */
+    size_t at; /* the offset in struct search_flags, or text_flags */
 } rows[] = {
 #define ROW(kind, flag, field, member)                                                             \
     {                                                                                              \
@@ -96,7 +96,7 @@ enum dg_err server_options_glossary(const struct dg_glossary *glossary, struct d
     size_t n;
     struct dg_json_out out;
     const struct dg_dictionary *dictionaries = dg_glossary_dictionaries(glossary, &n);
-    dg_buf_truncate(json, json->len - 2); /* "}" and the NUL */
+    dg_buf_truncate(json, json->len - 2); /* removes "}" and the NUL */
     enum dg_err err = dg_buf_append_cstr(json, json->len > 1 ? ",\"glossary\":{\"terms\":"
                                                              : "\"glossary\":{\"terms\":");
     dg_json_out_init(&out, json);

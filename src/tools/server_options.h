@@ -38,7 +38,7 @@ struct server_flags {
             .help = "a file whose first line is the key, for daemons that ask for one"             \
     }
 
-/* What of the text the model is to translate. */
+/* The parts of the text that the model is to translate. */
 struct text_flags {
     bool keep_case, protect, copy_numbers;
 };

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 struct dg_wordpiece_train_opts {
-    size_t size;        /* most tokens in all; exceeded only if there are more characters */
+    size_t size;        /* the most tokens in all; exceeded only if there are more characters */
     double coverage;    /* share of the text's characters that get a token; ASCII always does */
     uint32_t piece_max; /* most characters of a piece */
     bool lowers;        /* convert text to lower case without accents */
@@ -53,7 +53,7 @@ enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_s
 enum dg_err dg_wordpiece_train_finish(struct dg_wordpiece_train *train, struct dg_buf *vocab,
                                       struct dg_error *error) DG_MUST_CHECK;
 
-/* Appends the tokenizer_config.json that belongs beside it. */
+/* Appends the tokenizer_config.json that belongs to the vocabulary. */
 enum dg_err dg_wordpiece_train_config(const struct dg_wordpiece_train_opts *opts,
                                       struct dg_buf *config) DG_MUST_CHECK;
 

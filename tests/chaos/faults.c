@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* In the order of faults.py. */
+/* In the same order as in faults.py. */
 enum kind {
     FILE_READ,
     FILE_WRITE,
@@ -51,9 +51,9 @@ enum kind {
 struct plan {
     struct fault {
         _Atomic int64_t calls; /* so far */
-        _Atomic int64_t at;    /* the first that fails; 0: none */
+        _Atomic int64_t at;    /* the number of the first call that fails; 0: none does */
         _Atomic int64_t times;
-        _Atomic int64_t error; /* 0: it does less than it was asked for */
+        _Atomic int64_t error; /* 0: the call does less than it was asked for */
         _Atomic int64_t hits;  /* how many have failed */
     } of[N_KINDS];
     _Atomic int64_t clock_jump_s; /* added to the time of day */
@@ -152,7 +152,7 @@ ssize_t send(int fd, const void *bytes, size_t n, int flags)
     return may(fd, FILE_WRITE, SOCKET_WRITE, &n) ? NEXT(send)(fd, bytes, n, flags) : -1;
 }
 
-/* Of several pieces, "less" is the first. */
+/* Only the first of several pieces is made "less". */
 ssize_t writev(int fd, const struct iovec *pieces, int n)
 {
     size_t some = (size_t)n;
@@ -242,7 +242,7 @@ int accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
     if (!fails(ACCEPT))
         return NEXT(accept4)(fd, address, len, flags);
     const int error = errno;
-    if (error == ECONNABORTED) { /* the connection is gone with it */
+    if (error == ECONNABORTED) { /* the connection ends with it */
         int gone = NEXT(accept4)(fd, address, len, flags);
         if (gone < 0)
             return -1;

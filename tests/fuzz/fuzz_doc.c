@@ -80,8 +80,8 @@ static void retell(const struct dg_doc *doc, size_t seed, bool is_copy)
     dg_buf_deinit(&out);
 }
 
-/* A file whose translations are looked at: no byte of it goes, and a second look finds nothing new.
- */
+/* Checks a file with its translations: no byte of it is lost, and a second look finds nothing
+ * new. */
 static void check_po(struct dg_span text)
 {
     struct dg_buf once, twice;

@@ -57,7 +57,7 @@ static struct {
 struct task {
     char *id;
     bool is_open;     /* accepted and not over */
-    bool may_be_over; /* an error came, of it or only of a message about it */
+    bool may_be_over; /* an error came, whether about the id itself or about a message for it */
     bool is_done;
     struct dg_buf tokens, text; /* since it was accepted; of "done" */
 };
@@ -66,11 +66,11 @@ struct session {
     int fd;             /* -1: left, or closed by the server */
     uv_poll_t *arrival; /* wakes the loop when there is something to read; frees itself */
     struct dg_buf in;
-    size_t read; /* bytes of it that are dealt with */
+    size_t read; /* how many of its bytes were handled */
     struct task tasks[IDS_MAX];
     size_t n_tasks;
     bool is_read;         /* the marker was answered: all messages were read */
-    bool has_raw;         /* messages that are not ours: what they say of ids is not known */
+    bool has_raw;         /* messages that we did not write: what they say of ids is not known */
     char *last[N_DIGITS]; /* the latest text of tN and uN */
     size_t last_len[N_DIGITS];
 };
@@ -269,7 +269,7 @@ static void on_message(struct session *session, struct dg_span text)
     dg_json_free(json);
 }
 
-/* The first frame that is there as a whole; false when there is none. */
+/* The first complete frame; false when there is none. */
 static bool take_frame(struct session *session)
 {
     const unsigned char *at = (const unsigned char *)session->in.ptr + session->read;
@@ -365,7 +365,7 @@ static void say(struct session *session, const char *type, struct dg_span id, st
     dg_buf_deinit(&buf);
 }
 
-/* Until all that was sent has been read, and what was accepted is over or uncertain. */
+/* Reads until the server has read all that was sent, and each accepted id is over or uncertain. */
 static bool something_runs(const struct session *session)
 {
     for (size_t i = 0; i < session->n_tasks; i++)
@@ -394,7 +394,8 @@ static void act(struct session *session, struct dg_span line)
     if ((is_new || is_ours(line, 'u')) && dg_utf8_valid(line, NULL)) {
         const struct dg_span id = dg_span_sub(line, 1, 1), text = dg_span_sub(line, 3, line.len);
         const size_t digit = (size_t)(line.ptr[1] - '0');
-        /* One that is under way is not begun anew, and of what is too long nothing becomes. */
+        /* An id that is under way is not begun anew, and a text that is too long is not
+         * translated. */
         if (is_new)
             say(session, "cancel", id, (struct dg_span){NULL, 0});
         say(session, is_new ? "translate" : "update", id, text);
@@ -420,7 +421,7 @@ static void act(struct session *session, struct dg_span line)
     }
 }
 
-/* What came about by updates is what comes about at once. */
+/* A text that came about by updates has the same translation as the text sent at once. */
 static void compare(struct session *session)
 {
     for (size_t digit = 0; digit < N_DIGITS && session->fd >= 0; digit++) {
@@ -440,7 +441,7 @@ static void compare(struct session *session)
     }
 }
 
-/* The client leaves, and nothing of it stays. */
+/* The client leaves, and nothing of it remains. */
 static void end(struct session *session)
 {
     struct dg_server_stats stats;

@@ -43,8 +43,8 @@ static void try_answer(const struct dg_translation_prompt *template, struct dg_s
         const size_t from_before = from, upto_before = upto;
         dg_translation_prompt_hear(template, dg_span_sub(said, 0, n), n == said.len, &from, &upto);
         require(from >= from_before && upto >= upto_before && from <= upto && upto <= n);
-        require(upto_before == from_before || from == from_before); /* what was told stays where it
-                                                                       was */
+        /* what was reported is not changed */
+        require(upto_before == from_before || from == from_before);
     }
     require(dg_span_eq(dg_span_sub(said, from, upto - from),
                        dg_span_sub(said, whole_from, whole_upto - whole_from)));

@@ -230,7 +230,7 @@ static void set_limit(struct replay *replay, const char *name, long value)
     }
 }
 
-/* What happened since the last check, as lines. */
+/* The events since the last check, as lines. */
 static void take_log(struct replay *replay, struct dg_buf *log)
 {
     struct dg_span rest = dg_buf_span(&replay->output);

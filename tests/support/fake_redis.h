@@ -43,7 +43,7 @@ struct fake_redis {
     fake_redis_fn answer;
     void *user;
     struct fake_client *clients[FAKE_CLIENTS];
-    struct fake_client *at; /* to whom is said what is said */
+    struct fake_client *at; /* what is answered to whom */
     size_t n_connections;
 };
 

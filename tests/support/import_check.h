@@ -30,7 +30,7 @@ static inline const char *import_data(const char *name)
     return path;
 }
 
-/* A directory of the shared models, or NULL where there is none. */
+/* A directory of the shared models; NULL when it does not exist. */
 static inline const char *import_shared(const char *name)
 {
     static char path[1024];

@@ -128,7 +128,7 @@ void dg_mkmodel_complete(struct dg_blueprint *bp)
         bp->length_penalty = 1;
 }
 
-/* True when Hugging Face's Marian can say this network. */
+/* True when Hugging Face's Marian can represent this network. */
 static bool is_plain_marian(const struct dg_blueprint *bp)
 {
     return bp->decoder_kind == DG_DECODER_ATTENTION && bp->norm_place == DG_NORM_POST &&
@@ -165,7 +165,7 @@ struct making {
     const struct dg_mkmodel *options;
     const struct dg_blueprint *bp;
     struct dg_weights_out_item *items;
-    struct dg_layout_item *layout; /* the same order; for what kind each is */
+    struct dg_layout_item *layout; /* in the same order: the value for each kind */
     char (*names)[DG_LAYOUT_NAME_CAP];
     size_t n;
 };
@@ -445,7 +445,8 @@ static enum dg_err save_vocabulary(const char *dir, const char *spm_name, const 
     return err;
 }
 
-/* One vocab.json when both sides have the same words, as Marian's; else one a side. */
+/* Writes one vocab.json when both sides have the same words, as Marian's do; otherwise one for
+ * each side. */
 static enum dg_err save_vocabularies(const char *dir, const struct dg_mkmodel *options,
                                      const struct dg_blueprint *bp, struct dg_error *error)
 {

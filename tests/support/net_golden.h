@@ -37,7 +37,7 @@ static inline const char *golden_data(const struct golden *golden, const char *n
     return path;
 }
 
-/* Imports all of them into import_root, and opens them. */
+/* Imports all models into import_root, and opens them. */
 static inline void golden_start(struct golden *golden)
 {
     dg_tmpdir_make(import_root);
@@ -74,7 +74,7 @@ static inline struct dg_net *golden_make(const struct golden *golden, size_t mod
 
 /* ---- Values ---------------------------------------------------------------------------------- */
 
-/* Which network an item is of. */
+/* The network that an item belongs to. */
 static inline size_t golden_model_of(const struct golden *golden, const struct dg_json *item)
 {
     struct dg_span name;
@@ -177,8 +177,8 @@ static inline void golden_refuses(const char *config, const char *expected)
     ck_assert_msg(strstr(error.text, expected), "\"%s\" does not say \"%s\"", error.text, expected);
 }
 
-/* The weights of `name` under another configuration are refused, and all of `said` [n] is said of
- * them. */
+/* The weights of `name` under another configuration are refused, and the message contains all of
+ * `said` [n]. */
 static inline void golden_names_what_does_not_fit(const struct golden *golden, const char *name,
                                                   const char *config, const char *const *said,
                                                   size_t n)

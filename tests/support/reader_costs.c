@@ -201,7 +201,7 @@ static void read_xliff(struct dg_span text)
                 "</source></trans-unit></body></file></xliff>", DG_DOC_XLIFF);
 }
 
-/* Half of it is a list of names, half of it has tags. */
+/* One half is a list of names, the other half has tags. */
 static void read_tags(struct dg_span text)
 {
     struct dg_buf tags;
@@ -227,7 +227,7 @@ static void read_protected(struct dg_span text)
     dg_protect_list_deinit(&list);
 }
 
-/* Phrases of which each is the next one's beginning, and all of them stand nearly everywhere. */
+/* Phrases each of which begins with the one before it; nearly every place has all of them. */
 static void read_phrases(struct dg_span text)
 {
     struct dg_phrase_set set;
@@ -279,7 +279,7 @@ static void read_csv(struct dg_span text)
     read_table(text, DG_GLOSSARY_CSV);
 }
 
-/* One term of eight forms, none of which is said but where the text has them; the text is its own
+/* One term of eight forms, which appear only where the text contains them; the text is its own
  * translation. */
 static void read_terms(struct dg_span text)
 {
@@ -378,7 +378,7 @@ static void on_refused(void *user, struct dg_http_req *req, int status, const ch
 {
 }
 
-/* As the network would bring it: 512 bytes at a time. */
+/* In the pieces that a network would bring: 512 bytes at a time. */
 static void read_http(struct dg_span text)
 {
     static const struct dg_http_events events = {.on_request = on_request,
@@ -612,7 +612,7 @@ int main(int argc, char **argv)
         size_t n = 0;
         while (n < FRAGMENTS_MAX && reader->fragments[n])
             n++;
-        reader->read(DG_SPAN("a")); /* what is made once */
+        reader->read(DG_SPAN("a")); /* makes what is made only once */
         for (size_t k = 0; k < n; k++)
             measure(reader, reader->fragments[k], reader->fragments[k]);
         for (long k = 0; k < rounds; k++) {

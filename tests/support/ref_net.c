@@ -101,7 +101,7 @@ static double *copy(const double *x, size_t n)
     return memcpy(array(n), x, n * sizeof *x);
 }
 
-/* What a sub-layer reads: x, or its norm. */
+/* The input of a sub-layer: x, or its norm. */
 static double *enter(const struct ref *ref, const double *x, size_t M,
                      const struct dg_norm_weights *w)
 {

@@ -67,7 +67,7 @@ static inline int dg_tmpdir_run(const char *program, char *const *arguments)
                                                                            : -1;
 }
 
-/* How many names are in it. */
+/* How many names the folder contains. */
 static inline size_t dg_tmpdir_count(const char *path)
 {
     DIR *dir = opendir(path);

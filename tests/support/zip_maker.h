@@ -20,7 +20,7 @@ enum {
     DG_ZIP_MADE_STORED = 0,
     DG_ZIP_MADE_DEFLATED = 1,
     DG_ZIP_MADE_DESCRIBED = 2, /* sizes stand behind the data */
-    DG_ZIP_MADE_ENCRYPTED = 4, /* says that it is */
+    DG_ZIP_MADE_ENCRYPTED = 4, /* the size that the header states */
 };
 
 struct dg_zip_maker {

@@ -75,7 +75,7 @@ enum {
                                   hang */
 };
 
-/* Which n are tried. */
+/* Decides which n are tried. */
 struct dg_torture {
     uint64_t density;        /* of the usual ones */
     uint64_t n_random, seed; /* DRAGOMAN_FAIL_ALLOC=deep: that many more */
@@ -90,7 +90,7 @@ static inline void dg_torture_report(void)
         atomic_store(dg_torture_tries, dg_mem_tries());
 }
 
-/* What happens just before an assertion ends the test's process. */
+/* Runs just before an assertion ends the test's process. */
 static inline void dg_torture_look(void)
 {
     if (!dg_torture_tries)
@@ -172,7 +172,7 @@ static inline bool dg_torture_usual(const char *name, const TTest *test,
     return true;
 }
 
-/* Random n for one test, or all where there are no more. */
+/* Random n for one test, or all n if there are no more. */
 static inline bool dg_torture_random(const char *name, const TTest *test,
                                      const struct dg_torture *how)
 {
@@ -196,7 +196,7 @@ static inline bool dg_torture_random(const char *name, const TTest *test,
     return true;
 }
 
-/* From here on assertions look for leaks. */
+/* From here on a failed assertion looks for leaks. */
 static inline bool dg_torture_begin(void)
 {
     void *shared = mmap(NULL, sizeof *dg_torture_tries, PROT_READ | PROT_WRITE,

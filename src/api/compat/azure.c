@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What Azure's routes share, and the three that translate nothing. */
+/* What Azure's routes share, and the three routes that do not translate. */
 #include "api/compat/azure.h"
 #include "api/http/api_int.h"
 #include "base/memory/utf8.h"
@@ -157,7 +157,7 @@ void dg_azure_put_detected(struct dg_json_out *out, const char *code, double sco
 
 /* ---- Routes that look at texts --------------------------------------------------------------- */
 
-/* One of them: what it writes about a text. */
+/* One of the three routes: the function that writes its result for a text. */
 typedef enum dg_err (*put_fn)(struct dg_compat *compat, struct dg_span text,
                               struct dg_json_out *out, struct dg_error *error);
 
@@ -318,7 +318,8 @@ static bool names(struct dg_span list, const char *scope)
     return false;
 }
 
-/* Written from right to left, by its script or, where none is said, by its language. */
+/* Whether the language is written from right to left, by its script or, if the tag has none, by
+ * the language. */
 static const char *direction_of(const struct dg_langtag *tag)
 {
     static const char *const words[] = {"Arab", "Hebr", "Thaa", "Nkoo", "Syrc", "Adlm", NULL};

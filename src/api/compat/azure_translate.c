@@ -21,7 +21,7 @@ struct pair {
     struct stretch source, target;
 };
 
-/* What an item's sentences tell: places in UTF-16 units of the whole text. */
+/* What is recorded of an item's sentences; positions are in UTF-16 units of the whole text. */
 struct told {
     struct pair *pairs; /* [n_pairs] words that belong together */
     size_t n_pairs, pairs_cap;
@@ -128,7 +128,7 @@ static const struct dg_token *looked_at(const struct dg_engine_sentence *sentenc
     return &sentence->source[top];
 }
 
-/* `source` and `said` are the sentence's own bytes. */
+/* `source` and `said` are the bytes of this sentence. */
 static enum dg_err align(struct dg_arena *arena, struct told *told,
                          const struct dg_engine_sentence *sentence, struct dg_span source,
                          struct dg_span said)
@@ -178,7 +178,7 @@ static enum dg_err add_start(struct dg_arena *arena, struct told *told)
     return DG_OK;
 }
 
-/* What stands between two sentences is copied; of HTML the sentence's text has it already. */
+/* The text between two sentences is copied; for HTML, the sentence's text contains it already. */
 static enum dg_err on_sentence(struct dg_compat *compat, size_t i,
                                const struct dg_engine_sentence *sentence)
 {
@@ -296,7 +296,7 @@ static void on_whole(struct dg_compat *compat, struct dg_json_out *out)
 
 /* ---- The request ----------------------------------------------------------------------------- */
 
-/* A failure by its number and sentence; OK: there is none. */
+/* A failure with Azure's number and sentence; DG_OK: there is none. */
 struct refusal {
     const char *number;
     struct dg_error error;

@@ -22,7 +22,7 @@ enum { VALUES_MAX = 200 * 1000, TEXT_MAX = 64 << 20, NAME_MAX_BYTES = 100 };
 
 enum form { OPENAI, OLLAMA_CHAT, OLLAMA_GENERATE };
 
-/* What a chat asks for. Texts live in the compat request's arena. */
+/* What a chat asks for. Its texts lie in the arena of the compat request. */
 struct chat {
     enum form form;
     const struct dg_langnames *names;
@@ -196,7 +196,7 @@ static bool only_target(struct dg_compat *compat)
     return n == 1;
 }
 
-/* Before the prompt is read: what is said outside of it. */
+/* Reads what is stated outside of the prompt, before the prompt is read. */
 static bool choose_by_members(struct dg_compat *compat, struct chat *chat)
 {
     compat->to = dg_languages_find(&compat->langs, chat->target, DG_LANGUAGE_ANY);
@@ -206,7 +206,7 @@ static bool choose_by_members(struct dg_compat *compat, struct chat *chat)
            (!chat->source.len || compat->from || dg_span_eq(chat->source, DG_SPAN("auto")));
 }
 
-/* What the prompt names goes before the model's name. */
+/* What the prompt names takes precedence over the model's name. */
 static bool choose_by_prompt(struct dg_compat *compat, const struct dg_chat_prompt *prompt,
                              struct dg_error *error)
 {
@@ -375,7 +375,7 @@ static void put_message(struct dg_json_out *out, const char *key, const char *ro
     dg_json_out_close(out, '}');
 }
 
-/* Ollama's object: one piece, or the last one with what it took. */
+/* Writes Ollama's object: one piece, or the last one, with what the answer cost. */
 static void put_ollama(struct dg_json_out *out, const struct dg_compat *compat, struct dg_span text,
                        bool is_last)
 {
@@ -441,8 +441,8 @@ static void send_out(struct dg_compat *compat, struct dg_json_out *out)
     dg_buf_deinit(out->buf);
 }
 
-/* One chunk of OpenAI's: with the role first, then texts, at the end the reason, and then maybe
- * what it took. */
+/* Writes one chunk of OpenAI's: the first has the role, the next ones have text, and the last
+ * ones have the reason for the end and, if wanted, the usage. */
 static void send_chunk(struct dg_compat *compat, const char *role, const struct dg_span *text,
                        const char *reason, bool is_usage)
 {

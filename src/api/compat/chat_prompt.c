@@ -17,8 +17,8 @@ enum {
                               instruction ends */
     HEAD_MAX = 4096, /* bytes at the start of the user's message in which an instruction must end */
     REACH = 6,       /* words between "into" and the language */
-    TRIES_MAX = 40,  /* places where a cut is tried, so that a message full of colons takes no time
-                      */
+    /* places where a cut is tried, so that a message full of colons takes no time */
+    TRIES_MAX = 40,
 };
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -114,8 +114,8 @@ static void begin_sentence(struct scan *scan)
     scan->sentence_source = NULL;
 }
 
-/* What comes behind a language: "French to English", "French -> English", "French (fr) into ...".
- */
+/* Reads what follows a language: "French to English", "French -> English", "French (fr) into
+ * ...". */
 static bool leads_on(struct dg_span text, size_t at)
 {
     static const char *const arrows[] = {"->", "→", "=>", "-to-", NULL};
@@ -134,14 +134,14 @@ static bool leads_on(struct dg_span text, size_t at)
     return is_one_of(word, targets);
 }
 
-/* "the French text": what it is in. */
+/* "the French text": the source language. */
 static bool is_of_a_text(struct dg_span text, size_t at)
 {
     at = skip_blanks(text, at);
     return is_one_of(dg_span_sub(text, at, dg_langnames_word(text, at)), text_words);
 }
 
-/* "English and German": two of them. */
+/* "English and German": names two languages. */
 static bool is_joined(struct dg_span between)
 {
     static const char *const joints[] = {"and", "or", "&", ",", "/", "和", ", and", "", NULL};
@@ -238,8 +238,8 @@ static void take_word(struct scan *scan, size_t at, size_t len)
     scan->n_words += !is_one_of(word, fillers);
 }
 
-/* Bytes of a line that tells of the page or the file that the text is from, in words that are
- * nobody's instruction. */
+/* Bytes of a line that describes the page or the file of the text, in words that are no
+ * instruction. */
 static size_t context_line(struct dg_span line)
 {
     static const char *const labels[] = {
@@ -305,7 +305,7 @@ static bool instructs(struct reading *reading, struct dg_span part)
     return does;
 }
 
-/* Words that ask for an answer of some form: "Respond only with the translation." */
+/* Words that ask for a certain form of answer: "Respond only with the translation." */
 static bool is_meta(struct dg_span part)
 {
     static const char *const verbs[] = {
@@ -319,7 +319,7 @@ static bool is_meta(struct dg_span part)
     return part.len == 0 || is_one_of(dg_span_sub(part, at, dg_langnames_word(part, at)), verbs);
 }
 
-/* The tail of a message from here is no text that would be lost. */
+/* Whether the rest of the message from here on contains no text that would be lost. */
 static bool is_tail(struct reading *reading, struct dg_span tail)
 {
     tail = trim(tail);
@@ -653,7 +653,7 @@ static bool cut_quotes(struct reading *reading)
     return false;
 }
 
-/* "English: Le chat dort.", where the system says that it comes so. */
+/* "English: Le chat dort.", if the system message says that texts have this form. */
 static bool cut_language(struct reading *reading)
 {
     const char *tag = NULL;

@@ -35,8 +35,8 @@ struct dg_chat_prompt_part {
 
 struct dg_chat_prompt_ask {
     struct dg_span system, user;
-    bool is_named; /* The languages are named elsewhere, so a text without an instruction is enough.
-                    */
+    /* The languages are named elsewhere, so a text without an instruction is enough. */
+    bool is_named;
 };
 
 struct dg_chat_prompt {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Parts are counted first and put then, by the same walk over the text. */
+/* The same walk over the text is made twice: the first counts the parts, the second stores them. */
 #include "api/compat/chat_prompt_parts.h"
 #include "base/json/json.h"
 #include "base/json/json_out.h"
@@ -258,7 +258,7 @@ static struct dg_span without_blanks(struct dg_span text)
     return text;
 }
 
-/* What tools put between paragraphs, on a line of its own. */
+/* A line of its own that tools put between paragraphs. */
 static bool is_separator(struct dg_span line)
 {
     line = without_blanks(line);

@@ -160,7 +160,8 @@ static void on_begin(void *owner, struct dg_job_item *job_item, struct dg_engine
         request->target = to ? to->tag.text : NULL;
 }
 
-/* What the text was in: as the request says, as was detected, or what the model reads. */
+/* The language of the text: named by the request, detected, or the only one that the model
+ * reads. */
 static void keep_source(const struct dg_compat *compat, struct dg_compat_item *item,
                         const struct dg_engine_result *result)
 {
@@ -176,7 +177,7 @@ static void keep_source(const struct dg_compat *compat, struct dg_compat_item *i
         item->detected = item->from->code;
 }
 
-/* Copies: what the engine tells is gone with its request. */
+/* These are copied, because the engine's result is valid only during the call. */
 static enum dg_err keep_lost(struct dg_compat *compat, struct dg_compat_item *item,
                              const struct dg_engine_result *result)
 {
@@ -332,7 +333,7 @@ static enum dg_err hand_over(struct dg_compat *compat)
     return DG_OK;
 }
 
-/* Through the gate: begins to translate. */
+/* Called behind the gate: begins to translate. */
 static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
 {
     struct dg_error error = DG_ERROR_NONE;
@@ -464,7 +465,7 @@ struct dg_compat *dg_compat_new(struct dg_call *call)
     return compat;
 }
 
-/* What the thread needs beside the body, copied: the request may be gone by then. */
+/* What the thread needs besides the body, copied because the request may end before it. */
 static bool set_source(struct dg_compat *compat, const struct dg_http_req *req)
 {
     const struct dg_dialect *dialect = compat->work.call->dialect;

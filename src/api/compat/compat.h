@@ -70,13 +70,13 @@ struct dg_compat {
                                                                           dg_compat_pass */
     size_t n_looked_at;  /* see dg_compat_look */
     uint64_t started_ns; /* when the call began */
-    uint64_t *tally; /* a counter that the characters of a successful answer are added to; or NULL
-                      */
-    void *user;      /* for on_whole */
+    /* a counter that the characters of a successful answer are added to; or NULL */
+    uint64_t *tally;
+    void *user; /* for on_whole */
     void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out);
     struct dg_error error; /* why on_whole set out->err; if it is empty, memory ran out */
-    void (*undo)(struct dg_compat *compat); /* called when the request is freed early, unless NULL
-                                             */
+    /* called when the request is freed early, unless NULL */
+    void (*undo)(struct dg_compat *compat);
     /* A sentence of text `i` is done. May be NULL. DG_ERR_NOMEM fails the request. */
     enum dg_err (*on_sentence)(struct dg_compat *compat, size_t i,
                                const struct dg_engine_sentence *sentence);
@@ -92,8 +92,7 @@ struct dg_compat *dg_compat_new(struct dg_call *call);
 
 /* Reads the request's fields and calls `on_open`: at once, or later when another thread reads a
  * large body (json_offload.h). `on_open` is not called when the call was answered or the client has
- * left.
- */
+ * left. */
 void dg_compat_open(struct dg_call *call,
                     void (*on_open)(struct dg_call *call, struct dg_compat *compat));
 
@@ -101,13 +100,14 @@ void dg_compat_open(struct dg_call *call,
  * is freed. False: there is no memory for it, which was answered. */
 bool dg_compat_hold_text(struct dg_compat *compat, size_t len);
 
-/* The same, with a body that `read` reads in place of the fields: on any thread, as work.h says. */
+/* As dg_compat_open, but `read` reads the body instead of the fields, on any thread (see
+ * work.h). */
 void dg_compat_open_as(struct dg_compat *compat,
                        enum dg_err (*read)(struct dg_compat *compat, struct dg_span body,
                                            struct dg_failure *failure),
                        void (*on_open)(struct dg_call *call, struct dg_compat *compat));
 
-/* The same for routes whose `prepare` limits requests to short ones; NULL when the call was
+/* As dg_compat_open, for routes whose `prepare` admits only short requests. NULL: the call was
  * answered. */
 void dg_compat_prepare_short(struct dg_call *call);
 struct dg_compat *dg_compat_open_short(struct dg_call *call);
@@ -132,14 +132,14 @@ void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err, const struct
 void dg_compat_start(struct dg_compat *compat,
                      void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out));
 
-/* To the gate with what the texts cost, by the key in the body that is given; then `then`. It
- * returns an error, which is answered (work.h), or the request goes on or has ended. The client may
- * leave meanwhile unless `then` detaches the work. */
+/* Passes the gate with the cost of the texts and the key that the body had, and then calls
+ * `then`. An error that it returns is answered (work.h); otherwise the request goes on or has
+ * ended. The client may leave meanwhile unless `then` detaches the work. */
 void dg_compat_pass(struct dg_compat *compat, struct dg_span key,
                     enum dg_err (*then)(struct dg_compat *compat, struct dg_failure *failure));
 
-/* The same, and then answers with what `on_whole` writes. `n_bytes` are looked at for it; 0: not on
- * another thread. */
+/* As dg_compat_pass, and then answers with what `on_whole` writes. `n_bytes` tells how much it
+ * reads for that; 0: it runs on the loop's thread. */
 void dg_compat_look(struct dg_compat *compat, struct dg_span key, size_t n_bytes,
                     void (*on_whole)(struct dg_compat *compat, struct dg_json_out *out));
 
@@ -163,7 +163,7 @@ void dg_compat_put_notes(struct dg_json_out *out, const struct dg_compat *compat
  * the target language counts, too. */
 bool dg_compat_leads(const struct dg_compat *compat);
 
-/* At most `max` guesses at a text's language among those of the server, the likeliest first. */
+/* At most `max` guesses at a text's language among those of the server, the most probable first. */
 enum dg_err dg_compat_guess(const struct dg_compat *compat, struct dg_span text,
                             struct dg_langid_guess *guesses, size_t max, struct dg_error *error,
                             size_t *n) DG_MUST_CHECK;

@@ -260,7 +260,7 @@ static void put_amazon_language(struct dg_json_out *out, const struct dg_languag
     dg_json_out_put_cstr(out, "LanguageCode", language->code);
 }
 
-/* The header names what is wanted. */
+/* The header names the operation. */
 static void on_amazon(struct dg_call *call, struct dg_compat *compat)
 {
     const struct dg_span target = dg_http_header(call->req, "x-amz-target");

@@ -52,7 +52,7 @@ static void put_simply(struct dg_json_out *out, const char *code, const char *na
     dg_json_out_put_cstr(out, code, name);
 }
 
-/* The path says which sides: ".../source", ".../target_languages/"; else both. */
+/* The path tells which sides are wanted: ".../source", ".../target_languages/"; else both. */
 static unsigned sides_of(const struct dg_call *call)
 {
     const struct dg_span path = call->req->path;

@@ -210,7 +210,7 @@ static void set_html(struct dg_compat *compat, const char *name)
         compat->job->options.request.format = DG_DOC_HTML;
 }
 
-/* An answer that begins with a list of the languages that there are. */
+/* Begins an answer with the list of the server's languages. */
 struct listing {
     struct dg_buf buf;
     struct dg_json_out out;
@@ -471,8 +471,8 @@ void dg_compat_nllb_api(struct dg_call *call)
     dg_compat_open(call, on_nllb_api);
 }
 
-/* As readers of events see them: a carriage return ends a line as well, and with a newline behind
- * it the two end one. */
+/* Readers of events take a carriage return for a line end, too, and a carriage return with a
+ * newline for a single one. */
 static size_t line_end(struct dg_span text, size_t at, size_t *next)
 {
     while (at < text.len && text.ptr[at] != '\n' && text.ptr[at] != '\r')
@@ -568,7 +568,8 @@ static void answer_opus(struct dg_compat *compat, struct dg_json_out *out)
     dg_json_out_close(out, '}');
 }
 
-/* Its one error comes with 200, misspelt; clients look for the member. */
+/* This API has a single error, misspelt and sent with status 200; its clients look for the
+ * member. */
 static void on_opus(struct dg_call *call, struct dg_compat *compat)
 {
     struct dg_error error = DG_ERROR_NONE;

@@ -40,7 +40,7 @@ void dg_compat_hcfy(struct dg_call *call, struct dg_compat *compat); /* `destina
 /* SimplyTranslate, Mozhi */
 void dg_compat_frontend(struct dg_call *call, struct dg_compat *compat);
 
-/* Routes of their own. */
+/* Routes that exist in one API only. */
 void dg_compat_mtran_batch(struct dg_call *call);
 void dg_compat_mtran_languages(struct dg_call *call);
 void dg_compat_version(struct dg_call *call);
@@ -53,7 +53,7 @@ void dg_compat_google_v3_detect(struct dg_call *call);
 void dg_compat_google_v3_languages(struct dg_call *call);
 void dg_compat_amazon(struct dg_call *call);
 void dg_compat_nllb_api(struct dg_call *call);        /* one text, by POST or GET */
-void dg_compat_nllb_api_stream(struct dg_call *call); /* the same as an event */
+void dg_compat_nllb_api_stream(struct dg_call *call); /* the same answer as an event */
 void dg_compat_lingva(struct dg_call *call);
 void dg_compat_lingva_languages(struct dg_call *call);
 void dg_compat_frontend_get(struct dg_call *call);

@@ -35,7 +35,7 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     dg_buf_deinit(&buf);
 }
 
-/* The request's own id where it has the form of theirs. */
+/* The id of the request, if it has the form that DeepL's ids have. */
 static void add_headers(struct dg_call *call)
 {
     char trace[2 * TRACE_BYTES + 1];
@@ -98,7 +98,8 @@ bool dg_deepl_pair(struct dg_compat *compat, struct dg_error *error)
     return false;
 }
 
-/* One of the NULL-terminated words; absent is the first. -1: none of them. */
+/* The index of the option's value among the NULL-terminated words; the first if it is absent.
+ * -1: no such word. */
 static int word_of(const struct dg_compat *compat, const char *name, const char *const *words)
 {
     const struct dg_field *field = dg_fields_get(&compat->fields, name);
@@ -187,7 +188,7 @@ struct target {
 
 enum { VARIANTS_MAX = 2 };
 
-/* Some languages are targets in variants alone for DeepL's clients, whatever the model makes of
+/* For DeepL's clients some target languages exist only as variants, whatever the model calls
  * them. */
 static const struct variant {
     const char *of; /* our code */
@@ -268,7 +269,7 @@ static void put_targets(struct dg_json_out *out, const struct dg_languages *lang
     }
 }
 
-/* A compat request whose key is known; NULL when the call was answered. */
+/* A compat request whose key is known. NULL: the call was answered. */
 static struct dg_compat *open_short(struct dg_call *call)
 {
     struct dg_compat *compat = dg_compat_open_short(call);
@@ -309,8 +310,8 @@ void dg_deepl_languages(struct dg_call *call)
 
 enum { OF_SOURCE = 1, OF_TARGET = 2, OF_FORMALITY = 4 };
 
-/* What their products are called, and which features of ours each has; those that we have not have
- * no languages. */
+/* DeepL's products, and which of our features each corresponds to; those without a counterpart
+ * have no languages. */
 static const struct resource {
     const char *name;
     bool is_ours;
@@ -338,7 +339,7 @@ static const struct resource {
 
 enum { N_RESOURCES = sizeof resources / sizeof *resources };
 
-/* One language; a feature of both sides is told where the language has either. */
+/* One language. A feature that concerns both sides is reported if the language has either. */
 static void put_v3(struct dg_json_out *out, const struct resource *resource,
                    const struct target *as, unsigned sides)
 {
@@ -468,8 +469,9 @@ void dg_deepl_not_included(struct dg_call *call)
 
 /* ---- Usage ----------------------------------------------------------------------------------- */
 
-/* The key's month where one was sent, else the characters that this API translated since the start.
- * Their libraries want a limit: without one it is a number that nobody reaches. */
+/* The key's usage of this month if a key was sent, else the characters that this API has
+ * translated since the start. DeepL's libraries want a limit; if there is none they get a number
+ * that nobody reaches. */
 static void on_usage(void *work, const struct dg_quota_verdict *verdict)
 {
     struct dg_compat *compat = work;

@@ -20,15 +20,15 @@
 #include <strings.h>
 
 enum {
-    SECONDS_MORE = 5 /* seconds reported for a document that is under way, after which to ask again
-                      */
+    /* seconds reported for a document that is under way, after which to ask again */
+    SECONDS_MORE = 5
 };
 
 #define SAME_LANGUAGE "Source and target language are equal."
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
-/* What is known between the gate and the end. */
+/* What is known of a document from the gate to its end. */
 struct upload {
     struct dg_api *api;
     char id[DG_DOCUMENT_ID + 1];
@@ -105,7 +105,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
         upload->api->deepl_characters += n_characters;
 }
 
-/* Through the gate: answers, and translates without a waiting client. */
+/* Called behind the gate: answers, and translates without a waiting client. */
 static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
 {
     struct dg_call *call = compat->work.call;
@@ -147,7 +147,7 @@ static void undo(struct dg_compat *compat)
         dg_documents_remove(&upload->api->documents, document);
 }
 
-/* The file's name: the part's, or a field's of its own. */
+/* The name of the file: that of the form's part, or that of the field "filename". */
 static struct dg_span name_of(const struct dg_compat *compat, const struct dg_field *file)
 {
     struct dg_span name = dg_fields_text(&compat->fields, "filename");

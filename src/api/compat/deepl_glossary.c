@@ -132,7 +132,7 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-/* Into the dictionary begun last, but for terms whose source is one of the sorted `but`. */
+/* Adds terms to the dictionary begun last, except those whose source is among the sorted `but`. */
 static enum dg_err copy_terms(struct dg_glossary *into, const struct dg_dictionary *from,
                               const struct dg_span *but, size_t n_but, struct dg_error *error)
 {
@@ -159,7 +159,7 @@ static enum dg_err read_part(struct dg_glossaries_change *change,
     return err;
 }
 
-/* Terms of the part go before those of the same source. */
+/* Terms of the part replace those with the same source. */
 static enum dg_err merge(struct dg_glossaries_change *change, const struct dg_glossaries_part *part,
                          const struct dg_dictionary *base, struct dg_glossary *into)
 {
@@ -342,7 +342,7 @@ static void add(struct dg_call *call, struct dg_compat *compat)
     dg_glossaries_change(change);
 }
 
-/* Through the gate. */
+/* Called behind the gate. */
 static enum dg_err go_on(struct dg_compat *compat, struct dg_failure *failure)
 {
     const struct dg_deepl_step *next = compat->user;
@@ -461,7 +461,7 @@ static void on_pair(struct dg_json_out *out, const struct dg_language *from,
     dg_json_out_close(out, '}');
 }
 
-/* True when a language before `i` is the same without region and script. */
+/* True when a language before `i` differs only in region and script. */
 static bool is_repeated(const struct dg_languages *langs, size_t i)
 {
     for (size_t j = 0; j < i; j++)

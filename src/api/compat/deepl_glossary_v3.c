@@ -35,7 +35,7 @@ static bool is_shown(const struct dg_glossaries_entry *entry)
     return true;
 }
 
-/* The dictionary of a pair of languages without regions; NULL: none. */
+/* The dictionary for a pair of languages, without regions; NULL: none. */
 static const struct dg_dictionary *find_dictionary(const struct dg_glossaries_entry *entry,
                                                    const char *source, const char *target)
 {
@@ -176,8 +176,8 @@ static bool has_field(const struct dg_compat *compat, const char *prefix)
     return false;
 }
 
-/* In JSON each element of the list must be one of the `n` dictionaries that were found; in forms
- * there is no list. */
+/* Each element of a JSON list must be one of the `n` dictionaries that were found; forms have no
+ * list. */
 static bool is_list_of(const struct dg_compat *compat, size_t n)
 {
     const struct dg_field *list = dg_fields_get(&compat->fields, "dictionaries");
@@ -221,7 +221,7 @@ static void draft_init(struct draft *draft, const struct dg_compat *compat)
     draft->err = draft->parts ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* All dictionaries of a list, which may be empty or not there. */
+/* Reads all dictionaries of a list, which may be empty or absent. */
 static void read_dictionaries(const struct dg_compat *compat, struct draft *draft)
 {
     char prefix[PREFIX] = "dictionaries[0].";

@@ -12,14 +12,14 @@
 #include "base/memory/utf8.h"
 #include "net/proto/target.h"
 
-/* What the answer repeats of the question. */
+/* What the answer repeats from the request. */
 struct wishes {
     bool billed, has_version;
     const char *model; /* NULL: not asked for */
     struct dg_span version;
 };
 
-/* What a text of which nobody knows the language may be in: clients want some language. */
+/* The language reported for a text whose language is unknown, because clients want one. */
 static const struct dg_language *likely_source(const struct dg_compat *compat)
 {
     const struct dg_languages *langs = &compat->langs;
@@ -193,7 +193,8 @@ void dg_deepl_translate(struct dg_call *call)
     dg_compat_open(call, on_open);
 }
 
-/* Version 1 has our own path: who does not ask in its words is told that it takes POST. */
+/* DeepL's version 1 uses the path of our own API: a request without DeepL's parameters is told
+ * that the path takes POST. */
 void dg_deepl_v1_translate(struct dg_call *call)
 {
     struct dg_query query = dg_query_over(call->req->query);

@@ -19,7 +19,8 @@ enum { ANSWER_MAX = 4 << 20, GUESSES = 3, SENTENCE_MAX = 512 };
 
 /* ---- The dialect ----------------------------------------------------------------------------- */
 
-/* Its sentence for what our routes say alike for everybody; NULL: ours will do. */
+/* LibreTranslate's sentence for a failure that our routes describe in their own words; NULL:
+ * ours is used. */
 static const char *sentence_of(const struct dg_failure *failure)
 {
     if (strcmp(failure->code, "invalid_json") == 0)
@@ -68,7 +69,7 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     dg_buf_deinit(&buf);
 }
 
-/* What its blueprint puts on every answer, when pages of other origins may call at all. */
+/* What LibreTranslate puts on every answer, if pages of other origins may call at all. */
 static void add_headers(struct dg_call *call)
 {
     const char *origin = call->api->opts.cors_origin;
@@ -135,7 +136,7 @@ static void put_language(struct dg_json_out *out, const struct dg_languages *lan
     dg_json_out_close(out, '}');
 }
 
-/* Ends the JSON and answers with it, or with 503. */
+/* Ends the JSON and answers with it, or with 503 when memory ran out. */
 static void answer(struct dg_call *call, struct dg_json_out *out)
 {
     if (dg_json_out_end(out) == DG_OK)
@@ -216,7 +217,7 @@ static enum dg_err put_guesses(const struct dg_compat *compat, struct dg_span te
     return err;
 }
 
-/* MTranServer asks with `text` in place of `q`, and wants one answer. */
+/* MTranServer's clients send `text` in place of `q`, and want a single answer. */
 static enum dg_err put_best(const struct dg_compat *compat, struct dg_span text,
                             struct dg_json_out *out, struct dg_error *error)
 {
@@ -296,7 +297,7 @@ static void put_pair(struct dg_json_out *out, const char *key, const char *code,
     dg_json_out_close(out, '}');
 }
 
-/* What its web page asks before it shows itself. */
+/* The settings that LibreTranslate's web page reads before it shows itself. */
 void dg_lt_settings(struct dg_call *call)
 {
     struct dg_buf buf;
@@ -343,7 +344,7 @@ void dg_lt_settings(struct dg_call *call)
     dg_buf_deinit(&buf);
 }
 
-/* Always "ok", as there: whoever wants to know about models asks /readyz. */
+/* Always "ok", as in LibreTranslate: whether models are ready is answered by /readyz. */
 void dg_lt_health(struct dg_call *call)
 {
     dg_call_json(call, 200, DG_SPAN("{\"status\":\"ok\"}"));

@@ -21,7 +21,7 @@ int dg_lt_percent(float confidence);
 bool dg_lt_language(const struct dg_compat *compat, const char *field, unsigned side,
                     const struct dg_language **language, struct dg_error *error);
 
-/* True when a model leads from compat->from to compat->to; else false, with a sentence. */
+/* True if a model translates from compat->from to compat->to; otherwise false, with a sentence. */
 bool dg_lt_pair(const struct dg_compat *compat, struct dg_error *error);
 
 void dg_lt_translate(struct dg_call *call, struct dg_compat *compat); /* takes `compat`, whose

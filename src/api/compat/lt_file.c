@@ -17,7 +17,7 @@
 
 /* ---- The address ----------------------------------------------------------------------------- */
 
-/* What a proxy's path has before ours: the target as sent up to our path. */
+/* What the path of a proxy has before our path: the target as it was sent, up to our path. */
 static struct dg_span prefix_of(const struct dg_http_req *req)
 {
     struct dg_span target = req->target, path = DG_SPAN("/translate_file");

@@ -15,7 +15,7 @@
 
 enum { FILE_MAX = 64 << 20, LINE_MAX_BYTES = 16 << 20 };
 
-/* In the arena of its compat request. */
+/* Lies in the arena of its compat request. */
 struct suggestion {
     struct dg_offload_task task;
     struct dg_compat *compat;
@@ -24,7 +24,7 @@ struct suggestion {
     enum dg_err err;
 };
 
-/* Whole or not at all, as far as a file system can. */
+/* Appends the suggestion whole or not at all, as far as a file system permits. */
 static enum dg_err append(const char *path, struct dg_span line)
 {
     const int fd =

@@ -63,8 +63,8 @@ static void put_member(struct dg_json_out *out, const struct dg_compat *compat, 
         dg_json_out_close(out, ']');
 }
 
-/* What could not be kept: of a text its own members, of an array one object for each text, where
- * any text has some. */
+/* Writes what the translation could not keep: for one text as members of its own; for an array
+ * as one object for each text, if any text has some. */
 static void put_lost(struct dg_json_out *out, const struct dg_compat *compat)
 {
     size_t n = 0;
@@ -120,7 +120,7 @@ static bool check_given(const struct dg_compat *compat, struct dg_error *error)
     return true;
 }
 
-/* Line ends of a form are those of whoever filled it in. */
+/* The line ends of a form are those of the system on which it was filled in. */
 static enum dg_err even_line_ends(struct dg_arena *arena, struct dg_span *text)
 {
     char *even = dg_arena_alloc(arena, text->len + 1);

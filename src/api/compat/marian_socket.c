@@ -78,7 +78,7 @@ static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
 
 /* ---- Frames in ------------------------------------------------------------------------------- */
 
-/* One text for each line; a line end at the very end begins none. */
+/* Takes each line for a text; a line end at the very end does not begin another. */
 static enum dg_err cut_lines(struct dg_compat *compat, struct dg_span text)
 {
     size_t n = 1, at = 0;
@@ -96,7 +96,7 @@ static enum dg_err cut_lines(struct dg_compat *compat, struct dg_span text)
     return err;
 }
 
-/* Through the gate: begins, or closes with the reason. */
+/* Called behind the gate: begins, or closes with the reason. */
 static void on_charged(void *work, const struct dg_failure *refusal)
 {
     struct socket *socket = work;

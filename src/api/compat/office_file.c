@@ -75,8 +75,8 @@ static void on_read(struct dg_offload_task *task)
     struct dg_office_file *file = (struct dg_office_file *)task;
     struct dg_compat *compat = file->compat;
     if (dg_work_detach(&compat->work)) {
-        compat->arena->max += 8 * file->html.len; /* the memory that a body of this size would get
-                                                   */
+        /* the memory that a body of this size would get */
+        compat->arena->max += 8 * file->html.len;
         file->then(compat, file);
         return;
     }

@@ -192,7 +192,7 @@ static bool takes(const struct dg_route *route, enum dg_http_method method)
     return route->method == method || (route->method == DG_HTTP_GET && method == DG_HTTP_HEAD);
 }
 
-/* The route of a path and method, else NULL; *other is one of the path for another method, else
+/* The route of a path and method, or NULL; *other is a route of the path for another method, or
  * NULL. */
 static const struct dg_route *find_route(const struct dg_http_req *req, struct dg_span *arg,
                                          const struct dg_route **other)
@@ -240,9 +240,9 @@ static bool is_header_list(struct dg_span list)
     return list.len > 0 && list.len <= HEADER_LIST_MAX;
 }
 
-/* What a page may send: whatever it asks for. No header of ours does harm, and clients add some of
- * their own (x-stainless-os, x-goog-api-client, ...), for the want of which the browser would
- * refuse them. */
+/* The headers that a page may send: all that it asks for. No header does harm here, and clients
+ * add some of their own (x-stainless-os, x-goog-api-client, ...); without permission for these
+ * the browser would refuse the call. */
 static void add_allowed_headers(struct dg_http_req *req)
 {
     const struct dg_span asked = dg_http_header(req, "access-control-request-headers");

@@ -75,7 +75,7 @@ void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads);
  * languages. Without them the loop does it. */
 void dg_api_set_readers(struct dg_api *api, struct dg_offload *readers);
 
-/* Opens the folder of bulk jobs; without this call there are none. Set the engine first. */
+/* Opens the folder of bulk jobs; without this call there are no bulk jobs. Set the engine first. */
 struct dg_bulk_opts;
 enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts, uv_loop_t *loop,
                              struct dg_error *error) DG_MUST_CHECK;

@@ -83,7 +83,7 @@ bool dg_route_matches(const struct dg_route *route, struct dg_span path, struct 
 /* All routes; *n, unless `n` is NULL, is their number. */
 const struct dg_route *dg_routes(size_t *n);
 
-/* Frees reading requests whose engine is gone and will not report their end. */
+/* Frees reading requests whose engine no longer exists and will not report their end. */
 void dg_api_free_readings(struct dg_list *all);
 
 /* Makes scoring requests end after the pair under way. */
@@ -136,7 +136,7 @@ void dg_api_v1_glossary_remove(struct dg_call *call);
 void dg_api_v1_score(struct dg_call *call);
 void dg_api_v1_translate(struct dg_call *call);
 void dg_api_v1_stream(struct dg_call *call);
-void dg_api_turn_streams(struct dg_api *api); /* gives those that rest their next messages */
+void dg_api_turn_streams(struct dg_api *api); /* gives resting sockets their next messages */
 void dg_api_v1_models(struct dg_call *call);
 void dg_api_v1_model(struct dg_call *call);
 void dg_api_v1_languages(struct dg_call *call);

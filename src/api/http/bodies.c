@@ -16,7 +16,7 @@ static const struct dg_allowance *buffers_of(const struct dg_call *call)
     return buffers && buffers->max ? buffers : NULL;
 }
 
-/* What the bodies of one client take; of all, for client 0. */
+/* The memory that the bodies of one client take; for client 0, that of all clients. */
 static uint64_t count(const struct dg_call *call, uint64_t client)
 {
     uint64_t bytes = 0;
@@ -28,7 +28,7 @@ static uint64_t count(const struct dg_call *call, uint64_t client)
     return bytes;
 }
 
-/* How much of the memory is taken, of which what is no body counts as at most half. */
+/* How much of the memory is taken; what does not belong to bodies counts as at most half. */
 static uint64_t taken_of(const struct dg_call *call, const struct dg_allowance *buffers)
 {
     const uint64_t bodies = count(call, 0), most = buffers->max / 2 + bodies;

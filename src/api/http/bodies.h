@@ -17,8 +17,8 @@
 
 struct dg_call;
 
-/* Lowers the body's maximum to what the client could have if nobody else had anything. False: all
- * memory is taken; it has answered with 503. */
+/* Lowers the body's maximum to what the client could have if it were alone. False: all memory is
+ * taken, and the call was answered with 503. */
 bool dg_bodies_open(struct dg_call *call);
 
 /* Whether the body may take `bytes` in all. */

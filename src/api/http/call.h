@@ -105,16 +105,17 @@ void dg_call_json_give(struct dg_call *call, struct dg_buf *json); /* 200; takes
 void dg_call_text(struct dg_call *call, int status, struct dg_span text);
 void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg_span body);
 void dg_call_fail(struct dg_call *call, struct dg_failure failure); /* in the call's dialect */
-void dg_call_no_model(struct dg_call *call);                        /* 503: this server has none */
-void dg_call_no_memory(struct dg_call *call);                       /* 503, with Retry-After */
+/* answers 503: this server lacks what the route needs */
+void dg_call_no_model(struct dg_call *call);
+void dg_call_no_memory(struct dg_call *call); /* 503, with Retry-After */
 
 /* The owner of what this call makes: the name of its key, or "" without a key. Only the owner and
  * administrators see it. */
 struct dg_span dg_call_owner(const struct dg_call *call);
 
-/* Whether a list for this caller contains an object of `owner` (a key's name; "": nobody's) that
- * came from `client`. What has no owner is listed only for the address that it came from; others
- * need its id. */
+/* Whether a list for this caller contains an object of `owner` (the name of a key, or "") that
+ * came from `client`. An object without an owner is listed only for the address that it came
+ * from; others need its id. */
 bool dg_call_lists(const struct dg_call *call, const char *owner, uint64_t client);
 
 /* Adds the headers that every answer has, to answers that the functions above do not make. */
@@ -138,7 +139,8 @@ void dg_call_event_failure(struct dg_call *call, const char *name, const struct 
 void dg_call_took(struct dg_call *call, uint64_t tokens_in, uint64_t tokens_out, uint64_t queue_ns,
                   uint64_t total_ns);
 
-/* Answers {"NAME":[...]}, whose items `fill` puts, or 503 when there is no memory for them. */
+/* Answers {"NAME":[...]} with the items that `fill` writes, or 503 when there is no memory for
+ * them. */
 void dg_call_json_list(struct dg_call *call, const char *name,
                        void (*fill)(struct dg_call *call, struct dg_json_out *out));
 

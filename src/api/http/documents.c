@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A list: there are few, and old ones go when anything is looked for. Files are written and read by
- * an offload's thread, each by an errand of its own that has what it needs: a document may go
- * meanwhile. */
+/* Documents lie in a list, because there are few; expired ones are removed when any is looked
+ * up. An offload's thread writes and reads the files. Each task has all that it needs in an
+ * errand of its own, because the document may be removed meanwhile. */
 #include "api/http/documents.h"
 #include "api/compat/office_file.h"
 #include "api/http/api_int.h"
@@ -122,7 +122,7 @@ bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format)
     return true;
 }
 
-/* What a client has. */
+/* The number of documents that a client has. */
 static void count_own(const struct dg_documents *documents, uint64_t client, size_t *n,
                       uint64_t *bytes)
 {
@@ -338,7 +338,7 @@ static void run_keep(struct dg_offload_task *task)
         errand->err = dg_tmp_file_write(errand->fd, text, &errand->error);
 }
 
-/* What room it had is others' again. */
+/* Gives back the room that the file had. */
 static void set_failed(struct dg_documents *documents, struct dg_document *document,
                        const char *reason)
 {
@@ -366,8 +366,9 @@ static void on_kept(struct dg_offload_task *task)
     free_errand(errand);
 }
 
-/* On its way, or done at once: where there is no thread, and what has been worked out when the
- * thread has as much to do as it takes. Takes the errand, unless it fails. */
+/* Hands the errand to the thread. It is carried out at once if there is no thread, or if the
+ * thread has as much to do as it takes and the translation is computed already. Takes the
+ * errand, unless it fails. */
 static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg_offload_fn run,
                            dg_offload_fn done)
 {

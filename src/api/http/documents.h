@@ -53,8 +53,8 @@ struct dg_document {
     uint64_t client; /* the client whose share it counts for (dg_gate_client) */
 };
 
-/* A file as it was sent, until its translation is kept: in a file without a name too, of which the
- * bytes are a mapping. What it takes counts as documents do. */
+/* An uploaded file that is kept until its translation is stored. It lies on disk without a name,
+ * and its bytes are a mapping. It counts for the limits as documents do. */
 struct dg_document_file {
     struct dg_list link;            /* linked in documents->files */
     struct dg_documents *documents; /* NULL once the documents are closed */
@@ -93,13 +93,13 @@ bool dg_documents_are_taken(const struct dg_documents *documents);
  * (dg_filter_is_named) the format is that of its text. */
 bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format);
 
-/* DG_ERR_UNSUPPORTED: the name's ending stands for no format that we read; DG_ERR_BUSY: there are
- * too many documents, in all or of this client; DG_ERR_NOMEM. */
+/* DG_ERR_UNSUPPORTED: the ending of the name belongs to no format that we read; DG_ERR_BUSY:
+ * there are too many documents, in all or of this client; DG_ERR_NOMEM. */
 enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, uint64_t client,
                              struct dg_span name, struct dg_document **document) DG_MUST_CHECK;
 
-/* Gives a file's name the ending of what is written for it: a PDF becomes another document.
- * `wanted` may be empty; what it says was checked (dg_filter_output). */
+/* Changes the ending of a file's name to that of the translated file, since a PDF becomes
+ * another kind of document. `wanted` may be empty; it was checked (dg_filter_output). */
 void dg_document_set_output(char name[DG_DOCUMENT_NAME + 1], struct dg_span wanted);
 
 struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t now_ns,
@@ -117,7 +117,7 @@ enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload 
                               struct dg_document *document, struct dg_span text, dg_documents_fn fn,
                               void *ctx) DG_MUST_CHECK;
 
-/* The same for an office document, of whose text this is the translation. Takes the file, also on
+/* The same for an office document whose translated text this is. Takes the file, also on
  * failure. */
 enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_offload *offload,
                                      struct dg_document *document, struct dg_office_file *file,
@@ -128,8 +128,8 @@ enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_o
  * document is removed when all of it is on its way. */
 void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes);
 
-/* The same with a file of any other kind, which is taken: what was appended to it, under this name.
- */
+/* The same for a file of any other kind: takes it, with what was appended to it, under this
+ * name. */
 void dg_documents_send_file(struct dg_call *call, struct dg_document_file *file, const char *name,
                             enum dg_doc_format format);
 

@@ -35,7 +35,7 @@ enum { DG_EVENT_ID_MAX = 8192 }; /* bytes of an id that is taken */
 struct dg_event_place {
     uint64_t n_sentences, n_bytes, n_seen_sentences, n_seen_bytes;
     uint32_t hash, seen_hash;
-    bool is_done, was_seen; /* everything was sent, or seen */
+    bool is_done, was_seen; /* everything was sent, or was seen by the client */
 };
 
 struct dg_event_ids {

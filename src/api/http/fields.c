@@ -96,7 +96,7 @@ static enum dg_err add_value(struct reader *reader, const struct dg_json *json,
     return err ? err : add(reader, field);
 }
 
-/* The members of element `i` of an array, as fields of their own. */
+/* Reads the members of element `i` of an array as fields. */
 static enum dg_err add_members(struct reader *reader, struct dg_span array, size_t i,
                                const struct dg_json *object)
 {
@@ -216,7 +216,7 @@ static enum dg_err read_multipart(struct reader *reader, struct dg_span type, st
     return err;
 }
 
-/* What has been read while it came. */
+/* Takes over the fields that were read while the body arrived. */
 static enum dg_err copy_form(struct reader *reader, const struct dg_fields *form)
 {
     enum dg_err err = DG_OK;

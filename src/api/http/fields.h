@@ -69,17 +69,17 @@ enum dg_err dg_fields_read(const struct dg_fields_source *source, struct dg_aren
 const struct dg_field *dg_fields_get(const struct dg_fields *fields, const char *name);
 const struct dg_field *dg_fields_next(const struct dg_fields *fields, const struct dg_field *field);
 
-/* How many fields there are from `field` on: itself and those that dg_fields_next gives. 0 for NULL
- * or an empty array. */
+/* How many fields there are from `field` on: itself and those that dg_fields_next returns. 0 for
+ * NULL or an empty array. */
 size_t dg_fields_count(const struct dg_fields *fields, const struct dg_field *field);
 
 /* The value of a text field; ptr NULL when it is absent or not plain text. */
 struct dg_span dg_fields_text(const struct dg_fields *fields, const char *name);
 
-/* A whole number, as JSON or as text in digits. False for anything else. */
+/* Reads a whole number, in JSON or as a text of digits. False for anything else. */
 bool dg_field_int(const struct dg_field *field, int64_t *value);
 
-/* true, false, 1 or 0, as JSON or as text. False for anything else. */
+/* Reads true, false, 1 or 0, in JSON or as text. False for anything else. */
 bool dg_field_bool(const struct dg_field *field, bool *value);
 
 #endif

@@ -36,8 +36,8 @@ static void count(struct dg_api *api, enum dg_refusal refusal)
 
 /* ---- Who ------------------------------------------------------------------------------------- */
 
-/* What follows `scheme` and blanks in an Authorization header; ptr NULL when it is another scheme.
- */
+/* What follows `scheme` and blanks in an Authorization header; its ptr is NULL when the header
+ * has another scheme. */
 static struct dg_span after_scheme(struct dg_span value, const char *scheme)
 {
     size_t len = strlen(scheme);
@@ -106,7 +106,7 @@ static bool needs_key(const struct dg_access *access)
     return dg_access_rules(access)->require_key;
 }
 
-/* What goes with a refusal for want of a key. */
+/* Adds the header of a refusal for want of a key. */
 static void ask_for_key(struct dg_charge *charge, struct dg_call *call)
 {
     charge->was_refused = true;
@@ -174,8 +174,8 @@ static void add_number(struct dg_call *call, const char *name, uint64_t number)
     dg_http_reply_header(call->req, name, dg_span_make(text, (size_t)len));
 }
 
-/* The window that says most: the one that refused, else the one of which least is left. -1: no
- * limits. */
+/* The window to report: the one that refused, else the one of which least is left. -1: there are
+ * no limits. */
 static int telling_window(const struct dg_quota_verdict *verdict)
 {
     int best = -1;
@@ -242,7 +242,7 @@ static struct dg_failure limit_failure(struct dg_api *api, const struct dg_quota
     };
 }
 
-/* The call, or whoever asked without one, goes on; after this the charge may be gone. */
+/* The call, or whoever asked without one, continues; after this the charge may no longer exist. */
 static void tell(const struct dg_charge *charge, const struct dg_failure *failure)
 {
     struct dg_call *call = charge->call;
@@ -280,7 +280,7 @@ static bool is_counted(const struct dg_quota_ask *options)
     return options->kind == DG_QUOTA_KEY || dg_quota_is_limited(options);
 }
 
-/* Asks for what the charge's ask says. After this the charge may be gone. */
+/* Asks the quota for what the charge needs. After this the charge may no longer exist. */
 static void ask_quota(struct dg_charge *charge)
 {
     bool answered = false;
@@ -332,7 +332,7 @@ static enum dg_err restrain(const struct dg_charge *charge, const struct dg_gate
     return key && key->models.n ? copy_models(key, wish) : DG_OK;
 }
 
-/* Who it is and whether that is enough; true, or what is wrong. */
+/* Finds out who calls and whether that is sufficient: true, or `failure` says what is wrong. */
 static bool admit(struct dg_charge *charge, const struct dg_gate_wish *wish,
                   struct dg_failure *failure)
 {

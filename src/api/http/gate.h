@@ -32,16 +32,16 @@ struct dg_engine_request;
 struct dg_failure;
 
 enum dg_gate {
-    DG_GATE_COUNT,  /* needs a key where keys are required; counts as a request before the route is
-                       called */
-    DG_GATE_TEXT,   /* as DG_GATE_COUNT, but the route calls dg_gate_pass, and the key may be in the
-                       body */
-    DG_GATE_STREAM, /* for a WebSocket: open unless the key is wrong; each message passes the gate
-                     */
-    DG_GATE_KEY,    /* needs a key where keys are required; does not count as a request */
-    DG_GATE_FORM,   /* as DG_GATE_KEY, but the key may be in the body, and the route calls
-                       dg_gate_admit */
-    DG_GATE_OPEN,   /* open to everybody, even with a wrong key */
+    DG_GATE_COUNT, /* needs a key where keys are required; counts as a request before the route is
+                      called */
+    DG_GATE_TEXT,  /* as DG_GATE_COUNT, but the route calls dg_gate_pass, and the key may be in the
+                      body */
+    /* for a WebSocket: open unless the key is wrong; each message passes the gate */
+    DG_GATE_STREAM,
+    DG_GATE_KEY,  /* needs a key where keys are required; does not count as a request */
+    DG_GATE_FORM, /* as DG_GATE_KEY, but the key may be in the body, and the route calls
+                     dg_gate_admit */
+    DG_GATE_OPEN, /* open to everybody, even with a wrong key */
 };
 
 /* The reasons for refusals, for metrics. */
@@ -73,7 +73,7 @@ struct dg_gate_wish {
 
 typedef void (*dg_gate_fn)(void *work, const struct dg_failure *failure);
 
-/* One passage through the gate. All zeros: none. */
+/* One passage through the gate. All zeros: there has been none. */
 struct dg_charge {
     struct dg_api *api;
     struct dg_call *call; /* the call whose answer gets the headers; NULL: none */
@@ -106,15 +106,15 @@ void dg_gate_end(struct dg_call *call, int status);
 
 /* ---- For routes ------------------------------------------------------------------------------ */
 
-/* Passes `call`: then its work goes on (dg_work_passed), or the route's function is called if it
- * has none. */
+/* Passes `call`: then its work goes on (dg_work_passed), or, if it has none, the route's
+ * function is called. */
 void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish);
 
-/* For DG_GATE_FORM: `key` is that of the body, or "". False when it answered. */
+/* For DG_GATE_FORM: `key` is the key from the body, or "". False: the call was answered. */
 bool dg_gate_admit(struct dg_call *call, struct dg_span key);
 
-/* For a request whose answer has begun and then fails with what would have been this status. The
- * part that was delivered, in characters of its texts, stays charged. */
+/* For a request that fails after its answer has begun, with what would have been this status.
+ * The delivered part, in characters of its texts, stays charged. */
 void dg_gate_refund(struct dg_call *call, int status, uint64_t n_delivered);
 
 /* Reports what quota the sender has left, taking nothing; `then` gets `work` and is called as by
@@ -139,7 +139,7 @@ const char *dg_gate_refusal_name(size_t i);
 
 /* ---- Without a call -------------------------------------------------------------------------- */
 
-/* `who` sent the message, unless the wish has a key. `client` is the address. */
+/* For a message that `who` sent, unless the wish has a key. `client` is the address. */
 void dg_charge_begin(struct dg_charge *charge, struct dg_api *api, const struct dg_who *who,
                      struct dg_span client, const struct dg_gate_wish *wish, dg_gate_fn then,
                      void *work);

@@ -32,7 +32,7 @@ static bool is_full(struct dg_engine *engine)
     return stats.n_waiting + stats.n_running >= stats.n_max;
 }
 
-/* Whether requests had better go elsewhere; `failure` says why. */
+/* Whether a load balancer should send requests elsewhere; `failure` says why. */
 static bool is_unready(struct dg_api *api, struct dg_failure *failure)
 {
     if (api->server && dg_server_is_draining(api->server))

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* What waits to be read takes memory, and whoever sends it waits: 2 threads read about 100 MB a
- * second. */
+/* Bytes that may wait to be read. They take memory, and their senders wait: 2 threads read about
+ * 100 MB a second. */
 enum { WAITING_BYTES = 256 << 20 };
 enum {
     MUCH = 64 * 1024 /* bytes of JSON whose parsing takes about 1 ms */,

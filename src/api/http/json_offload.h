@@ -28,7 +28,7 @@ typedef enum dg_err (*dg_json_offload_read_fn)(void *work, const struct dg_api *
 typedef void (*dg_json_offload_done_fn)(void *work, enum dg_err err,
                                         const struct dg_failure *failure);
 
-/* Whether the bytes are so many that a thread reads them. */
+/* Whether there are so many bytes that another thread should read them. */
 bool dg_json_offload_is_much(const struct dg_api *api, struct dg_span bytes);
 
 /* Reads at once and calls `done`: false. If there are many bytes, copies them and reads them later:
@@ -36,14 +36,14 @@ bool dg_json_offload_is_much(const struct dg_api *api, struct dg_span bytes);
 bool dg_json_offload_bytes(const struct dg_api *api, struct dg_span bytes,
                            dg_json_offload_read_fn read, dg_json_offload_done_fn done, void *work);
 
-/* Writes the answer. Uses only `work`, which nobody else uses meanwhile. */
+/* Writes the answer. It uses only `work`, which nobody else uses meanwhile. */
 typedef enum dg_err (*dg_json_offload_write_fn)(void *work, struct dg_buf *answer);
 
 /* Called when the answer is written, or there was no memory for it. It may take the answer's
  * memory. */
 typedef void (*dg_json_offload_wrote_fn)(void *work, enum dg_err err, struct dg_buf *answer);
 
-/* What takes about 1 ms: writing so many bytes, or telling the language of so many. */
+/* Amounts of bytes that take about 1 ms: to write as JSON, or to detect the language of. */
 enum { DG_JSON_OFFLOAD_WRITTEN = 256 * 1024, DG_JSON_OFFLOAD_DETECTED = 16 * 1024 };
 
 /* Writes at once and calls `wrote`: false. If `size` is `much` or more, writes later: true. `wrote`

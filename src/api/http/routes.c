@@ -272,9 +272,8 @@ static const struct dg_route routes[] = {
 _Static_assert(sizeof routes / sizeof *routes <= DG_METRICS_ROUTES,
                "metrics have no room for a route");
 
-/* Each star stands for what has no slash; the last one of a route for as much as its tail leaves.
- * Two stars, at the end, stand for anything.
- */
+/* Each star stands for a text without a slash; the last star of a route may match as much as its
+ * tail leaves over. Two stars at the end match anything. */
 static bool matches(const char *pattern, struct dg_span path, struct dg_span *arg)
 {
     const char *star = strchr(pattern, '*');

@@ -162,7 +162,8 @@ static void on_written(struct dg_offload_task *task)
     }
 }
 
-/* What has come goes to disk; at the end also when it is nothing, so that the file is mapped. */
+/* Sends to disk what has arrived. At the end this is done even if nothing has arrived, so that
+ * the file is mapped. */
 static enum dg_err write_more(struct dg_upload *upload)
 {
     struct dg_offload *offload = upload->api->readers;
@@ -289,7 +290,7 @@ static void on_piece(void *owner, struct dg_span piece)
 
 /* ---- The call -------------------------------------------------------------------------------- */
 
-/* What the headers say; 0 where the body comes in chunks. */
+/* The length that the headers announce; 0 if the body comes in chunks. */
 static uint64_t length_of(const struct dg_call *call)
 {
     const struct dg_span text = dg_http_header(call->req, "content-length");

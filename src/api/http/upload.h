@@ -23,11 +23,11 @@
 struct dg_call;
 struct dg_document_file;
 
-/* For a multipart form: takes the body away from the usual course. Answers what cannot be taken:
- * 413 with the size and the limit, 503 without room. Any other body keeps the limit that it has. */
+/* For a multipart form: diverts the body from its usual course. A form that cannot be taken is
+ * answered: 413 with the size and the limit, 503 without room. Any other body keeps its limit. */
 void dg_upload_prepare(struct dg_call *call);
 
-/* The request is complete: its call goes on when the file is on disk. */
+/* The request is complete: its call continues when the file is on disk. */
 void dg_upload_end(struct dg_call *call);
 
 /* The fields of the form, in the order in which they came, until the call is over. The value of the

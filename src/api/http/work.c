@@ -98,7 +98,7 @@ void dg_work_give(struct dg_work *work, struct dg_buf *json)
 
 /* ---- Answers that take long to write --------------------------------------------------------- */
 
-/* The failure that goes with an error, also where nobody has filled it in. */
+/* The failure that belongs to an error, even if nobody has filled one in. */
 static enum dg_err settle(struct dg_failure *failure, enum dg_err err)
 {
     if (err && !failure->code)

@@ -43,8 +43,8 @@
 
 struct dg_work;
 
-/* Only `free` must be there. Where a function returns an error it fills `failure`, whose strings
- * live as long as the work; if it does not, the failure is what the error stands for. */
+/* Only `free` is required. A function that returns an error fills `failure`, whose strings live
+ * as long as the work; if it does not, the general failure for that error is used. */
 struct dg_work_ops {
     /* Takes from the body what the route needs, and sets work->wish. It may run on any thread,
      * so besides its own struct it may use only the api's options. */
@@ -65,7 +65,7 @@ struct dg_work_ops {
     void (*free)(struct dg_work *work);
 };
 
-/* What the client's leaving means for it. */
+/* The state of a work, which decides what happens when its client leaves. */
 enum dg_work_state {
     DG_WORK_DETACHED,  /* cannot happen: the work is ended or passed on in the same turn */
     DG_WORK_AT_GATE,   /* the work is freed */
@@ -94,11 +94,11 @@ void dg_work_run(struct dg_call *call, struct dg_work *work, const struct dg_wor
 /* Makes `work` what the call waits for, without reading or the gate: it is under way. */
 void dg_work_attach(struct dg_call *call, struct dg_work *work, const struct dg_work_ops *ops);
 
-/* Makes a detached one. The call may be NULL: nobody waits. */
+/* Makes a detached work. The call may be NULL: then nobody waits. */
 void dg_work_init(struct dg_work *work, struct dg_api *api, struct dg_call *call,
                   const struct dg_work_ops *ops);
 
-/* A detached one goes to the gate with work->wish, then to `start`. */
+/* Sends a detached work to the gate with work->wish, and then to `start`. */
 void dg_work_pass(struct dg_work *work);
 
 /* A detached one waits for what quota the sender has left; `then` gets the work. */
@@ -108,8 +108,9 @@ void dg_work_peek(struct dg_work *work, dg_quota_fn then);
  * true, at which the thread may look. */
 void dg_work_hold(struct dg_work *work);
 
-/* For a route that answers its call itself: takes the work from the call, which it still names.
- * The route answers in this turn and ends the work. Returns the call; NULL: the client has left. */
+/* For a route that answers its call itself: takes the work from the call, although work->call
+ * still names it. The route answers in this turn and ends the work. Returns the call; NULL: the
+ * client has left. */
 struct dg_call *dg_work_detach(struct dg_work *work);
 
 /* The events of the answer will have ids, and those that the client saw before it came back are
@@ -139,7 +140,7 @@ void dg_work_fail(struct dg_work *work, struct dg_failure failure);
  * left. */
 struct dg_call *dg_work_end(struct dg_work *work);
 
-/* For gate.c: the work is through the gate, or was refused there. */
+/* For gate.c: the work has passed the gate, or was refused there. */
 void dg_work_passed(struct dg_work *work, const struct dg_failure *refusal);
 
 /* For api.c: the client of the call has left. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The folder of bulk jobs: what is in it at the start, and how jobs come, wait for their turn, end
- * and go. At most RUNNING jobs have lines with the engine at once, oldest first; the rest wait.
- * What is written down of each is bulk_meta.c's, its lines are bulk_run.c's, its results
- * bulk_read.c's. */
+/* The folder of bulk jobs: what it holds at the start, and how jobs come, wait for their turn,
+ * end and are removed. At most RUNNING jobs have lines with the engine at once, oldest first;
+ * the others wait. Their descriptions on disk belong to bulk_meta.c, their lines to bulk_run.c,
+ * their results to bulk_read.c. */
 #include "api/jobs/bulk.h"
 #include "api/http/client_share.h"
 #include "api/jobs/bulk_int.h"
@@ -84,7 +84,7 @@ void dg_bulk_link(struct dg_bulk_job *job)
 
 /* ---- What is written down of it -------------------------------------------------------------- */
 
-/* A piece of work for the files' thread that belongs to nobody. */
+/* A task for the files' thread that does not belong to a job. */
 struct chore {
     struct dg_offload_task task;
     struct dg_bulk_job *job; /* counted as a user of the job */
@@ -316,7 +316,7 @@ static void run_create(struct dg_offload_task *task)
         run_unlink(task); /* some files may be in place, though not for good */
 }
 
-/* A job that was taken under the same key within a day; NULL: none. */
+/* A job that the same key has sent within a day; NULL: none. */
 static struct dg_bulk_job *find_once(const struct dg_bulk *bulk, const char *once)
 {
     for (struct dg_list *at = bulk->jobs.next; *once && at != &bulk->jobs; at = at->next) {
@@ -327,7 +327,7 @@ static struct dg_bulk_job *find_once(const struct dg_bulk *bulk, const char *onc
     return NULL;
 }
 
-/* Tells what has become of it. */
+/* Reports the result of the order. */
 static void end_adding(struct chore *chore, struct dg_bulk_job *job)
 {
     struct dg_bulk *bulk = chore->job->bulk;
@@ -386,8 +386,8 @@ static void on_created(struct dg_offload_task *task)
     }
     job->is_removed = chore->err || earlier; /* the end of this task is then the end of the job */
     dg_list_unlink(&job->link);
-    bulk->n_jobs--; /* it was counted since it was asked for; from now on it counts as any other job
-                     */
+    /* it was counted since it was asked for; from now on it counts as any other job */
+    bulk->n_jobs--;
     if (earlier)
         drop_files(job);
     else if (!chore->err)
@@ -410,14 +410,14 @@ static uint64_t still_to_come(const struct dg_bulk_job *job)
     return expected > job->out_bytes ? expected - job->out_bytes : 0;
 }
 
-/* The room that is taken, with what is being written down. */
+/* Computes the room that is taken, including jobs that are being written. */
 struct taken {
     uint64_t all, own; /* bytes of all files, and of one client's files */
     size_t n_own;      /* jobs of that client */
 };
 
-/* `younger` NULL: with what is expected of all jobs; else only of those that came before that one
- * and do not wait, so that the eldest always goes on. */
+/* `younger` NULL: includes what all jobs are expected to write; otherwise only what jobs expect
+ * that came before that one and do not wait, so that the oldest can always continue. */
 static struct taken count_taken(const struct dg_bulk *bulk, uint64_t client,
                                 const struct dg_bulk_job *younger)
 {
@@ -630,8 +630,8 @@ void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
 
-/* Whether a job that waits may try to go on: its model is served again, or there is room for what
- * it was to write. */
+/* Whether a waiting job may try to continue: its model is served again, or there is room for
+ * what it had to write. */
 bool dg_bulk_can_try(const struct dg_bulk_job *job)
 {
     if (job->waits_for == DG_BULK_WAITS_FOR_MODEL)
@@ -639,7 +639,7 @@ bool dg_bulk_can_try(const struct dg_bulk_job *job)
     return dg_bulk_may_grow(job, job->lacks);
 }
 
-/* Moves jobs on; those that wait only when they are to try again. */
+/* Continues jobs; those that wait only when they are due to try again. */
 static void move_on(struct dg_bulk *bulk, bool tries_again)
 {
     size_t n_running = 0;
@@ -700,7 +700,7 @@ void dg_bulk_tick(struct dg_bulk *bulk)
 
 /* ---- The folder at the start ----------------------------------------------------------------- */
 
-/* Where an unfinished job stands is what its files say. */
+/* The state of an unfinished job is read from its files. */
 static enum dg_err resume(struct dg_bulk_job *job, struct dg_error *error)
 {
     struct dg_bulk_resume found;
@@ -735,7 +735,7 @@ static void take_in(struct dg_bulk *bulk, const char *id)
         free_job(job);
 }
 
-/* ID of "ID.kind"; NULL when the name is none of ours. */
+/* The ID of "ID.kind"; NULL when the name is not one of ours. */
 static const char *kind_of(const char *name)
 {
     return strspn(name, "0123456789abcdef") == DG_BULK_ID_LEN && name[DG_BULK_ID_LEN] == '.'
@@ -768,7 +768,7 @@ static int by_age(const void *a, const void *b)
     return strcmp((*one)->id, (*two)->id);
 }
 
-/* Oldest first, as they were taken. */
+/* Sorted by age, oldest first. */
 static enum dg_err sort(struct dg_bulk *bulk)
 {
     size_t n = 0;
@@ -804,7 +804,7 @@ static enum dg_err scan(struct dg_bulk *bulk, struct dg_error *error)
     return sort(bulk);
 }
 
-/* Makes the folder, and takes it for ourselves. */
+/* Makes the folder, and locks it. */
 static enum dg_err lock(struct dg_bulk *bulk, struct dg_error *error)
 {
     char path[DG_BULK_PATH_MAX];

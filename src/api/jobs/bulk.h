@@ -57,7 +57,7 @@ enum dg_bulk_state {
     DG_BULK_FAILED
 };
 
-/* What is handed over; copied, but for the body, which is taken. */
+/* A new job as it is handed over. Everything is copied, except the body, which is taken. */
 struct dg_bulk_order {
     enum dg_bulk_format format;
     struct dg_span options_json; /* a JSON object with what POST /v1/translate takes, except the
@@ -85,7 +85,7 @@ enum dg_err dg_bulk_open(struct dg_bulk **bulk, const struct dg_bulk_opts *opts,
 void dg_bulk_close(struct dg_bulk *bulk); /* NULL is fine */
 
 /* Called once, later, unless dg_bulk_add failed; `job` is NULL when it could not be written, and
- * `error` says so. It is an earlier one when the client sent the same under the same key before;
+ * `error` says so. It is an earlier job if the client sent the same under the same key before;
  * DG_ERR_EXISTS: it sent something else under that key. */
 typedef void (*dg_bulk_added_fn)(void *owner, struct dg_bulk_job *job, enum dg_err err,
                                  const struct dg_error *error);
@@ -98,9 +98,10 @@ enum dg_err dg_bulk_add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
 
 void dg_bulk_turn(struct dg_bulk *bulk);
 void dg_bulk_tick(struct dg_bulk *bulk);
-void dg_bulk_retry(struct dg_bulk *bulk); /* once a second: jobs that wait may go on */
+/* called once a second, so that waiting jobs may continue */
+void dg_bulk_retry(struct dg_bulk *bulk);
 
-/* NULL when there is none. */
+/* NULL when there is no such job. */
 struct dg_bulk_job *dg_bulk_find(struct dg_bulk *bulk, struct dg_span id);
 
 /* The next one, oldest first; NULL begins, and ends. */
@@ -114,7 +115,7 @@ enum dg_bulk_format dg_bulk_format(const struct dg_bulk_job *job);
 /* The job as a JSON object. */
 void dg_bulk_put_state(const struct dg_bulk_job *job, struct dg_json_out *out);
 
-/* Ends it; what is done of it stays. Does nothing to one that is over. */
+/* Ends the job; what is done of it is kept. Does nothing to a job that is over. */
 void dg_bulk_cancel(struct dg_bulk_job *job);
 
 /* Forgets it and its files. */
@@ -140,10 +141,10 @@ enum dg_err dg_bulk_reader_open(struct dg_bulk_reader **reader, struct dg_bulk_j
 /* Asks for the next piece; not while one is under way. */
 enum dg_err dg_bulk_reader_read(struct dg_bulk_reader *reader) DG_MUST_CHECK;
 
-/* At any time, also from on_piece; nothing is told after it. NULL is fine. */
+/* May be called at any time, also from on_piece; nothing is reported after it. NULL is fine. */
 void dg_bulk_reader_close(struct dg_bulk_reader *reader);
 
-/* For operators. */
+/* Figures for operators. */
 struct dg_bulk_stats {
     size_t n_waiting, n_running, n_over;
     uint64_t n_lines, n_failed; /* lines done since the start */

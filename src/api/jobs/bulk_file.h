@@ -37,7 +37,7 @@ size_t dg_bulk_count_lines(struct dg_span text);
 enum dg_err dg_bulk_file_create(const char *path, struct dg_span body,
                                 struct dg_error *error) DG_MUST_CHECK;
 
-/* At most `cap` bytes from `at`; *n is 0 at the end. */
+/* Reads at most `cap` bytes from `at`; *n is 0 at the end. */
 enum dg_err dg_bulk_file_read(int *fd, const char *path, uint64_t at, char *bytes, size_t cap,
                               size_t *n, struct dg_error *error) DG_MUST_CHECK;
 
@@ -47,7 +47,7 @@ enum dg_err dg_bulk_file_read(int *fd, const char *path, uint64_t at, char *byte
 enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines, bool sync,
                                 struct dg_error *error) DG_MUST_CHECK;
 
-/* Where a job stands. */
+/* How far a job has come. */
 struct dg_bulk_resume {
     size_t n_done, n_failed; /* numbers of lines */
     uint64_t in_at;          /* where the next line of the input begins */

@@ -48,7 +48,7 @@ struct dg_bulk_line {
     struct dg_buf answer; /* without a newline */
 };
 
-/* What the files' thread does for a job; one of a kind at a time. */
+/* A task of the files' thread for a job; one of a kind at a time. */
 struct dg_bulk_read_task {
     struct dg_offload_task task;
     struct dg_bulk_job *job;
@@ -71,7 +71,7 @@ struct dg_bulk_write_task {
     bool is_busy;
 };
 
-/* What keeps a job from going on. It tries again once a second, until lines of it are written. */
+/* What keeps a job from continuing. It tries again once a second, until lines of it are written. */
 enum dg_bulk_wait { DG_BULK_NO_WAIT, DG_BULK_WAITS_FOR_MODEL, DG_BULK_WAITS_FOR_SPACE };
 
 struct dg_bulk_job {
@@ -135,7 +135,7 @@ struct dg_bulk_job {
     struct dg_bulk_write_task writing;
 };
 
-/* What its files take now. */
+/* The bytes that its files take now. */
 static inline uint64_t dg_bulk_bytes(const struct dg_bulk_job *job)
 {
     return job->in_bytes + job->out_bytes + job->document_bytes;
@@ -152,14 +152,14 @@ extern const char *const dg_bulk_state_words[]; /* by enum dg_bulk_state; ended 
 enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf) DG_MUST_CHECK;
 enum dg_err dg_bulk_read_meta(struct dg_bulk_job *job, struct dg_error *error) DG_MUST_CHECK;
 
-/* What a new job was asked: its options, read into what its lines begin with; and the models that
- * its owner may use. */
+/* Reads what was asked of a new job: its options, which its lines begin with, and the models
+ * that its owner may use. */
 enum dg_err dg_bulk_read_options(struct dg_bulk_job *job, struct dg_span options_json,
                                  struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names,
                                size_t n) DG_MUST_CHECK;
 
-/* Makes one whose id and paths are known; links it behind the others. */
+/* Makes a job whose id and paths are known, and links it behind the others. */
 struct dg_bulk_job *dg_bulk_job_new(struct dg_bulk *bulk, const char *id);
 void dg_bulk_link(struct dg_bulk_job *job);
 
@@ -170,8 +170,8 @@ void dg_bulk_save(struct dg_bulk_job *job);
 enum dg_err dg_bulk_read_row(struct dg_bulk_job *job, struct dg_span text, bool is_new,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Whether a job that waits may try to go on: its model is served again, or there is room for what
- * it was to write. */
+/* Whether a waiting job may try to continue: its model is served again, or there is room for
+ * what it had to write. */
 bool dg_bulk_can_try(const struct dg_bulk_job *job);
 
 /* One more, or one less, that needs the job; the last one frees a removed job. */
@@ -181,11 +181,11 @@ void dg_bulk_release(struct dg_bulk_job *job);
 /* Its state changed for good: writes that down. */
 void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state);
 
-/* It cannot go on now; `error` says why. */
+/* The job cannot continue now; `error` says why. */
 void dg_bulk_wait(struct dg_bulk_job *job, enum dg_bulk_wait waits_for,
                   const struct dg_error *error);
 
-/* It cannot go on. */
+/* The job cannot continue at all. */
 void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_error *error);
 
 /* The part of its input that is translated, sentence by sentence: from 0 to 1. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* ID.json of a bulk job: what is known of it, written whenever that changes for good and read at
- * the next start; and what clients are told, which is most of the same. What was asked stands in it
- * as it came, and is read into the struct that every line begins with. */
+/* ID.json of a bulk job: what is known of it. It is written whenever that changes for good, and
+ * read at the next start. Most of it is also what clients are told. The request stands in it
+ * unchanged, and is read into the struct that every line begins with. */
 #include "api/jobs/bulk_int.h"
 #include "api/v1/job.h"
 #include "base/memory/mem.h"

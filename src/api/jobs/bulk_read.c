@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Results: read piece by piece, each asked for when the one before it has gone out. */
+/* Results are read piece by piece: each piece is asked for when the one before it has been sent. */
 #include "api/jobs/bulk_int.h"
 #include "api/jobs/shared_jobs.h"
 #include "base/memory/mem.h"

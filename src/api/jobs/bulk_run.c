@@ -189,7 +189,7 @@ static const struct dg_job_listener listener = {.on_over = on_over, .on_sentence
 
 /* ---- Beginning a line ------------------------------------------------------------------------ */
 
-/* A line of JSON: the job's options, and what the line says otherwise. */
+/* Reads a line of JSON: the job's options, as changed by the line. */
 static bool is_same(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
@@ -236,8 +236,8 @@ static enum dg_err read_text(struct dg_bulk_line *line, struct dg_span text,
     return DG_ERR_UTF8;
 }
 
-/* A search may go on for a moment after everybody has let go of it, the job's options included:
- * what the engine borrows of them becomes the line's own. */
+/* A search may continue for a moment after the line, and the options of the job, were freed: so
+ * what the engine borrows from the options is copied for the line. */
 static enum dg_err own_options(struct dg_job *work)
 {
     struct dg_engine_request *request = &work->options.request;
@@ -424,7 +424,7 @@ static void ask_for_input(struct dg_bulk_job *job)
     dg_bulk_hold(job);
 }
 
-/* What is left of a line that was refused. */
+/* Skips the rest of a line that was refused. */
 static void skip(struct dg_bulk_job *job)
 {
     const char *end = job->input.len ? memchr(job->input.ptr, '\n', job->input.len) : NULL;
@@ -517,8 +517,8 @@ static void on_written(struct dg_offload_task *task)
         dg_bulk_turn(bulk); /* it may have been the last user of the job */
 }
 
-/* Whether there is room for what is gathered. Otherwise the job waits for it without any lines, so
- * that others can go on; what will never have room fails. */
+/* Whether there is room for the gathered lines. Otherwise the job waits for room without any
+ * lines, so that others can go on; if there can never be enough room, it fails. */
 static bool has_room(struct dg_bulk_job *job)
 {
     const size_t bytes = job->writing.lines.len;
@@ -568,7 +568,7 @@ static enum dg_err gather(struct dg_bulk_job *job)
     return DG_OK;
 }
 
-/* Writes what is answered, and at the end waits for the disk. */
+/* Writes the lines that are answered, and at the end waits for the disk. */
 static void write_lines(struct dg_bulk_job *job)
 {
     struct dg_bulk_write_task *writing = &job->writing;
@@ -593,7 +593,7 @@ static void write_lines(struct dg_bulk_job *job)
 
 /* ---- Progress ------------------------------------------------------------------------------- */
 
-/* Of one that other servers work on, or that waits, only whole lines are known. */
+/* For a job that other servers work on, or that waits, only whole lines are known. */
 double dg_bulk_progress(const struct dg_bulk_job *job)
 {
     const double lines = job->n_lines ? (double)job->n_done / (double)job->n_lines : 0;
@@ -620,7 +620,7 @@ void dg_bulk_run(struct dg_bulk_job *job)
     count_buffers(job);
 }
 
-/* What a task is still at is let go when that comes back. */
+/* What a task still uses is freed when the task comes back. */
 void dg_bulk_halt(struct dg_bulk_job *job)
 {
     while (!dg_list_is_empty(&job->lines))

@@ -197,7 +197,7 @@ struct numbers {
     uint64_t out_bytes;
 };
 
-/* The row of a job that is so; `job` is as before. */
+/* The row of a job in this state; `job` is as before. */
 static enum dg_err put_row_of(struct dg_bulk_job *job, enum dg_bulk_state state,
                               struct numbers numbers, struct dg_buf *meta)
 {
@@ -281,8 +281,8 @@ static void read_ended(struct dg_bulk_job *job, struct dg_span meta)
 static void run_finish(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span meta,
                        const char *entry, dg_redis_table_fn fn, void *ctx);
 
-/* What is over stays so. Where Redis lost its end, and a server that had not heard of it let the
- * job begin anew, the others are told once more. */
+/* A job that is over stays over. If Redis lost its end, and a server that did not know let the
+ * job begin anew, the others are told again. */
 static void take_row_of_ended(struct dg_bulk_job *job, const struct dg_redis_table_row *row)
 {
     struct dg_error error = DG_ERROR_NONE;
@@ -373,8 +373,8 @@ static void reset(void *user)
 
 /* ---- A table that begins --------------------------------------------------------------------- */
 
-/* A job that Redis does not know any more, or whose parts are lost: its input is cut again. If
- * ID.json says that it is over, that is all. */
+/* For a job that Redis does not know any more, or whose parts are lost: its input is cut again,
+ * unless ID.json says that it is over. */
 struct revival {
     struct dg_offload_task task;
     struct dg_bulk_job *job; /* counted as a user of the job */
@@ -395,7 +395,7 @@ static void free_revival(struct revival *revival)
 
 static void unlink_files(struct dg_bulk *bulk, const char *id);
 
-/* Where its client was told that it was not taken, and sent it again, this one is not wanted. */
+/* If its client was told that it was not taken, and sent it again, this job is not wanted. */
 static void on_resubmitted(void *ctx, enum dg_err err, int64_t more)
 {
     struct revival *revival = ctx;
@@ -501,14 +501,15 @@ enum dg_err dg_shared_jobs_part_path(const struct dg_bulk_job *job, unsigned num
     return len < 0 || len >= DG_BULK_PATH_MAX ? DG_ERR_RANGE : DG_OK;
 }
 
-/* What is being written has a longer name. */
+/* A file that is being written has a longer name. */
 static bool is_part_of(const char *name, const char *id, bool is_whole)
 {
     return strncmp(name, id, DG_BULK_ID_LEN) == 0 && strncmp(name + DG_BULK_ID_LEN, ".p", 2) == 0 &&
            !(is_whole && strchr(name + DG_BULK_ID_LEN + 1, '.'));
 }
 
-/* The files of its parts; `is_whole`: only those that are whole, since others may work on it. */
+/* The files of its parts; with `is_whole` only those that are complete, because others may still
+ * be worked on. */
 static void unlink_parts(const char *dir, const char *id, bool is_whole)
 {
     char path[DG_PATH_CAP];
@@ -561,7 +562,7 @@ static void acknowledge(const struct dg_bulk_part *part)
     (void)dg_redis_ask(part->bulk->shared->redis, del, 3, ASK_MS, NULL, NULL);
 }
 
-/* A job of its own over a stretch of the input, whose result is a file that nobody else writes. */
+/* A job of its own for a stretch of the input, whose result is a file that nobody else writes. */
 static void begin_part(struct dg_bulk_part *part, const struct dg_bulk_job *job)
 {
     struct dg_shared_jobs *shared = part->bulk->shared;
@@ -813,7 +814,7 @@ static void finish(struct dg_bulk_part *part, struct dg_bulk_job *job)
     run_finish(part->bulk, job, dg_buf_span(&part->meta), part->entry, on_finished, part);
 }
 
-/* Moves it on; it may be gone then. */
+/* Continues the part; it may no longer exist then. */
 static void step(struct dg_bulk_part *part)
 {
     struct dg_bulk_job *job = job_of(part);
@@ -906,7 +907,7 @@ static bool has_part(const struct dg_shared_jobs *shared, struct dg_span entry)
     return false;
 }
 
-/* Whatever Redis says it is. */
+/* Takes the state from Redis, whatever it is. */
 static bool take_part(struct dg_shared_jobs *shared, const struct dg_span *texts)
 {
     char text[100];
@@ -1025,7 +1026,7 @@ struct ending {
     void *ctx;
 };
 
-/* The files of a job that is gone. */
+/* The files of a job that was removed. */
 struct unlinking {
     struct dg_offload_task task;
     char id[DG_BULK_ID_LEN + 1], dir[DG_BULK_PATH_MAX];

@@ -29,13 +29,13 @@ void dg_shared_jobs_open(struct dg_bulk *bulk, uv_loop_t *loop, struct dg_redis 
 void dg_shared_jobs_close(struct dg_bulk *bulk);
 void dg_shared_jobs_free(struct dg_shared_jobs *shared); /* NULL is fine */
 
-/* Where a job's input is cut: "NUMBER BEGIN END LINES-BEFORE;" for each part. Any thread. */
+/* Says where a job's input is cut: "NUMBER BEGIN END LINES-BEFORE;" for each part. Any thread. */
 enum dg_err dg_shared_jobs_cut(struct dg_span body, size_t n_lines, struct dg_buf *parts,
                                size_t *n_parts) DG_MUST_CHECK;
 
-/* Makes the job known to all; its files are there. DG_ERR_EXISTS: it is known, or, where fn is told
- * DG_SHARED_JOBS_OTHER as well, there is another one under the same idempotency key, which this
- * server knows by now. */
+/* Makes the job known to all servers; its files exist already. DG_ERR_EXISTS: it is known
+ * already. If fn gets DG_SHARED_JOBS_OTHER as well, another job has the same idempotency key,
+ * and this server knows that job by now. */
 enum { DG_SHARED_JOBS_OTHER = 1 };
 void dg_shared_jobs_submit(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span parts,
                            dg_redis_table_fn fn, void *ctx);
@@ -46,7 +46,7 @@ void dg_shared_jobs_end(struct dg_bulk *bulk, const char *id, enum dg_bulk_state
 
 void dg_shared_jobs_turn(struct dg_bulk *bulk, bool tries_again);
 
-/* A part has come to its end, good or bad (dg_bulk_finish). */
+/* A part has ended, in success or failure (dg_bulk_finish). */
 void dg_shared_jobs_part_over(struct dg_bulk_job *part);
 
 /* ID.pNNNNNN; DG_ERR_RANGE. Any thread. */

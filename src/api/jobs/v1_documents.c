@@ -31,8 +31,8 @@
 
 enum {
     OPTIONS_MAX = 64 * 1024,
-    TEXT_MAX = 32 << 20, /* bytes of a document's text, and of an office document's parts with text
-                          */
+    /* bytes of a document's text, and of an office document's parts with text */
+    TEXT_MAX = 32 << 20,
     LINES_MAX = 256 << 20,
     SAMPLE = 16 * 1024, /* bytes of the text from which its language is detected */
     SLOWNESS = 16,      /* an archive takes as long as so many times its bytes of JSON */
@@ -82,8 +82,8 @@ static enum dg_err put_line(struct dg_buf *lines, struct dg_span text)
     return err ? err : dg_buf_append_byte(lines, '\n');
 }
 
-/* Where the part of the text that begins at `at` ends: a filter's block <p>...</p>, of plain text
- * what an empty line ends, of other formats all. */
+/* Where the part of the text that begins at `at` ends: for a filter, after its block <p>...</p>;
+ * in plain text, at an empty line; in other formats, at the end of the text. */
 static size_t end_of_part(struct dg_span text, size_t at, bool is_blocks, enum dg_doc_format format)
 {
     const struct dg_span border = is_blocks ? DG_SPAN("\n<p>") : DG_SPAN("\n\n");
@@ -313,7 +313,7 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
         answer_document(call, 201, job);
 }
 
-/* Through the gate: the key's models are in the request now. */
+/* Called behind the gate: the request now has the key's models. */
 static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
 {
     struct adding *adding = (struct adding *)work;
@@ -348,7 +348,7 @@ static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
 
 static const struct dg_work_ops adding_ops = {.start = begin, .free = free_adding};
 
-/* Fields that say something of the file, not of how a text is translated. */
+/* Fields that concern the file rather than the translation of a text. */
 static bool is_of_file(struct dg_span name)
 {
     static const char *const names[] = {"filename", "columns", "output_format"};
@@ -561,7 +561,7 @@ static enum dg_err append(void *ctx, struct dg_span bytes, struct dg_error *erro
     return dg_document_file_append(making->result, bytes, error);
 }
 
-/* The text of a line; of one that failed there is none. */
+/* The text of a line; empty if the line failed. */
 static enum dg_err take_text(struct dg_span line, struct dg_buf *text, bool *has_text,
                              struct dg_error *error)
 {
@@ -588,7 +588,8 @@ static struct dg_span take_line(struct dg_span *rest)
     return line;
 }
 
-/* Both texts; where a paragraph failed, its own stands for its translation. */
+/* Writes both texts; for a paragraph that failed, the original stands in place of its
+ * translation. */
 static enum dg_err take_texts(struct dg_span in, struct dg_span out, struct dg_buf *source,
                               struct dg_buf *target, struct dg_error *error)
 {

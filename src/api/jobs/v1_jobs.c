@@ -272,7 +272,7 @@ static enum dg_err hand_over(struct adding *adding, struct dg_error *error)
     return err;
 }
 
-/* Through the gate: the key's models are in the request now. */
+/* Called behind the gate: the request now has the key's models. */
 static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
 {
     struct adding *adding = (struct adding *)work;
@@ -430,7 +430,7 @@ void dg_api_v1_job_remove(struct dg_call *call)
 
 /* ---- The result ------------------------------------------------------------------------------ */
 
-/* One download: a piece is read when the one before it has gone out. */
+/* One download: each piece is read when the one before it has been sent. */
 struct download {
     struct dg_work work;
     struct dg_bulk_reader *reader;
@@ -454,8 +454,8 @@ static struct dg_call *end_download(struct download *download)
     return call;
 }
 
-/* What was promised cannot be kept: the connection ends without the last chunk, so that nobody
- * takes the part for the whole. */
+/* The announced length cannot be kept: the connection ends without the last chunk, so that
+ * nobody takes a part for the whole. */
 static void break_off(struct download *download)
 {
     bool has_begun = download->has_begun;
@@ -508,7 +508,7 @@ static void on_room(void *owner)
         read_on(download);
 }
 
-/* True when the query says partial=true. */
+/* True when the query has partial=true. */
 static bool wants_part(struct dg_call *call)
 {
     struct dg_query query = dg_query_over(call->req->query);

@@ -44,7 +44,7 @@ static bool is_this_machine(struct dg_span host)
     return false;
 }
 
-/* True where a browser says that it asks for somebody else's page. */
+/* True if a browser says that a page of another origin asks. */
 static bool is_foreign(const struct dg_http_req *req)
 {
     struct dg_span site = dg_http_header(req, "sec-fetch-site"),

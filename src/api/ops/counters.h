@@ -40,7 +40,7 @@ struct dg_counters {
 
 void dg_counters_read(struct dg_counters *counters, const struct dg_api *api);
 
-/* Those that one model has for itself; all others are 0. */
+/* The counters that each model has for itself; all others are 0. */
 void dg_counters_read_model(struct dg_counters *counters, struct dg_engine *engine, size_t index);
 
 enum dg_counter_group {
@@ -51,7 +51,7 @@ enum dg_counter_group {
     DG_COUNTERS_OF_JOBS,
 };
 
-/* Where /metrics has it: once, for each model, or both. */
+/* Where /metrics has the counter: once, for each model, or both. */
 enum {
     DG_COUNTER_FOR_NONE = 0,
     DG_COUNTER_FOR_ALL = 1,

@@ -45,7 +45,7 @@ double dg_live_percentile(const uint64_t counts[DG_HISTOGRAM], double first, dou
     return from;
 }
 
-/* What a histogram counted in the last seconds; `slot` becomes this second's. */
+/* The counts of a histogram in the last seconds; `slot` becomes this second's. */
 static void add_window(uint64_t window[DG_LIVE_WINDOW][DG_HISTOGRAM], size_t slot,
                        const uint64_t now[DG_HISTOGRAM], const uint64_t before[DG_HISTOGRAM],
                        uint64_t sums[DG_HISTOGRAM])

@@ -111,7 +111,7 @@ static enum dg_err put_counters(struct dg_buf *buf, const struct dg_counters *co
     return err;
 }
 
-/* What turns of the loop do: while one lasts, everybody waits. */
+/* Times of the loop's turns: while one lasts, everybody waits. */
 static enum dg_err put_turns(struct dg_buf *buf, const struct dg_server_stats *stats)
 {
     uint64_t sum = 0;

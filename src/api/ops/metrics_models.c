@@ -133,7 +133,7 @@ static enum dg_err put_states(struct dg_buf *buf, const struct model *models, si
     return err;
 }
 
-/* Of models that are estimators: what they said. */
+/* For models that are estimators: their estimates. */
 static enum dg_err put_qualities(struct dg_buf *buf, struct dg_engine *engine,
                                  const struct model *models, size_t n)
 {

@@ -36,7 +36,7 @@ static void fail(struct dg_call *call, enum dg_err err, const struct dg_error *e
     dg_call_fail(call, failure);
 }
 
-/* True when there is somebody to do it; else answers. */
+/* True when the server has these operations; otherwise the call is answered. */
 static bool has_ops(struct dg_call *call)
 {
     if (!call->api->admin)
@@ -150,7 +150,7 @@ static void load(struct dg_call *call, const struct dg_admin_model *model)
         fail(call, err, &error, NULL);
 }
 
-/* A text with a NUL behind it; DG_ERR_INVALID when there is one in it. */
+/* Copies a text with a NUL behind it; DG_ERR_INVALID if it contains a NUL. */
 static enum dg_err read_text(const struct dg_json *json, const char *name, enum dg_json_need need,
                              struct dg_arena *arena, struct dg_error *error, const char **out)
 {
@@ -207,7 +207,7 @@ void dg_api_v1_admin_load(struct dg_call *call)
         load(call, &model);
 }
 
-/* The name in the path, with a NUL; NULL when there is no memory (then it is answered). */
+/* The name in the path, with a NUL. NULL: memory ran out, and the call was answered. */
 static const char *name_of(struct dg_call *call)
 {
     struct dg_span name = dg_arena_copy(call->req->arena, call->arg);

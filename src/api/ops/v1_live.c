@@ -118,7 +118,7 @@ static void put_models(struct dg_json_out *out, struct dg_engine *engine,
     dg_json_out_close(out, '}');
 }
 
-/* Since the start, by reason: what was turned away and what went wrong. */
+/* Counts since the start, by reason: what was refused and what went wrong. */
 static void put_refusals(struct dg_json_out *out, const struct dg_api *api)
 {
     const struct dg_live *live = &api->live;
@@ -218,7 +218,7 @@ static void on_room(void *owner)
     viewer->n_unread = 0;
 }
 
-/* Every viewer is asked for first: writing may bring one's end. */
+/* The list is copied first, because writing may end a viewer. */
 static void tell(struct dg_api *api, struct dg_span text)
 {
     struct dg_live *live = &api->live;

@@ -127,8 +127,8 @@ static enum dg_err read_priority(struct dg_generation_job *generation, const str
                                          &generation->has_priority);
 }
 
-/* What cannot be together is refused here, where the field's name is known: answers are kept by a
- * beam, or drawn. */
+/* Options that exclude each other are refused here, where the field's name is known: answers
+ * come either from a beam or from draws. */
 static enum dg_err settle(struct dg_generation_job *generation, const struct dg_json *json,
                           const char **field, struct dg_error *error)
 {

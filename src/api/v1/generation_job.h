@@ -75,7 +75,7 @@ struct dg_failure dg_generation_job_failure(struct dg_generation_job *generation
 
 void dg_generation_job_drop(struct dg_generation_job *generation); /* NULL is fine */
 
-/* Frees the jobs whose engine is gone and will not report their end. */
+/* Frees the jobs whose engine no longer exists and will not report their end. */
 void dg_generation_job_free_all(struct dg_list *all);
 
 #endif

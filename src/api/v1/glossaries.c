@@ -219,7 +219,7 @@ static int compare_created(const void *a, const void *b)
     return order ? order : strcmp(x->id, y->id);
 }
 
-/* Oldest first, whatever order the folder had. */
+/* Sorted by age, oldest first, whatever the order in the folder. */
 static void sort_entries(struct dg_glossaries *store)
 {
     size_t n = 0;
@@ -356,7 +356,7 @@ void dg_glossaries_change_free(struct dg_glossaries_change *change)
     dg_free(change);
 }
 
-/* Room for what was read, beside what other changes have reserved. */
+/* Checks that there is room for what was read, in addition to what other changes have reserved. */
 static void reserve(struct dg_glossaries *store, struct dg_glossaries_change *change)
 {
     size_t size = dg_glossary_bytes(change->entry->glossary);
@@ -425,8 +425,9 @@ static bool has_all(const struct dg_glossaries_change *change)
     return change->may_share || change->entry->client == 0;
 }
 
-/* Whether the change has to wait for one before it in the list, up to `end`: of the same glossary,
- * whose order counts, or of the same client, whose share it changes. */
+/* Whether the change has to wait for one before it in the list, up to `end`: a change of the
+ * same glossary, because their order counts, or of the same client, because it changes the
+ * client's share. */
 static bool is_behind(const struct dg_glossaries_change *change, const struct dg_list *list,
                       const struct dg_list *end)
 {
@@ -440,7 +441,7 @@ static bool is_behind(const struct dg_glossaries_change *change, const struct dg
     return false;
 }
 
-/* The first change that waits and need not any more; NULL: none. */
+/* The first waiting change that no longer has to wait; NULL: none. */
 static struct dg_glossaries_change *next_change(const struct dg_glossaries *store)
 {
     for (struct dg_list *at = store->waiting.next; at != &store->waiting; at = at->next) {
@@ -454,7 +455,8 @@ static struct dg_glossaries_change *next_change(const struct dg_glossaries *stor
 
 static void start(struct dg_glossaries_change *change);
 
-/* The change takes its place, or is told why not; then those that waited for it have their turn. */
+/* The change takes effect, or is told why it does not; then the changes that waited for it have
+ * their turn. */
 static void end(struct dg_glossaries_change *change)
 {
     struct dg_glossaries *store = &change->work.api->glossaries;
@@ -537,8 +539,8 @@ static void done(struct dg_offload_task *task)
         end(change);
 }
 
-/* Whether the client may keep one more, and one so large, beside what others keep. Changes of the
- * same client that are under way would count; there are none (is_behind). */
+/* Whether the client may keep one more glossary, of this size, in addition to what others keep.
+ * Changes of the same client that are under way would count; there are none (is_behind). */
 static bool has_share(const struct dg_glossaries *store, struct dg_glossaries_change *change,
                       const struct dg_glossaries_entry *replaced)
 {
@@ -562,7 +564,7 @@ static bool has_share(const struct dg_glossaries *store, struct dg_glossaries_ch
            change->text.len <= change->own_max;
 }
 
-/* What it replaces or amends is what is there now. */
+/* The change replaces or amends the entry that exists now. */
 static enum dg_err prepare(struct dg_glossaries_change *change)
 {
     struct dg_glossaries *store = &change->work.api->glossaries;

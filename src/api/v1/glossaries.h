@@ -94,8 +94,7 @@ struct dg_glossaries_entry *dg_glossaries_find(const struct dg_glossaries *store
 
 enum dg_glossaries_how { DG_GLOSSARIES_MERGE, DG_GLOSSARIES_REPLACE, DG_GLOSSARIES_DROP };
 
-/* What happens to the dictionary of a language pair, which must exist only for DG_GLOSSARIES_DROP.
- */
+/* What happens to the dictionary of a language pair; for DG_GLOSSARIES_DROP it must exist. */
 struct dg_glossaries_part {
     enum dg_glossaries_how how;
     enum dg_glossary_format format;
@@ -151,7 +150,7 @@ void dg_glossaries_change(struct dg_glossaries_change *change);
 /* Answers 204 once its file is gone, so that the glossary does not come back after a crash. */
 void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entry);
 
-/* Whether the caller may make, replace and delete glossaries; else `failure` is the answer. */
+/* Whether the caller may make, replace and delete glossaries; otherwise `failure` is the answer. */
 bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure);
 
 /* True when the caller is an administrator, or callers cannot be told apart. */
@@ -162,13 +161,13 @@ bool dg_glossaries_is_admin(const struct dg_call *call);
  * everybody knows its id. */
 bool dg_glossaries_owns(const struct dg_call *call, const struct dg_glossaries_entry *entry);
 
-/* Gives the job the glossaries that its options name, or else that of `key` (NULL: none).
+/* Gives the job the glossaries that its options name, or otherwise that of `key` (NULL: none).
  * DG_ERR_NOT_FOUND, with a failure. The job holds them until it is freed. */
 enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job *job,
                                 const char *owner, bool is_admin, const struct dg_key *key,
                                 struct dg_failure *failure) DG_MUST_CHECK;
 
-/* The same for the job of a call. */
+/* As dg_glossaries_apply, for the job of a call. */
 enum dg_err dg_glossaries_apply_call(const struct dg_call *call, struct dg_job *job,
                                      struct dg_failure *failure) DG_MUST_CHECK;
 

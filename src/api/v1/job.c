@@ -167,7 +167,7 @@ static uint64_t late_at(const struct dg_job *job)
                : job->next_ns + timeout_ms * DG_CLOCK_MS;
 }
 
-/* At the end of the line. The job has a next text. */
+/* Goes to the end of the line. The job has a next text. */
 static void get_in_line(struct dg_job *job, struct dg_list *line)
 {
     const uint64_t late_ns = late_at(job);
@@ -219,7 +219,8 @@ void dg_jobs_deinit(struct dg_jobs *jobs)
 
 /* ---- Sentences and items as JSON ------------------------------------------------------------- */
 
-/* For each target token the bytes of the source that it looks at most: [[start, length], ...]. */
+/* For each target token, the bytes of the source that it attends to most: [[start, length],
+ * ...]. */
 static void put_alignment(struct dg_json_out *out, const struct dg_engine_sentence *sentence)
 {
     const struct dg_engine_answer *best = &sentence->answers[0];
@@ -281,7 +282,7 @@ static enum dg_err put_sentence(struct dg_job_item *item, const struct dg_engine
     return dg_buf_append(&item->ends, &end, sizeof end);
 }
 
-/* Whether sentences are told of one by one. */
+/* Whether sentences are reported one by one. */
 static bool wants_sentences(const struct dg_translate_options *options)
 {
     return options->want_scores || options->want_tokens || options->want_alignment ||
@@ -308,7 +309,8 @@ static enum dg_err put_sentences(const struct dg_job_item *item, struct dg_buf *
     return err ? err : dg_buf_append_span(buf, dg_span_sub(all, at, all.len));
 }
 
-/* Where in the item's JSON they belong, and how good they are: put together when the answer is. */
+/* Where the sentences belong in the item's JSON, and their quality, which are put together with
+ * the answer. */
 static enum dg_err keep_place(struct dg_job_item *item, const struct dg_engine_result *result)
 {
     const size_t n_ends = item->ends.len / sizeof(size_t);
@@ -338,7 +340,7 @@ static enum dg_err gather_alternatives(struct dg_job_item *item,
     return err;
 }
 
-/* Completes the alternatives; those that say what the best or an earlier one says are emptied. */
+/* Completes the alternatives; those equal to the best or to an earlier one are emptied. */
 static enum dg_err finish_alternatives(struct dg_job_item *item, struct dg_span best)
 {
     struct dg_span text = item->job->options.texts[item->index];
@@ -539,7 +541,7 @@ static void cancel_open(struct dg_job *job)
             dg_engine_cancel(job->engine, job->items[i].id);
 }
 
-/* Records the first failure; what is under way is not worth finishing. */
+/* Records the first failure; what is under way is then not worth finishing. */
 static void fail(struct dg_job *job, enum dg_err err, const struct dg_error *error)
 {
     if (job->err)
@@ -585,7 +587,7 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
 
 static bool go_on(struct dg_job *job, bool is_turn);
 
-/* Tells the end when there is nothing more to come; frees a job that nobody listens to. */
+/* Reports the end when nothing more will come; frees a job that has no listener. */
 static void settle(struct dg_job *job)
 {
     if (job->n_open > 0 || job->is_pumping)
@@ -647,7 +649,7 @@ static void on_translation_done(void *ctx, const struct dg_engine_result *result
 static const struct dg_engine_events engine_events = {
     .on_delta = on_delta, .on_sentence = on_sentence, .on_done = on_translation_done};
 
-/* What is to be done with the next text. It is asked for once, also when it has to wait. */
+/* What to do with the next text. The options are asked for once, even if the text has to wait. */
 static void make_next(struct dg_job *job)
 {
     struct dg_job_item *item = &job->items[job->n_begun];
@@ -747,7 +749,7 @@ static bool go_on(struct dg_job *job, bool is_turn)
     return waits;
 }
 
-/* Those in a line whose time is over. */
+/* Ends the jobs in a line whose time is over. */
 static void end_late(struct dg_jobs *jobs)
 {
     const uint64_t now_ns = dg_clock_now(jobs->clock);
@@ -854,8 +856,8 @@ enum dg_err dg_job_start(struct dg_job *job, const struct dg_job_listener *liste
     }
     job->options.request.usual_beam = !job->options.has_beam;
     job->options.request.usual_length = !job->options.has_length;
-    job->options.request.quality &= !job->is_plain; /* A plain answer has no place for the quality.
-                                                     */
+    /* A plain answer has no place for the quality. */
+    job->options.request.quality &= !job->is_plain;
     job->listener = listener;
     job->owner = owner;
     return pump(job, false, error, retry_ms);

@@ -68,8 +68,8 @@ struct dg_job_item {
     bool is_open, is_done;
     struct dg_buf json; /* the finished item as JSON, without its text and its sentences
                            (dg_job_members) */
-    struct dg_buf text; /* the text, escaped only when the answer is written, since it can be long
-                         */
+    /* the text, escaped only when the answer is written, since it can be long */
+    struct dg_buf text;
     struct dg_buf sentences; /* its sentences as JSON, in the order of their arrival */
     size_t sentences_at;     /* where the sentences belong in `json`; 0: nowhere */
     struct dg_buf alternatives[DG_BEAM_MAX]; /* texts of the alternatives, from 1 on; empty if there
@@ -91,8 +91,8 @@ struct dg_job_listener {
      * DG_ERR_NOMEM fails the job. */
     enum dg_err (*on_item)(void *owner, struct dg_job_item *item,
                            const struct dg_engine_result *result);
-    void (*on_over)(void *owner, struct dg_job *job); /* all items are done, or the job has failed
-                                                       */
+    /* all items are done, or the job has failed */
+    void (*on_over)(void *owner, struct dg_job *job);
 };
 
 struct dg_job {
@@ -140,7 +140,7 @@ void dg_jobs_turn(struct dg_jobs *jobs);
  * reports their ends. */
 void dg_jobs_stop(struct dg_jobs *jobs);
 
-/* Frees jobs whose engine is gone and will not report their end. */
+/* Frees jobs whose engine no longer exists and will not report their end. */
 void dg_jobs_deinit(struct dg_jobs *jobs);
 
 /* The job is in `jobs` as long as it lives. DG_ERR_NOMEM. */

@@ -111,7 +111,7 @@ static void set_language(uint64_t *row, const struct dg_languages *langs, const 
             set_bit(row, i);
 }
 
-/* What each language becomes with one model: direct [n] rows. */
+/* What each language becomes with one model: rows of direct [n]. */
 static void set_direct(uint64_t *direct, uint64_t *mask, const struct dg_languages *langs,
                        const struct dg_langs *of)
 {
@@ -132,7 +132,8 @@ static bool is_variant(const struct dg_languages *langs, size_t i, size_t j)
     return strcmp(langs->items[i].tag.language, langs->items[j].tag.language) == 0;
 }
 
-/* leads = direct and through one between, but for variants of the language itself. */
+/* leads = direct, or by way of one language between, except between variants of the same
+ * language. */
 static void join(struct dg_languages *langs, const uint64_t *direct, const struct dg_engine *engine)
 {
     const size_t n = langs->n, words = row_words(n);

@@ -22,11 +22,11 @@ enum { DG_LANGUAGE_SOURCE = 1, DG_LANGUAGE_TARGET = 2, DG_LANGUAGE_ANY = 3 };
 
 struct dg_language {
     struct dg_langtag tag;
-    char code[DG_LANGTAG_TEXT];    /* "en", "pt-BR", "zh-Hans"; Chinese always has its script */
-    char name[DG_LANG_NAME];       /* in English */
-    unsigned sides;                /* DG_LANGUAGE_SOURCE, _TARGET or both */
-    bool has_formal, has_informal; /* as a target language: some model can translate in that manner
-                                    */
+    char code[DG_LANGTAG_TEXT]; /* "en", "pt-BR", "zh-Hans"; Chinese always has its script */
+    char name[DG_LANG_NAME];    /* in English */
+    unsigned sides;             /* DG_LANGUAGE_SOURCE, _TARGET or both */
+    /* as a target language: some model can translate in that manner */
+    bool has_formal, has_informal;
 };
 
 struct dg_languages {
@@ -48,7 +48,7 @@ void dg_languages_cache_deinit(struct dg_languages_cache *cache);
 enum dg_err dg_languages_read(struct dg_languages_cache *cache, const struct dg_engine *engine,
                               struct dg_arena *arena, struct dg_languages *langs) DG_MUST_CHECK;
 
-/* The same without a copy: borrowed until the next call here; NULL: no memory. */
+/* The same without a copy: borrowed until the next call of this function; NULL: memory ran out. */
 const struct dg_languages *dg_languages_now(struct dg_languages_cache *cache,
                                             const struct dg_engine *engine);
 

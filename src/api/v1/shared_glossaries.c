@@ -31,7 +31,7 @@ struct news {
     struct changed changed[];
 };
 
-/* What names a file must look like what we make. */
+/* The name of a file must look like one that we make. */
 static bool is_id(struct dg_span id)
 {
     bool is_good = id.len == DG_GLOSSARIES_ID;
@@ -150,8 +150,8 @@ static void reset(void *user)
         DG_LIST_ITEM(at, struct dg_glossaries_entry, link)->version = 0;
 }
 
-/* What this server has and the table has not: from before servers shared anything, or Redis lost
- * it. Every server puts what it has; the first wins. */
+/* Adds what this server has and the table lacks: glossaries from before servers shared any, or
+ * that Redis lost. Every server adds its own; the first wins. */
 static void complete(void *user)
 {
     struct dg_api *api = user;

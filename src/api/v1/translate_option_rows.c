@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A row says how its field is read and where it goes. */
+/* A row tells how its field is read and where its value goes. */
 #include "api/v1/translate_option_rows.h"
 #include "api/v1/translate_options.h"
 

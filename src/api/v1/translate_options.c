@@ -209,7 +209,7 @@ enum dg_err dg_translate_options_name(const struct dg_json *json, const char *na
     return DG_OK;
 }
 
-/* What is said in words or by yes and no, and goes somewhere else than it is called. */
+/* Fields whose values are words, or true and false, and that set members of other names. */
 static enum dg_err read_choices(const struct dg_json *json, struct dg_error *error,
                                 const char **field, struct dg_translate_options *options)
 {
@@ -293,7 +293,7 @@ enum dg_err dg_translate_options_texts(const struct dg_json *json, const char *n
     return DG_OK;
 }
 
-/* What the translation shall begin with: of one text only. */
+/* The beginning of the translation, for a single text only. */
 static enum dg_err read_prefix(const struct dg_json *json, struct dg_arena *arena,
                                struct dg_error *error, struct dg_translate_options *options)
 {
@@ -353,7 +353,7 @@ enum dg_err dg_translate_options_last_event_id(const struct dg_json *json, struc
     return read_id(json, "last_event_id", DG_EVENT_ID_MAX, arena, error, id);
 }
 
-/* Text that comes back as it is, wherever it stands. */
+/* Texts that are kept unchanged wherever they occur. */
 static enum dg_err read_protected(const struct dg_json *json, struct dg_arena *arena,
                                   struct dg_error *error, struct dg_translate_options *options)
 {
@@ -424,7 +424,8 @@ static enum dg_err read_terms(const struct dg_json *json, struct dg_arena *arena
     return err;
 }
 
-/* An id, an array of them, or terms. An empty array is none, where the key has one by default. */
+/* An id, an array of ids, or terms. An empty array means no glossary, even if the key has one by
+ * default. */
 static enum dg_err read_glossary(const struct dg_json *json, struct dg_arena *arena,
                                  struct dg_error *error, struct dg_translate_options *options)
 {
@@ -527,7 +528,7 @@ static bool is_said(const struct dg_json *json, const char *name)
     return type == DG_JSON_INT || type == DG_JSON_REAL;
 }
 
-/* What cannot be together, or not be missing. */
+/* Options that exclude each other, and options that are required. */
 static enum dg_err check(const struct dg_translate_options *options, struct dg_error *error,
                          const char **field)
 {

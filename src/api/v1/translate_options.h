@@ -93,13 +93,13 @@ struct dg_failure dg_translate_options_field_failure(struct dg_arena *arena, enu
                                                      const struct dg_error *error,
                                                      const char *field);
 
-/* The failure for an error, whose sentence is copied into the arena. `field` may be NULL. Sentences
- * of DG_ERR_IO and DG_ERR_NO_SPACE name files of the server and are not told. */
+/* The failure for an error, whose sentence is copied into the arena. `field` may be NULL.
+ * Sentences of DG_ERR_IO and DG_ERR_NO_SPACE name files of the server and are not passed on. */
 struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_err err,
                                                const struct dg_error *error, const char *field);
 
-/* The failure for a file of the server that could not be written: 507 when there is no room for it.
- * It does not tell where the file lies. */
+/* The failure for a file of the server that could not be written: 507 when there is no room for
+ * it. It does not say where the file lies. */
 struct dg_failure dg_translate_options_file_failure(enum dg_err err);
 
 /* The failure for a start that failed. With DG_ERR_BUSY it tells the client to come again after

@@ -15,7 +15,7 @@
 
 enum { EVENT_MAX = 512 << 20, JSON_VALUES_MAX = 1000 };
 
-/* In the generation's arena. */
+/* Lies in the generation's arena. */
 struct generate_work {
     struct dg_work work;
     struct dg_generation_job *generation;

@@ -25,7 +25,7 @@ enum { JSON_VALUES = 1000 * 1000, ANSWER_MAX = 128 << 20, AS_JSON = -1 };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* Of one that was made by DeepL's API, which has several, or none. */
+/* For a glossary made through DeepL's API, which may have several dictionaries, or none. */
 static void put_dictionaries(struct dg_json_out *out, const struct dg_dictionary *dictionaries,
                              size_t n, bool with_terms)
 {

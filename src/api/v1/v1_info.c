@@ -96,7 +96,7 @@ static void put_models(struct dg_call *call, struct dg_json_out *out)
     }
 }
 
-/* The same to OpenAI's clients. */
+/* The list of models for OpenAI's clients. */
 static void put_openai_members(struct dg_json_out *out, const char *name)
 {
     dg_json_out_put_cstr(out, "id", name);
@@ -128,7 +128,7 @@ void dg_api_v1_models(struct dg_call *call)
     dg_call_json_out(call, 200, &out);
 }
 
-/* GET /v1/models/NAME, as OpenAI's clients ask whether there is one. */
+/* GET /v1/models/NAME, with which OpenAI's clients ask whether a model exists. */
 void dg_api_v1_model(struct dg_call *call)
 {
     struct dg_buf buf;

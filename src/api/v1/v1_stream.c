@@ -36,9 +36,9 @@ enum {
     RUNNING_MAX = 256,  /* translations under way on one socket */
     ID_MAX = 128,
     VALUES_MAX = 200,
-    REMEMBERED_MAX = 4 << 20, /* bytes that idle ids remember; the last one always keeps what it has
-                               */
-    LOOK_BYTES = 8192,        /* bytes of a text that are looked at to detect its language */
+    /* bytes that idle ids remember; the last one always keeps what it has */
+    REMEMBERED_MAX = 4 << 20,
+    LOOK_BYTES = 8192, /* bytes of a text that are looked at to detect its language */
     TURN_BYTES = 2048, /* bytes of one socket's messages that are read in one turn; then the other
                           sockets have theirs */
     MESSAGE_MAX = 64 << 20
@@ -83,7 +83,7 @@ struct ending {
     struct dg_span id;
 };
 
-/* One that came in, until it is acted on. */
+/* A message that has arrived, until it is acted on. */
 struct message {
     struct stream *stream; /* NULL when the client has left */
     struct dg_json *json;
@@ -102,8 +102,8 @@ struct stream {
     struct message *reading; /* the message that another thread is reading; NULL: none */
     uint64_t turn;           /* the last turn in which a message came, */
     size_t n_turn_bytes;     /* and the bytes that came in it */
-    struct dg_list resting;  /* linked in api->resting_streams while messages wait for the next turn
-                              */
+    /* linked in api->resting_streams while messages wait for the next turn */
+    struct dg_list resting;
 };
 
 /* ---- Messages out ---------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ static void begin_message(struct dg_json_out *out, struct dg_buf *buf, const cha
         dg_json_out_put_string(out, "id", id);
 }
 
-/* Sends it; a socket that cannot take it is closing by itself. */
+/* Sends a message; a socket that cannot take it is already closing. */
 static void end_message(struct stream *stream, struct dg_json_out *out, struct dg_buf *buf)
 {
     dg_json_out_close(out, '}');
@@ -210,8 +210,8 @@ static void halt(struct stream_item *stream_item)
         return;
     dg_charge_cancel(&stream_item->charge);
     if (stream_item->ending)
-        stream_item->ending->stream_item = NULL; /* whoever writes the last message has the job now
-                                                  */
+        /* whoever writes the last message has the job now */
+        stream_item->ending->stream_item = NULL;
     else
         dg_job_drop(stream_item->job);
     dg_generation_job_drop(stream_item->generation);
@@ -304,9 +304,9 @@ struct word {
     size_t start, end;
 };
 
-/* The word that follows `at`, or what is left of the one that it is in; false when nothing follows.
- * `word` is the one found before it: where there are no blanks it is all of the text, and is not
- * looked through for every sentence. */
+/* The word that follows `at`, or the rest of the word that contains it; false when nothing
+ * follows. `word` is the word found before: a text without blanks is one word, which must not be
+ * searched again for every sentence. */
 static bool next_word(struct dg_span text, size_t at, struct word *word)
 {
     const size_t known = at >= word->start && at < word->end ? word->end : 0;
@@ -341,7 +341,7 @@ static size_t count_kept(const struct stream_item *stream_item, struct dg_span t
     return kept;
 }
 
-/* Puts the translation of the kept sentences and what stands between them into head_text. */
+/* Puts the translation of the kept sentences, and the text between them, into head_text. */
 static enum dg_err keep(struct stream_item *stream_item, struct dg_span text, size_t kept,
                         size_t head)
 {
@@ -367,8 +367,8 @@ static enum dg_err keep(struct stream_item *stream_item, struct dg_span text, si
     return err;
 }
 
-/* A sentence is done: remembers it, unless one before it is missing, or it is to be told of in each
- * answer what it lost. */
+/* A sentence is done: it is remembered, unless one before it is missing, or each answer has to
+ * report what this one lost. */
 static void remember(struct stream_item *stream_item, const struct dg_engine_sentence *sentence)
 {
     struct known known = {.at = stream_item->head + sentence->at,
@@ -500,7 +500,7 @@ static enum dg_err read_ask(struct stream_item *stream_item, struct dg_job *job,
     return err;
 }
 
-/* Nothing becomes of the stream item's text: says so, and forgets the stream item. */
+/* The stream item's text cannot be translated: says so, and forgets the item. */
 static void give_up(struct stream_item *stream_item, const struct dg_failure *failure)
 {
     send_error(stream_item->stream, id_of(stream_item), failure);
@@ -509,7 +509,8 @@ static void give_up(struct stream_item *stream_item, const struct dg_failure *fa
     forget(stream_item);
 }
 
-/* What the job translates: the text behind what is known. Its language is that of all of it. */
+/* What the job translates: the text behind the known sentences. Its language is that of the
+ * whole text. */
 static void set_text(struct stream_item *stream_item)
 {
     struct dg_translate_options *options = &stream_item->job->options;
@@ -524,7 +525,7 @@ static void set_text(struct stream_item *stream_item)
     options->request.whole = copy.ptr ? copy : (struct dg_span){NULL, 0};
 }
 
-/* Through the gate: begins, or says why not. */
+/* Called behind the gate: begins, or says why not. */
 static void on_passed(void *work, const struct dg_failure *refusal)
 {
     struct stream_item *stream_item = work;
@@ -624,7 +625,7 @@ static void run_stream_item(struct stream_item *stream_item, bool is_update)
                     &wish, on_passed, stream_item);
 }
 
-/* Whether something may begin under the id; else says why not. */
+/* Whether something may begin under this id; otherwise sends the reason. */
 static bool is_free(struct stream *stream, const struct stream_item *stream_item, struct dg_span id)
 {
     if (stream_item && is_busy(stream_item)) {
@@ -641,7 +642,7 @@ static bool is_free(struct stream *stream, const struct stream_item *stream_item
     return false;
 }
 
-/* Whether a text may be so long; else says why not. */
+/* Whether a text may be so long; otherwise sends the reason. */
 static bool is_short_enough(struct stream *stream, struct dg_span id, struct dg_span text)
 {
     struct dg_error error = DG_ERROR_NONE;
@@ -823,7 +824,7 @@ static void on_cancel(struct stream *stream, struct dg_span id)
     send_plain(stream, "cancelled", id);
 }
 
-/* What a message is about, before its kind is acted on. */
+/* Reads which item a message is about, before its kind is acted on. */
 enum { TRANSLATE, UPDATE, CANCEL, GENERATE };
 
 struct request {
@@ -932,7 +933,7 @@ static void take_turns(struct stream *stream, struct dg_ws *ws, size_t n_bytes)
     dg_list_link_last(&api->resting_streams, &stream->resting);
 }
 
-/* As many as there is time for; the others are the first of the next turn. */
+/* Handles as many messages as there is time for; the others come first in the next turn. */
 void dg_api_turn_streams(struct dg_api *api)
 {
     const uint64_t until = dg_clock_now(&api->clock) + TURN_NS;

@@ -17,7 +17,7 @@
 
 enum { ANSWER_MAX = 512 << 20, JSON_VALUES_MAX = 200 * 1000 };
 
-/* In the job's arena. */
+/* Lies in the job's arena. */
 struct translate_work {
     struct dg_work work;
     struct dg_job *job;

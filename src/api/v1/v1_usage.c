@@ -24,7 +24,7 @@ static void put_when(struct dg_json_out *out, const char *name, uint64_t seconds
     dg_json_out_cstr(out, seconds ? text : NULL);
 }
 
-/* What the key file says of the key that asks. */
+/* What the key file says about the key. */
 static void put_key(struct dg_json_out *out, const struct dg_call *call)
 {
     static const char *const roles[] = {[DG_KEY_USER] = "user", [DG_KEY_ADMIN] = "admin"};

@@ -57,7 +57,7 @@ static void say(const char *text)
     (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-/* Only what is safe inside a signal handler: atomics and system calls. */
+/* Uses only what is safe inside a signal handler: atomics and system calls. */
 static void on_sigbus(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -254,7 +254,8 @@ void dg_map_file_close(struct dg_map_file *file)
 {
     if (file->mapping) {
         const int fd = file->mapping->fd;
-        give_back(file->mapping); /* first: the addresses may soon be somebody else's */
+        /* first, because the addresses may soon belong to another mapping */
+        give_back(file->mapping);
         munmap((void *)(uintptr_t)file->bytes, file->len);
         close(fd);
     } else if (file->len > 0) {

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct dg_mapping; /* opaque: one of those that are open now */
+struct dg_mapping; /* opaque: one of the mappings that are open now */
 
 struct dg_map_file {
     const uint8_t *bytes; /* borrowed until close; never NULL after open, even for an empty file */
@@ -41,7 +41,7 @@ enum { DG_MAP_FILES_MAX = 256 }; /* mappings at a time, of the whole process */
 enum dg_err dg_map_file_open(struct dg_map_file *file, const char *path, size_t max,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* The same, but its bytes are a copy. */
+/* The same, but with the bytes copied into memory. */
 enum dg_err dg_map_file_read(struct dg_map_file *file, const char *path, size_t max,
                              struct dg_error *error) DG_MUST_CHECK;
 
@@ -56,7 +56,7 @@ enum dg_err dg_map_file_check(const struct dg_map_file *file, const char *path,
  * keeps one pass over a large file from counting as this process's memory. */
 void dg_map_file_forget(const struct dg_map_file *file);
 
-/* What a read past the end of a file that became shorter does. */
+/* What happens when a file became shorter and is read past its end. */
 enum dg_map_file_guard {
     DG_MAP_FILE_ENDS,    /* one line on stderr, and exit with 1: for commands */
     DG_MAP_FILE_GOES_ON, /* zeros: for the daemon, which checks what it has mapped */

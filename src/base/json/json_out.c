@@ -232,7 +232,7 @@ static struct dg_span escape(unsigned char c, char room[8])
 static enum dg_err quote_body(struct dg_buf *buf, struct dg_span text)
 {
     enum dg_err err = DG_OK;
-    size_t run = 0, at = 0; /* [run, at) is yet to be copied as it is */
+    size_t run = 0, at = 0; /* [run, at) is still to be copied */
     while (at < text.len && !err) {
         unsigned char c = (unsigned char)text.ptr[at];
         uint32_t cp;

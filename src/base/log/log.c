@@ -232,7 +232,7 @@ static size_t add_char(struct line *line, struct dg_span text, size_t at)
     return len;
 }
 
-/* At most `max` bytes of the text and twice that of escaped line. */
+/* Writes at most `max` bytes of the text, and at most twice as many bytes of escaped line. */
 static void add_text(struct line *line, struct dg_span text, size_t max, bool quoted)
 {
     struct dg_span shown = dg_utf8_clip(text, max);
@@ -284,7 +284,7 @@ static void add_number(struct line *line, const struct dg_log_field *field)
     add_cstr(line, text);
 }
 
-/* A field stands in the line whole or not at all. */
+/* A field stands in the line completely or not at all. */
 static void add_field(struct line *line, enum dg_log_format format,
                       const struct dg_log_field *field, size_t max)
 {
@@ -375,8 +375,8 @@ static bool send_to_journal(const struct dg_log *log, enum dg_log_level level, c
     const struct dg_log_field in_module = dg_log_str("module", module);
     char digit = (char)('0' + priority(level));
     dg_journal_begin(&entry);
-    dg_journal_add(&entry, "MESSAGE", dg_span_make(line->bytes + 3, line->len - 4)); /* "<N>", "\n"
-                                                                                      */
+    /* "<N>", "\n" */
+    dg_journal_add(&entry, "MESSAGE", dg_span_make(line->bytes + 3, line->len - 4));
     dg_journal_add(&entry, "PRIORITY", dg_span_make(&digit, 1));
     dg_journal_add(&entry, "SYSLOG_IDENTIFIER", DG_SPAN("dragomand"));
     journal_field(&entry, &in_module);

@@ -68,7 +68,7 @@ static void put_line(const char *line)
     char bytes[LINE_CAP + 8];
     int len = snprintf(bytes, sizeof bytes, "\r%s\x1B[K", line);
     ssize_t n = write(STDERR_FILENO, bytes, (size_t)len);
-    (void)n; /* a line of progress that is lost is no loss */
+    (void)n; /* the loss of a progress line does not matter */
 }
 
 void dg_progress_show(struct dg_progress *progress, uint64_t n_done)

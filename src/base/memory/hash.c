@@ -33,7 +33,7 @@ static inline void mix(struct state *s, int rounds)
     }
 }
 
-/* Up to 8 bytes as a little-endian word. */
+/* Reads up to 8 bytes as a little-endian word. */
 static inline uint64_t load(const char *bytes, size_t n)
 {
     uint64_t word = 0;

@@ -13,7 +13,8 @@
 #include <string.h>
 
 static atomic_uint_fast64_t n_allocations;
-static atomic_uint_fast64_t fail_at; /* 0: off; else the value of `n_tries` that fails */
+static atomic_uint_fast64_t fail_at; /* 0: off; otherwise the value of `n_tries` at which the
+                                        allocation fails */
 static atomic_uint_fast64_t n_tries;
 static atomic_bool has_failed;
 

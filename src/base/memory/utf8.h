@@ -46,8 +46,8 @@ struct dg_span dg_utf8_clip(struct dg_span text, size_t max);
  * Thai, Lao, Burmese, Khmer. */
 bool dg_cp_is_unspaced(uint32_t cp);
 
-/* True for what is no part of a word: quotation marks, dashes, symbols, pictures. ASCII is not
- * asked for. */
+/* True for characters that do not belong to words: quotation marks, dashes, symbols, pictures.
+ * Must not be called for ASCII. */
 bool dg_cp_is_sign(uint32_t cp);
 
 #endif

@@ -33,7 +33,7 @@ static bool parse_port(struct dg_span text, uint16_t *port)
     return value <= UINT16_MAX;
 }
 
-/* `host` without brackets; family says what the brackets promised. */
+/* `host` has no brackets; `family` is what the brackets imply. */
 static enum dg_err parse_host(struct dg_span host, int family, uint16_t port, struct dg_addr *addr)
 {
     char text[INET6_ADDRSTRLEN];

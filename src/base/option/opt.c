@@ -393,7 +393,7 @@ enum dg_err dg_opt_check(const struct dg_opt_set *set, struct dg_error *error)
     return err;
 }
 
-/* What --help asks for, or DG_OPT_HELP_NO. */
+/* What --help asks for; DG_OPT_HELP_NO: nothing. */
 static int help_form(const struct dg_opt_set *set)
 {
     const struct dg_opt_table *table = set->main.table;

@@ -43,8 +43,8 @@ static bool stands_alone(const struct dg_opt_row *row)
     return row->type == DG_OPT_TYPE_BOOL || (row->flags & DG_OPT_BARE);
 }
 
-/* Gives the row its value: what stood behind '=' or the letter, else "yes", else the next argument.
- */
+/* Gives the row its value: what follows '=' or the letter, or "yes" for a flag, or the next
+ * argument. */
 static enum dg_err assign_flag(struct dg_opt_set *set, size_t at, const char *attached,
                                struct args *args, struct dg_error *error)
 {

@@ -89,7 +89,7 @@ static enum dg_err next_line(struct dg_opt_ini *ini, struct dg_span *line, struc
     return DG_OK;
 }
 
-/* What follows a value or a section: nothing, or a comment. */
+/* Checks that nothing but a comment follows a value or a section. */
 static bool is_tail(struct dg_span text)
 {
     struct dg_span rest = trim_start(text);

@@ -33,7 +33,7 @@ struct dg_opt_set {
     size_t n_args;
 };
 
-/* Where a refusal sends the reader. */
+/* What a refusal tells the reader to look at. */
 static inline const char *dg_opt_reference(const struct dg_opt_table *table)
 {
     return table->reference ? table->reference : "--help";

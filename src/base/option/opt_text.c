@@ -44,7 +44,7 @@ static const char *placeholder(const struct dg_opt_row *row)
     return "";
 }
 
-/* Whether the range or the words say more than the placeholder does. */
+/* Whether the range or the words tell more than the placeholder. */
 static bool expectation_helps(const struct dg_opt_row *row)
 {
     if (row->words == dg_opt_help_words)
@@ -278,7 +278,8 @@ static enum dg_err append_value(struct dg_span text, struct dg_buf *out)
     return err ? err : dg_buf_append_byte(out, '"');
 }
 
-/* An unset row whose zero lies outside of its own range has nothing that could be read back. */
+/* True for a row that is not set and whose zero lies outside of its own range, so that no text
+ * could be read back. */
 static bool is_dumped(const struct dg_opt_row *row, const struct dg_opt_from *from)
 {
     bool unset = from->rank == DG_OPT_RANK_DEFAULT && !row->def;

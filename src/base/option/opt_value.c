@@ -410,7 +410,8 @@ enum dg_err dg_opt_value_parse(const struct dg_opt_row *row, struct dg_span text
 static enum dg_err format_real(double n, struct dg_buf *out)
 {
     char text[40];
-    for (int digits = 6; digits <= 17; digits++) { /* the shortest that reads back the same */
+    for (int digits = 6; digits <= 17; digits++) { /* the shortest number that reads back as the
+                                                      same */
         snprintf(text, sizeof text, "%.*g", digits, n);
         if (strtod(text, NULL) == n)
             break;
@@ -499,7 +500,8 @@ enum dg_err dg_opt_value_default(const struct dg_opt_row *row, void *values, str
     void *field = field_of(row, values);
     dg_opt_value_release(row, values);
     if (row->type == DG_OPT_TYPE_STRING || row->type == DG_OPT_TYPE_PATH) {
-        /* "" may be shorter than the row's minimum, which binds only what somebody gives. */
+        /* An empty text may be shorter than the row's minimum, which binds only values that were
+         * given. */
         *(const char **)field = dg_try_calloc(1, 1);
         if (!*(const char **)field)
             return dg_error_set(error, DG_ERR_NOMEM, "%s", dg_err_sentence(DG_ERR_NOMEM));

@@ -14,9 +14,9 @@
 #include "base/option/opt.h"
 
 enum {
-    DG_OPT_TEXT_MAX = 3072, /* bytes of any text or joined list, so that a dumped line fits a file
-                             */
-    DG_OPT_LIST_MAX = 64,   /* items of a list without a limit of its own */
+    /* bytes of any text or joined list, so that a dumped line fits a file */
+    DG_OPT_TEXT_MAX = 3072,
+    DG_OPT_LIST_MAX = 64, /* items of a list without a limit of its own */
 };
 
 /* Parses `text` into the row's field of `values`; `append` adds to a list instead of replacing it.

@@ -130,7 +130,7 @@ static unsigned tighter(unsigned a, unsigned b)
     return a == 0 ? b : b == 0 ? a : a < b ? a : b;
 }
 
-/* Reads a decimal number and what white space follows; false when there is none. */
+/* Reads a decimal number and the white space behind it; false when there is none. */
 static bool take_number(const char **text, long long *number)
 {
     char *end;
@@ -161,7 +161,7 @@ static unsigned quota_v2(const char *group)
     return cores_of(quota, period);
 }
 
-/* Version 1: the two numbers in two files; a quota of -1 is none. */
+/* Version 1 of cgroups: the two numbers in two files; a quota of -1 means none. */
 static unsigned quota_v1(const char *group)
 {
     long long quota, period;
@@ -264,7 +264,7 @@ static size_t core_of(const cpu_set_t *set, size_t size, unsigned i, unsigned n)
     return core;
 }
 
-/* Pins to core i, or to what is allowed already. */
+/* Pins to core i, among the cores that are allowed. */
 static bool pin(const unsigned *i)
 {
     cpu_set_t *set = CPU_ALLOC(MASK_CPUS);

@@ -48,7 +48,7 @@ const char *dg_cpu_features_text(uint32_t features, char *room, size_t cap);
  * does the CPU quota (rounded up) of its control group, v1 or v2, and of every group above. */
 unsigned dg_cpu_cores(void);
 
-/* None of our pools has more threads, however many cores the machine has. */
+/* No pool of ours has more threads, however many cores the machine has. */
 enum { DG_CPU_CORES_MAX = 256 };
 
 /* Pins the calling thread to core i modulo n of the n cores that it may use. False: the system does

@@ -51,7 +51,7 @@ static bool round_up(size_t cap, size_t *out)
 enum dg_err dg_mpsc_new(size_t cap, size_t item_size, dg_mpsc_wake_fn wake, void *arg,
                         struct dg_mpsc **out)
 {
-    /* With one cell, "filled" (p + 1) and "free again" (p + cap) would be the same turn. */
+    /* With one cell, "filled" (p + 1) and "free again" (p + cap) would be the same number. */
     size_t n_cells;
     if (!round_up(cap < 2 ? 2 : cap, &n_cells))
         return DG_ERR_NOMEM;
@@ -98,7 +98,8 @@ static bool claim(struct dg_mpsc *queue, size_t *number)
         } else if ((ptrdiff_t)(turn - at) < 0) {
             return false; /* still filled from the last time round */
         } else {
-            at = atomic_load_explicit(&queue->tail, memory_order_relaxed); /* somebody was faster */
+            /* another thread was faster */
+            at = atomic_load_explicit(&queue->tail, memory_order_relaxed);
         }
     }
     *number = at;

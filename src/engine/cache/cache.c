@@ -12,13 +12,13 @@
 #include <string.h>
 
 enum {
-    SMALLEST = 256, /* no entry takes less */
+    SMALLEST = 256, /* every entry takes at least so much */
     UNDER_WAY_MAX = 1 << 20,
-    OVERHEAD = 192, /* of an entry in map and allocator */
+    OVERHEAD = 192, /* bytes of an entry in the map and the allocator */
 };
 
 struct dg_cache {
-    struct dg_map map; /* key to flight */
+    struct dg_map map; /* maps keys to flights */
     struct dg_list kept;
     struct dg_engine_cache_stats stats;
 };

@@ -25,18 +25,19 @@
 #include "sched/ticket.h"
 
 struct dg_flight {
-    struct dg_ticket *ticket;   /* owned; with the scheduler until is_over */
-    struct dg_sentence *leader; /* the sentence whose request submitted it; NULL once over */
-    struct dg_list sentences;   /* those that wait for news, with the leader */
-    uint64_t version;           /* of the model */
+    struct dg_ticket *ticket;   /* owned; it is with the scheduler until is_over */
+    struct dg_sentence *leader; /* the sentence whose request submitted the ticket; NULL once the
+                                   flight is over */
+    struct dg_list sentences;   /* sentences that wait for news, including the leader */
+    uint64_t version;           /* the version of the model */
     size_t n_refs;
     bool is_over;
-    bool is_kept;                    /* in the cache */
-    struct dg_span key;              /* owned; empty outside of a cache */
-    struct dg_list link;             /* among all that is kept, the least recently used first */
-    struct dg_remote_lookup *asking; /* owned; the question to a remote cache, if one is or was
-                                        asked first (remote_lookups.h); else NULL */
-    size_t bytes;                    /* counted against the cache once the flight is over */
+    bool is_kept;        /* in the cache */
+    struct dg_span key;  /* owned; empty if the flight is not in a cache */
+    struct dg_list link; /* linked among all kept flights, the least recently used first */
+    struct dg_remote_lookup *asking; /* Owned; the question to a remote cache, if one was asked
+                                        first (remote_lookups.h); else NULL. */
+    size_t bytes;                    /* bytes that count for the cache once the flight is over */
 };
 
 /* Takes the ticket. One reference. NULL: no memory, the ticket stays the caller's. */
@@ -55,17 +56,17 @@ struct dg_cache;
 struct dg_cache *dg_cache_new(size_t bytes_max);
 void dg_cache_free(struct dg_cache *cache); /* NULL is fine */
 
-/* Borrowed; NULL: not there. */
+/* Borrowed; NULL: the cache does not have it. */
 struct dg_flight *dg_cache_find(struct dg_cache *cache, struct dg_span key);
 
 /* Enters a flight that has begun, with a copy of the key. If that fails, the flight is not shared.
  */
 void dg_cache_enter(struct dg_cache *cache, struct dg_flight *flight, struct dg_span key);
 
-/* Says that the flight's ticket has ended: a complete answer stays, anything else is dropped. */
+/* Says that the flight's ticket has ended: a complete answer is kept, anything else is dropped. */
 void dg_cache_settle(struct dg_cache *cache, struct dg_flight *flight);
 
-/* Drops the answers of a model that is gone. */
+/* Drops the answers of a model that was removed. */
 void dg_cache_forget(struct dg_cache *cache, uint64_t version);
 
 /* The cache's counters; the caller counts hits, joined and misses into them. */

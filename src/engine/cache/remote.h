@@ -31,16 +31,17 @@
 #include <stdint.h>
 
 enum {
-    DG_REMOTE_KEY_MAX = 80,          /* bytes of a key */
-    DG_REMOTE_VALUE_MAX = 64 * 1024, /* bytes of a value; longer ones are neither put nor taken */
+    DG_REMOTE_KEY_MAX = 80,          /* the most bytes of a key */
+    DG_REMOTE_VALUE_MAX = 64 * 1024, /* the most bytes of a value; longer ones are neither put nor
+                                        accepted */
     DG_REMOTE_WAIT_MS = 20,
 };
 
 struct dg_remote {
-    /* Begins to look for `key` (borrowed until it returns). False: it cannot at present, and no
-     * answer will come. */
+    /* Begins to look for `key`, which is borrowed until the call returns. False: this is not
+     * possible at present, and no answer will come. */
     bool (*get)(void *arg, uint64_t id, struct dg_span key);
-    /* Keeps a value if it can; both are borrowed until it returns. */
+    /* Keeps a value if possible; key and value are borrowed until the call returns. */
     void (*put)(void *arg, struct dg_span key, struct dg_span value);
     void *arg;
     uint64_t wait_ms; /* 0: DG_REMOTE_WAIT_MS */
@@ -59,7 +60,7 @@ void dg_engine_remote_answer(struct dg_engine *engine, uint64_t id, struct dg_sp
 struct dg_engine_remote_stats {
     uint64_t n_hits, n_misses, n_late, n_bad, n_puts; /* bad: the value was invalid */
     size_t n_asking;
-    bool is_resting; /* the cache failed too often and is left alone for now */
+    bool is_resting; /* the cache has failed too often, and is left alone for now */
 };
 void dg_engine_read_remote_stats(const struct dg_engine *engine,
                                  struct dg_engine_remote_stats *stats);

@@ -19,17 +19,17 @@ enum { DG_REMOTE_LOOKUPS_MAX = 1024 }; /* questions under way at once */
 
 /* One question. It stays with its flight, for its key, until the flight is settled. */
 struct dg_remote_lookup {
-    struct dg_list link; /* in `asked` or `answered`; in neither once taken */
+    struct dg_list link; /* linked in `asked` or `answered`; in neither once it was taken */
     struct dg_flight *flight;
     uint64_t id, until_ns;
     char key[DG_REMOTE_KEY_MAX];
-    char *value; /* owned; [len] NULL: none */
+    char *value; /* owned; [len]; NULL: no value */
     size_t len;
     bool is_dropped, is_hit;
 };
 
 struct dg_remote_lookups {
-    struct dg_remote remote; /* get NULL: none */
+    struct dg_remote remote; /* `get` is NULL if there is no remote cache */
     struct dg_list asked, answered;
     uint64_t last_id, rest_until_ns;
     size_t n_late_in_row;
@@ -48,8 +48,8 @@ void dg_remote_lookups_answer(struct dg_remote_lookups *lookups, uint64_t id, st
 /* Gives the question up; dg_remote_lookups_next gives the flight back. */
 void dg_remote_lookups_drop(struct dg_remote_lookups *lookups, struct dg_flight *flight);
 
-/* The next flight whose question is over, and the answer (ptr NULL: none), which flight->asking
- * owns. NULL: none for now. */
+/* The next flight whose question was answered, and the answer (ptr NULL: none), which
+ * flight->asking owns. NULL: there is none at present. */
 struct dg_flight *dg_remote_lookups_next(struct dg_remote_lookups *lookups, uint64_t now_ns,
                                          struct dg_span *value);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Keys and values of a remote cache. The seal is no signature: whoever may write to the cache may
- * write answers. It tells damage, truncation and values of other keys. */
+/* Keys and values of a remote cache. The seal is not a signature: anyone who can write to the
+ * cache can forge answers. It detects damage, truncation and values of other keys. */
 #include "config.h"
 #include "engine/cache/remote_value.h"
 #include "base/memory/mem.h"

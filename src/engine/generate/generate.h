@@ -26,17 +26,17 @@ struct dg_engine;
 enum { DG_GENERATE_STOPS_MAX = 16, DG_GENERATE_STOP_BYTES = 256 };
 
 struct dg_generate {
-    struct dg_span prompt; /* valid UTF-8; copied. Empty: the model begins by itself, if it has a
-                              token for that */
+    struct dg_span prompt; /* valid UTF-8; copied. If it is empty, the model begins by itself,
+                              provided that it has a token for that. */
     const char *model;     /* NULL: the only language model */
-    struct dg_search_opts search; /* max_len: tokens of the answer; max_ratio is ignored. What it
-                                   * points to lives until on_done */
+    struct dg_search_opts search; /* max_len counts tokens of the answer; max_ratio is ignored. What
+                                     this points to lives until on_done. */
     enum dg_priority priority;
-    uint64_t client;             /* as of struct dg_engine_request */
-    uint64_t timeout_ms;         /* 0: none */
-    bool reads_special;          /* strings of special tokens in the prompt become these tokens */
+    uint64_t client;     /* as in struct dg_engine_request */
+    uint64_t timeout_ms; /* 0: none */
+    bool reads_special;  /* the names of special tokens in the prompt stand for these tokens */
     const struct dg_span *stops; /* [n_stops] copied; the answer ends before the first of these */
-    size_t n_stops;              /* each of 1 to DG_GENERATE_STOP_BYTES */
+    size_t n_stops;              /* each has 1 to DG_GENERATE_STOP_BYTES bytes */
     const char *const *only;     /* [n_only] as of a translation */
     size_t n_only;
 };
@@ -53,9 +53,9 @@ struct dg_generated {
     const struct dg_span *others; /* [n_others] the other answers, best first */
     size_t n_others;
     enum dg_finish finish;
-    bool was_stopped; /* by a stop text; `finish` is then EOS */
+    bool was_stopped; /* ended by a stop text; `finish` is then EOS */
     bool repaired;
-    double logprob; /* of the best answer's tokens */
+    double logprob; /* the sum over the best answer's tokens */
     const char *model;
     size_t n_tokens_in, n_tokens_out;
     uint64_t queue_ns, first_ns, total_ns;

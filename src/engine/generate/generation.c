@@ -16,16 +16,16 @@
 enum {
     TEXT_MAX = 1 << 24,
     ARENA_SPARE = 1 << 16,
-    MUCH_PROMPT = 16 * 1024, /* bytes: 2 ms */
-    BYTES_A_TOKEN = 16,      /* more than most texts have */
-    SEAM = 64,               /* tokens that a cut can make of one, and more */
+    MUCH_PROMPT = 16 * 1024, /* bytes of a prompt that take about 2 ms to read */
+    BYTES_A_TOKEN = 16,      /* more bytes than a token has in most texts */
+    SEAM = 64,               /* more tokens than a cut in the text can add */
 };
 
 /* A prompt on its way to ids. */
 struct dg_prompt_reading {
     struct dg_background_task task;
-    struct dg_served_model *model; /* a reference */
-    struct dg_span prompt;         /* the generation's */
+    struct dg_served_model *model; /* one reference */
+    struct dg_span prompt;         /* borrowed from the generation */
     bool reads_special;
     struct dg_token *tokens; /* owned; [n] */
     size_t n;
@@ -34,23 +34,23 @@ struct dg_prompt_reading {
 };
 
 struct dg_generation {
-    struct dg_task task; /* n_open counts its ticket, and its prompt while that is read */
+    struct dg_task task; /* n_open counts its ticket, and its prompt while that is being read */
     struct dg_arena arena;
-    struct dg_generate asked; /* texts are in the arena */
+    struct dg_generate asked; /* its texts lie in the arena */
     const struct dg_generate_events *events;
     void *ctx;
     struct dg_flow flow;
     struct dg_prompt_reading *reading; /* owned; or NULL */
-    bool is_being_read;                /* by the background thread, as long prompts are */
-    struct dg_ticket *ticket;          /* owned; NULL before it is made */
-    bool is_sent;                      /* the scheduler has or had the ticket */
+    bool is_being_read;       /* the prompt is read by the background thread, as long prompts are */
+    struct dg_ticket *ticket; /* owned; NULL before it is made */
+    bool is_sent;             /* the scheduler has or had the ticket */
     struct dg_tokenizer_stream stream;
     bool has_stream;
     struct dg_buf text; /* the answer so far */
     size_t n_told;      /* bytes of `text` that were shown */
-    size_t n_fed;       /* tokens of the ticket detokenised */
-    bool is_ended;      /* by a stop text or token: later output is ignored */
-    bool was_stopped;   /* by a stop text */
+    size_t n_fed;       /* bytes of `text` that were reported */
+    bool is_ended;      /* tokens of the ticket that were detokenised */
+    bool was_stopped;   /* ended by a stop text or token: later output is ignored */
 };
 
 static struct dg_generation *generation_of(struct dg_task *task)
@@ -194,7 +194,7 @@ static void run_reading(struct dg_background_task *task)
     dg_tokenizer_work_free(work);
 }
 
-/* Takes the prompt back from the background thread when that is done with it. */
+/* Takes the prompt back from the background thread when that has finished. */
 static void take_prompt(struct dg_generation *g)
 {
     if (!g->is_being_read || !dg_background_is_done(&g->reading->task))
@@ -206,7 +206,8 @@ static void take_prompt(struct dg_generation *g)
 /* Tokenises the prompt: here, or, a long one, on the background thread. */
 static enum dg_err need_reading(struct dg_generation *g, struct dg_error *error)
 {
-    if (g->reading && g->reading->model != g->task.model) { /* there is another version since */
+    /* another version of the model was published meanwhile */
+    if (g->reading && g->reading->model != g->task.model) {
         free_reading(g->reading);
         g->reading = NULL;
     }
@@ -374,7 +375,8 @@ static enum dg_err feed(struct dg_generation *g, const int32_t *ids, size_t n)
         if (ids[g->n_fed] == g->task.model->blueprint.eos_id)
             continue;
         err = dg_tokenizer_stream_push(&g->stream, ids[g->n_fed], &delta);
-        if (err == DG_ERR_RANGE) { /* an output row behind the vocabulary's end: it says nothing */
+        if (err == DG_ERR_RANGE) { /* an id beyond the vocabulary, from a padded output row, stands
+                                      for no text */
             err = DG_OK;
             continue;
         }
@@ -525,7 +527,7 @@ enum dg_err dg_generation_submit(struct dg_tasks *tasks, const struct dg_generat
     if (!dg_utf8_valid(ask->prompt, &bad_at))
         return dg_error_set(error, DG_ERR_UTF8, "the prompt is not valid UTF-8 at byte %zu",
                             bad_at);
-    search.min_len = 0; /* what may be long may also have to be */
+    search.min_len = 0; /* a prompt of any length may leave no room for a minimum */
     enum dg_err err = dg_tasks_check_search(tasks, &search, error);
     if (!err)
         err = dg_tasks_check_room(tasks, ask->prompt.len, error, retry_ms);

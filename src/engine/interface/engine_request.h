@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What is asked of the engine for a translation, and what it answers (engine.h). */
+/* A request for a translation, and its result (engine.h). */
 #ifndef DG_ENGINE_INTERFACE_ENGINE_REQUEST_H
 #define DG_ENGINE_INTERFACE_ENGINE_REQUEST_H
 
@@ -36,15 +36,15 @@ struct dg_engine_answer {
 
 /* One sentence of a request. Everything is borrowed until the event returns. */
 struct dg_engine_sentence {
-    size_t index;                  /* among the sentences, from 0 */
+    size_t index;                  /* index among the sentences, from 0 */
     size_t at, len;                /* bytes of the original text */
     size_t n_lost;                 /* protected spans that the translation lacks */
-    bool was_cut;                  /* part of a sentence that was too long for the model */
+    bool was_cut;                  /* it is a part of a sentence that was too long for the model */
     const struct dg_token *source; /* [n_source] its tokens, with offsets into the original text */
     size_t n_source;
     const struct dg_engine_answer *answers; /* best first */
     size_t n_answers;
-    enum dg_err err; /* TIMEOUT, CANCELLED, ...: the answer is partial or missing */
+    enum dg_err err; /* TIMEOUT, CANCELLED, ...: the answer is incomplete or missing */
 };
 
 /* A glossary term that the text contains, and whether the translation uses it. */
@@ -53,12 +53,12 @@ struct dg_engine_term {
     size_t at, len;           /* bytes of the original text */
     bool is_used;             /* the translation has the glossary's wording */
     bool has_place;           /* said_at and said_len are known */
-    size_t said_at, said_len; /* where that wording stands: bytes of the translation */
+    size_t said_at, said_len; /* where that wording lies in the translation, in bytes */
 };
 
 struct dg_engine_result {
-    enum dg_err err;   /* OK, or why the text is incomplete */
-    const char *error; /* a sentence about it; NULL: only the standard text of `err` applies */
+    enum dg_err err;   /* DG_OK, or why the text is incomplete */
+    const char *error; /* a sentence about `err`; NULL: only its standard text applies */
     struct dg_span text;
     enum dg_finish finish; /* the worst of all sentences: eos < loop < length < cancelled, failed */
     bool repaired;
@@ -70,22 +70,22 @@ struct dg_engine_result {
     const struct dg_engine_term *terms; /* [n_terms] glossary terms, in the order of the text */
     size_t n_terms;
     const char *model, *source, *target;
-    bool is_copy;           /* the text is unchanged: it is in the target language or has nothing to
-                                         translate, or is_foreign */
-    bool is_foreign;        /* the text is surely in `detected`, from which no model leads to the
-                               target */
-    bool has_quality;       /* the request asked for a quality, and the text has sentences */
-    double quality;         /* the chrF to expect, 0 to 1: the mean over the sentences, each
-                               weighted by the bytes of its source */
+    bool is_copy;    /* the text is returned unchanged: it is in the target language, has nothing to
+                        translate, or is_foreign */
+    bool is_foreign; /* the text is surely in `detected`, from which no model leads to the
+                        target */
+    bool has_quality; /* the request asked for a quality, and the text has sentences */
+    double quality; /* The expected chrF, 0 to 1: the mean over the sentences, weighted by the bytes
+                       of their sources. */
     const float *qualities; /* [n_sentences] the quality of each sentence, in order */
     const char *detected;   /* the text's language if it had to be detected; else NULL */
-    float confidence;       /* of the detection, 0 to 1; 0 also if it recognised no language of the
-                               models */
+    float confidence; /* how sure the detection is, 0 to 1; 0 also if no language of the models was
+                         recognised */
     size_t n_tokens_in, n_tokens_out, n_characters;
-    size_t n_shown; /* characters of the original text, up to the end of the last sentence of which
-                       anything was shown */
+    size_t n_shown; /* Characters of the original text up to the end of the last sentence of which
+                       anything was shown. */
     uint64_t queue_ns;           /* the longest time that a sentence waited */
-    uint64_t first_ns, total_ns; /* until the first token; until the end */
+    uint64_t first_ns, total_ns; /* time until the first token, and until the end */
 };
 
 /* on_done is called exactly once for every accepted request; the others may be NULL. */
@@ -106,32 +106,33 @@ enum dg_formality {
 
 struct dg_engine_request {
     struct dg_span text;       /* valid UTF-8; copied */
-    enum dg_doc_format format; /* of the text; markup is placed around the translation of what it
-                                  enclosed */
+    enum dg_doc_format format; /* the format of the text; markup is placed around the translation of
+                                  what it enclosed */
     struct dg_doc_opts doc;    /* options of the format; needed until submit returns */
-    const char *model;         /* its name; NULL: `source` and `target` choose the model */
-    /* language tags in any spelling. Source NULL, "" or "auto": the language is detected among
-     * those that lead to the target. With a model's name, NULL or "" means the model's only
-     * source language */
+    const char *model;         /* the name of the model; NULL: `source` and `target` choose it */
+    /* Language tags in any spelling. Source NULL, "" or "auto": the language is detected among
+     * those that lead to the target. If a model is named, NULL or "" means its only source
+     * language. */
     const char *source, *target;
-    struct dg_span whole; /* if the text is the end of a longer one: that longer text, for
-                           * language detection; lives until on_done. Empty: the text is all
-                           * there is */
+    /* If the text is the end of a longer text: that longer text, for the detection of its
+     * language; it lives until on_done. Empty: the text is complete. */
+    struct dg_span whole;
     enum dg_formality formality;
     struct dg_search_opts search; /* what it points to lives until on_done */
     enum dg_priority priority;
     uint64_t client; /* clients share the workers fairly (sched/ticket.h); 0: no particular one */
-    uint64_t timeout_ms;           /* 0: none */
-    bool keep_lines_whole;         /* every line is one sentence */
-    bool join_lines;               /* hard-wrapped lines of a paragraph are one text */
-    bool usual_beam, usual_length; /* use the model's own beam, or length penalty, in place of
-                                    * search.beam, search.length_penalty; with forced words the
-                                    * penalty is at most 1 */
-    bool no_cache;                 /* the cache is neither read nor written */
-    bool quality;                  /* estimate the quality of the translation; DG_ERR_UNSUPPORTED
-                                    * if no estimator (struct dg_engine_model) judges the model */
-    bool keep_case;                /* ALL CAPS and Title Case go to the model as they are, as they
-                                    * always do when text is forced */
+    uint64_t timeout_ms;   /* 0: none */
+    bool keep_lines_whole; /* every line is one sentence */
+    bool join_lines;       /* hard-wrapped lines of a paragraph are one text */
+    /* The model's own beam, or length penalty, is used in place of search.beam, or
+     * search.length_penalty; with forced words the penalty is at most 1. */
+    bool usual_beam, usual_length;
+    bool no_cache; /* the cache is neither read nor written */
+    /* The quality of the translation is to be estimated; DG_ERR_UNSUPPORTED if no estimator
+     * (struct dg_engine_model) judges the model. */
+    bool quality;
+    bool keep_case; /* ALL CAPS and Title Case go to the model unchanged, which is always so when
+                       text is forced */
 
     const char *const *only; /* [n_only] names of the models that may be used; not copied: they live
                               * until on_done; n_only 0: all */
@@ -139,7 +140,7 @@ struct dg_engine_request {
 
     /* Text that the translation is forced to contain; copied. It replaces the corresponding options
      * of `search`. */
-    struct dg_span prefix;      /* the first sentence begins with this, however unlikely it is */
+    struct dg_span prefix;      /* the first sentence begins with this, however improbable it is */
     const struct dg_span *must; /* [n_must] each sentence contains these phrases */
     size_t n_must;              /* at most DG_CONSTRAINTS_MAX */
 
@@ -148,13 +149,14 @@ struct dg_engine_request {
     const struct dg_span *protect; /* [n_protect] lives until on_done */
     size_t n_protect;
     bool no_protect;   /* nothing is protected */
-    bool copy_numbers; /* numbers are protected, too, rather than the model's to say */
+    bool copy_numbers; /* numbers are protected too, instead of being left to the model */
 
-    /* How terms are translated (text/terms/glossary.h), for each language pair of the glossaries.
-     * The first glossary that has a term decides. They live until on_done. */
+    /* How terms are translated (text/terms/glossary.h), for each language pair of the
+     * glossaries. If several glossaries have a term, the first one decides. They live until
+     * on_done. */
     struct dg_glossary *const *glossaries; /* [n_glossaries] at most DG_ENGINE_GLOSSARIES */
     size_t n_glossaries;
-    bool glossaries_fit; /* refuse a glossary that lacks the request's language pair */
+    bool glossaries_fit; /* a glossary that lacks the request's language pair is refused */
 };
 
 #define DG_ENGINE_REQUEST_DEFAULT                                                                  \

@@ -12,7 +12,7 @@
 enum { TEXTS_MAX = 1 << 29 };
 
 struct dg_judged {
-    size_t source_at, source_len, text_at, text_len; /* in `texts` */
+    size_t source_at, source_len, text_at, text_len; /* where they lie in `texts` */
     double mean_logprob;
 };
 

@@ -23,18 +23,18 @@
 struct dg_judged; /* a sentence */
 
 struct dg_quality_estimate {
-    struct dg_list link;    /* in the engine's list, from asked on */
-    struct dg_buf texts;    /* source and translation of each sentence in turn */
+    struct dg_list link;    /* linked in the engine's list from the question on */
+    struct dg_buf texts;    /* the source and the translation of each sentence in turn */
     struct dg_judged *list; /* owned; [n] */
-    float *qualities;       /* owned; [n] when done */
+    float *qualities;       /* owned; [n]; set at the end */
     size_t n, cap;
-    char *model;                       /* owned; the estimator's name, once asked */
-    struct dg_calibration calibration; /* the estimator's */
-    uint64_t id;                       /* the reading's */
+    char *model;                       /* owned; the estimator's name, once it was asked */
+    struct dg_calibration calibration; /* the calibration of the estimator */
+    uint64_t id;                       /* the id of the reading */
     bool is_asked, is_done, is_dropped;
-    enum dg_err err; /* when done */
+    enum dg_err err; /* set at the end */
     struct dg_error error;
-    void (*wake)(void *arg); /* called when it is done; may be NULL */
+    void (*wake)(void *arg); /* called at the end; may be NULL */
     void *wake_arg;
 };
 
@@ -62,7 +62,7 @@ struct dg_quality_estimate_how {
     uint64_t timeout_ms; /* 0: none */
 };
 
-/* Asks for the estimate; without a sentence it is done at once. */
+/* Asks for the estimate; without any sentence it is done at once. */
 enum dg_err dg_quality_estimate_ask(struct dg_quality_estimate *estimate,
                                     const struct dg_quality_estimate_how *how,
                                     struct dg_error *error) DG_MUST_CHECK;

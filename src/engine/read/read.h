@@ -46,13 +46,13 @@ enum {
     DG_READING_RESULT_BEST_MAX = 100,
     DG_READING_RESULT_ANSWERS_MAX = 20,
     DG_ANSWER_LEN_MAX = 500,
-    DG_READING_RESULT_WORDS_MAX = 2000 /* of all masked words of a text */,
-    DG_READING_RESULT_PART = 1000 /* entities reported at once: more would hold the consumer's
-                                     thread too long */
+    DG_READING_RESULT_WORDS_MAX = 2000 /* the most masked words of a text */,
+    DG_READING_RESULT_PART = 1000 /* entities that are reported at once; more would hold the
+                                     consumer's thread too long */
 };
 
 struct dg_engine_item {
-    struct dg_span text; /* valid UTF-8; for ANSWER the question */
+    struct dg_span text; /* valid UTF-8; for ANSWER, the question */
     struct dg_span pair; /* CLASSIFY: a second text; ANSWER: the context */
     bool has_pair;
 };
@@ -62,24 +62,24 @@ struct dg_engine_read {
     const char *model;                  /* NULL: the only model for the task */
     const struct dg_engine_item *items; /* [n_items] copied */
     size_t n_items;
-    size_t n_best;   /* how many words of a place, labels of a text (0: all) or answers; at most
-                        DG_READING_RESULT_BEST_MAX, _ANSWERS_MAX */
+    size_t n_best;   /* The most words for a place, labels of a text (0: all) or answers; at most
+                        DG_READING_RESULT_BEST_MAX, or _ANSWERS_MAX. */
     float threshold; /* CLASSIFY, TAG: labels and entities with a lower score are left out; 0: none
-                      */
-    size_t answer_len; /* tokens of an answer, at most DG_ANSWER_LEN_MAX; 0: 30 */
-    bool first;        /* EMBED: the first token's state; otherwise the mean of all */
-    bool as_it_is;     /* EMBED: do not divide the vector by its length */
+                        are */
+    size_t answer_len; /* the most tokens of an answer, up to DG_ANSWER_LEN_MAX; 0: 30 */
+    bool first;        /* EMBED: the state of the first token instead of the mean over all */
+    bool as_it_is;     /* EMBED: the vector is not divided by its length */
     enum dg_priority priority;
-    uint64_t client;     /* as of struct dg_engine_request */
+    uint64_t client;     /* as in struct dg_engine_request */
     uint64_t timeout_ms; /* 0: none */
-    bool waits; /* waits for room rather than being refused with DG_ERR_BUSY, for a reading that
-                   completes work already done */
+    bool waits; /* The request waits for room rather than being refused with DG_ERR_BUSY, because it
+                   completes work that is already done. */
     const char *const *only; /* [n_only] as of a translation */
     size_t n_only;
 };
 
 struct dg_reading_result_word {
-    struct dg_span text, piece; /* "Paris", and its form in the vocabulary */
+    struct dg_span text, piece; /* the word as in "Paris", and its form in the vocabulary */
     int32_t id;
     float score; /* probability */
 };
@@ -93,20 +93,19 @@ struct dg_reading_result_place {
 
 struct dg_reading_result_label {
     struct dg_span name;
-    float score; /* probability, or the number itself of a model that learned numbers */
+    float score; /* a probability, or the number itself if the model learned numbers */
 };
 
 struct dg_reading_result_entity {
-    struct dg_span label; /* without its B- or I-; "replaced" from a model that detects replaced
-                             words */
+    struct dg_span label; /* without its B- or I-; "replaced" if the model detects replaced words */
     size_t at, len;       /* bytes of the text */
-    float score;          /* the mean probability of its words; for a replaced word, the greatest
-                             probability of its tokens */
+    float score; /* The mean probability of its words. For a replaced word: the greatest probability
+                    of its tokens. */
 };
 
 struct dg_reading_result_answer {
     size_t at, len; /* bytes of the context */
-    float score;    /* probability of its beginning times that of its end, in its window */
+    float score;    /* the probability of its beginning times that of its end, within its window */
 };
 
 /* The result for one item; what its task does not produce is empty. */
@@ -117,30 +116,31 @@ struct dg_reading_result {
     size_t n_labels;
     const struct dg_reading_result_entity *entities; /* in the order of the text */
     size_t n_entities;
-    size_t n_before; /* entities of the text that were reported before: more than
-                        DG_READING_RESULT_PART are reported in parts, each for the same item */
+    size_t n_before; /* Entities of the text that were reported before: more than
+                        DG_READING_RESULT_PART are reported in parts, each for the same item. */
     bool has_more;   /* more parts of the same item follow */
     const struct dg_reading_result_answer *answers; /* the best first */
     size_t n_answers;
-    float none; /* ANSWER: the probability that there is no answer, from models trained for that */
+    float none; /* ANSWER: the probability that there is no answer, if the model was trained for
+                   that */
     const float *vector;
     size_t n_vector;
     bool was_cut;    /* the text was too long for the model, and its end was not read */
-    size_t n_tokens; /* of all windows, including the special tokens around a text */
+    size_t n_tokens; /* tokens of all windows, including the special tokens around a text */
 };
 
 struct dg_engine_read_result {
     enum dg_err err;
     const char *error; /* a sentence; NULL: only the standard text of `err` applies */
-    size_t item;       /* the one that failed */
+    size_t item;       /* the index of the item that failed */
     const char *model;
     size_t n_tokens, n_characters;
     uint64_t queue_ns, total_ns;
 };
 
 struct dg_engine_read_events {
-    /* Called for the items in order, as soon as each is ready; `said` is borrowed until the event
-     * returns. A request that fails may have reported earlier items. */
+    /* Called for the items in order, as soon as each is ready; `said` is borrowed until the
+     * function returns. A request that fails may have reported earlier items. */
     void (*on_said)(void *ctx, size_t item, const struct dg_reading_result *said);
     /* Called once for each accepted request. */
     void (*on_done)(void *ctx, const struct dg_engine_read_result *result);

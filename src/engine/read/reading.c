@@ -15,11 +15,12 @@
 #include <string.h>
 
 enum {
-    OPEN_MAX = 64,      /* tickets of one request at a time */
+    OPEN_MAX = 64,      /* tickets that a request has at a time */
     STRETCH = 8 * 1024, /* bytes that are tokenised at once */
     TURN_NS = 2 * 1000 * 1000,
-    OVERLAP_PARTS = 4,    /* neighbouring windows share this part of one */
-    BYTES_PER_TOKEN = 64, /* of texts whose beginning counts, no more than this is looked at */
+    OVERLAP_PARTS = 4,    /* neighbouring windows overlap by one part in so many */
+    BYTES_PER_TOKEN = 64, /* bytes per token that are looked at if only the beginning of a text
+                             counts */
     ARENA_SPARE = 1 << 16,
     ANSWER_BYTES_MAX = 256 << 20,
 };
@@ -30,11 +31,11 @@ _Static_assert((int)DG_READING_RESULT_LABELS_MAX == (int)DG_LABELS_MAX &&
 
 /* One ticket's worth of an item. */
 struct window {
-    struct dg_list link; /* in the reading's windows */
+    struct dg_list link; /* linked in the reading's windows */
     struct dg_reading *reading;
     struct item *item;
     struct dg_ticket *ticket; /* owned */
-    struct dg_read read;      /* its arrays are owned, but for `at` */
+    struct dg_read read;      /* its arrays except `at` are owned */
     struct dg_reading_result_window what;
     bool is_open;
 };
@@ -43,29 +44,29 @@ struct item {
     struct dg_engine_item asked;
     struct dg_gathering gathering;
     size_t text_at, pair_at;  /* bytes tokenised so far */
-    uint32_t *at;             /* owned: places of masked words */
-    size_t next;              /* token that the next window begins with */
-    size_t n_windows, n_over; /* n_windows counts once all are made */
+    uint32_t *at;             /* owned; the positions of masked words */
+    size_t next;              /* the token at which the next window begins */
+    size_t n_windows, n_over; /* n_windows counts only once all windows are made */
     bool is_tokenised, is_made, is_finished;
 };
 
 struct dg_reading {
     struct dg_task task; /* n_open counts windows */
     struct dg_arena arena;
-    struct dg_engine_read asked; /* items and texts are in the arena */
+    struct dg_engine_read asked; /* its items and texts lie in the arena */
     const struct dg_engine_read_events *events;
     void *ctx;
     struct dg_flow flow;
     struct item *items;             /* owned; [n_items] */
     struct dg_reading_result *said; /* in the arena; [n_items] */
-    struct dg_list windows;         /* made and not over */
-    size_t n_prepared;              /* items before this are made into windows */
-    size_t n_told;                  /* items before this are told, */
-    size_t n_told_entities;         /* and so many entities of this */
-    size_t n_unsent;                /* windows */
+    struct dg_list windows;         /* windows that are made and not finished */
+    size_t n_prepared;              /* the windows of items before this one are made */
+    size_t n_told;                  /* the results of items before this one were reported, */
+    size_t n_told_entities;         /* and so many entities of this one */
+    size_t n_unsent;                /* windows that wait for a ticket */
     size_t n_characters, n_tokens;
-    bool has_begun; /* it keeps to its model */
-    size_t failed;  /* the item of the error */
+    bool has_begun; /* from now on it keeps its model */
+    size_t failed;  /* the index of the item that failed */
     uint64_t started_ns;
 };
 
@@ -92,7 +93,7 @@ bool dg_read_shares_pair(const struct dg_engine_item *items, size_t i)
            items[i].pair.ptr == items[i - 1].pair.ptr && items[i].pair.len == items[i - 1].pair.len;
 }
 
-/* Of a request's texts. */
+/* The bytes of a request's texts. */
 static size_t bytes_of(const struct dg_engine_read *ask)
 {
     size_t n = 0;
@@ -266,8 +267,8 @@ static size_t capacity(const struct dg_reading *r)
     return r->task.model->limits.source_max;
 }
 
-/* How much of the rest is tokenised next: up to a space, which goes with what follows; all where
- * there is none. */
+/* How many of the remaining bytes are tokenised next: up to a space, which belongs to what
+ * follows; all if there is no space. */
 static size_t stretch(struct dg_span rest)
 {
     if (rest.len <= STRETCH)
@@ -299,7 +300,7 @@ static enum dg_err reserve(struct dg_reading_result_tokens *to, size_t n)
     return DG_OK;
 }
 
-/* By the recurrent classifier's vocabulary: a text, whole, and its end. */
+/* Reads a whole text, and its end, with the recurrent classifier's vocabulary. */
 static enum dg_err tokenise_recurrent(struct dg_reading *r, struct dg_reading_result_tokens *to,
                                       struct dg_span text, struct dg_error *error)
 {
@@ -644,7 +645,7 @@ static enum dg_err go_on(struct dg_reading *r, struct dg_task_turn *turn, struct
             err = make_some(r, item, error);
             r->n_prepared += !err && item->is_made;
             if (!err && item->is_made && item->n_windows == 0)
-                finish_item(r, item); /* an empty text */
+                finish_item(r, item); /* the text is empty */
         }
         if (err)
             r->failed = r->n_prepared;
@@ -671,12 +672,12 @@ static enum dg_err prepare(struct dg_reading *r, struct dg_task_turn *turn, stru
         if (err)
             return err;
     }
-    r->has_begun = true; /* from here on it keeps to this model */
+    r->has_begun = true; /* from now on it keeps this model */
     err = go_on(r, turn, error);
     if (err != DG_ERR_BUSY)
         return err;
     return r->task.n_open > 0 || !is_first || r->asked.waits
-               ? DG_OK /* what is left waits for room */
+               ? DG_OK /* the rest waits for room */
                : dg_error_set(error, err, "the server is busy; try again later");
 }
 

@@ -10,7 +10,7 @@ struct writing {
     const struct dg_engine_item *item;
     const struct dg_reading_result *said;
     bool in_characters;
-    size_t byte, character; /* the last place that was counted */
+    size_t byte, character; /* the position up to which characters were counted */
 };
 
 static void put_score(struct dg_json_out *out, float score)
@@ -18,7 +18,7 @@ static void put_score(struct dg_json_out *out, float score)
     dg_json_out_put_real(out, "score", (double)score, 6);
 }
 
-/* Where something stands. Places mostly ascend, so that counting goes on from the one before. */
+/* Counts characters. Positions mostly ascend, so counting continues from the last one. */
 static void put_range(struct writing *w, struct dg_span text, size_t at, size_t len)
 {
     size_t start = at, length = len;

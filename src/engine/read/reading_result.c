@@ -30,7 +30,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Whether token `i` goes on with the word of the one before. */
+/* Whether token `i` continues the word of the token before it. */
 static bool goes_on(const struct dg_reading_result_tokens *tokens, size_t i)
 {
     return i > 0 && tokens->list[i].word == tokens->list[i - 1].word;
@@ -54,7 +54,7 @@ static enum dg_err spell(const struct dg_gathering *g, struct dg_arena *arena, i
     struct dg_buf buf;
     dg_buf_init(&buf, 4096);
     enum dg_err err = dg_tokenizer_decode(g->model->tokenizer, &id, 1, &buf);
-    if (err == DG_ERR_RANGE) { /* an output row behind the vocabulary's end */
+    if (err == DG_ERR_RANGE) { /* an id beyond the vocabulary, from a padded output row */
         dg_buf_clear(&buf);
         err = DG_OK;
     }
@@ -136,8 +136,8 @@ static bool tells_replaced(const struct dg_gathering *g)
     return g->model->blueprint.enc.head == DG_HEAD_REPLACED;
 }
 
-/* For each token, takes the label of the window in which it has most context; of equals the first.
- */
+/* For each token, takes the label from the window in which it has the most context; the first of
+ * several equal ones. */
 static enum dg_err take_tags(struct dg_gathering *g, const struct dg_reading_result_window *w,
                              const float *values)
 {
@@ -186,7 +186,7 @@ static enum dg_err make_replaced(struct dg_gathering *g, struct dg_arena *arena,
     return DG_OK;
 }
 
-/* Those that the model is sure enough of. */
+/* Keeps those that the model is sure enough of. */
 static size_t drop_doubtful(struct dg_reading_result_entity *entities, size_t n, float threshold)
 {
     size_t kept = 0;
@@ -252,7 +252,7 @@ static void put_span(struct dg_gathering *g, struct dg_reading_result_span span)
             g->n_spans--;
             break;
         }
-    /* Of equals the one that stands first, whichever came first. */
+    /* Of equal spans, the one that stands first in the text wins, whichever window came first. */
     while (at < g->n_spans &&
            (g->spans[at].score > span.score ||
             (g->spans[at].score == span.score &&
@@ -301,12 +301,12 @@ static enum dg_err take_spans(struct dg_gathering *g, const struct dg_reading_re
                 put_span(g, (struct dg_reading_result_span){(uint32_t)(w->first + i),
                                                             (uint32_t)(w->first + j), score});
         }
-    g->none = g->has_window ? fminf(g->none, none) : none; /* an answer in any window is one */
+    g->none = g->has_window ? fminf(g->none, none) : none; /* an answer in any window is enough */
     dg_free(starts);
     return DG_OK;
 }
 
-/* Extends answers to whole words; those that then are equal count once. */
+/* Extends answers to whole words; answers that are then equal count once. */
 static enum dg_err make_answers(struct dg_gathering *g, struct dg_arena *arena,
                                 struct dg_reading_result *said)
 {

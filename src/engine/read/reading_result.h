@@ -31,7 +31,8 @@ struct dg_reading_result_tokens {
 /* The best label found for a token so far. */
 struct dg_reading_result_tag {
     float score;
-    uint32_t label, edge, window; /* edge: tokens between it and the nearer end of that window */
+    uint32_t label, edge, window; /* edge: the number of tokens between the word and the nearer end
+                                     of that window */
 };
 
 struct dg_reading_result_span {
@@ -40,21 +41,22 @@ struct dg_reading_result_span {
 };
 
 struct dg_gathering {
-    const struct dg_served_model *model; /* borrowed, like the next two */
+    const struct dg_served_model *model; /* borrowed, like the two members after it */
     const struct dg_engine_read *asked;
     const struct dg_engine_item *item;
     struct dg_reading_result_tokens text, pair;
-    /* From the windows that came. */
-    struct dg_reading_result_tag *tags;                                 /* owned; [text.n] TAG */
+    /* Collected from the windows that have come. */
+    /* owned; [text.n], for TAG */
+    struct dg_reading_result_tag *tags;
     struct dg_reading_result_span spans[DG_READING_RESULT_ANSWERS_MAX]; /* [n_spans] the best first;
                                                                            ANSWER */
     size_t n_spans;
     float none;
     bool has_window;
-    float *values; /* owned; [n_values] of the only window, for the other tasks */
-    int32_t *ids;  /* owned; FILL */
+    float *values; /* owned; [n_values] from the only window, for the other tasks */
+    int32_t *ids;  /* owned; for FILL */
     size_t n_values;
-    size_t n_places; /* FILL */
+    size_t n_places; /* for FILL */
 };
 
 /* The tokens of a text (for ANSWER: of the context) that a window has, and where in the window they
@@ -62,7 +64,7 @@ struct dg_gathering {
 struct dg_reading_result_window {
     size_t first, n, at;
     uint32_t number;
-    bool is_first, is_last; /* of its text */
+    bool is_first, is_last; /* it is the first, or the last, window of its text */
 };
 
 void dg_gathering_deinit(struct dg_gathering *gathering);

@@ -10,10 +10,10 @@
 #include <string.h>
 
 enum {
-    STRETCH = 4096, /* bytes cut in one turn, when the text lets us: about 1 ms, */
-    LONGEST = 8192, /* and at most; what has no end by then is no sentence, and no line to be kept
-                       whole, but cut here */
-    SEAMS = 8,      /* tokens that a text may take more within a prompt than alone */
+    STRETCH = 4096, /* bytes that are cut in one turn if the text allows it, about 1 ms; */
+    LONGEST = 8192, /* and the most bytes: a longer stretch without an end is taken for no sentence
+                       and no line, and is cut here */
+    SEAMS = 8,      /* tokens that a text may need in addition when it stands within a prompt */
 };
 
 struct measure {
@@ -46,7 +46,7 @@ enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_served_m
                         struct dg_span text, const struct dg_cut_opts *how,
                         struct dg_segments *segments, struct dg_error *error)
 {
-    /* language models get their texts as written */
+    /* language models get their texts as they were written */
     struct measure ctx = {tools, model, how->pair, how->keep_case || model->template};
     struct dg_segment_opts opts = DG_SEGMENT_OPTS_DEFAULT;
     opts.language = how->pair->source->code;
@@ -70,8 +70,9 @@ static void blank(struct dg_buf *text, const struct dg_segment *part, size_t fro
         text->ptr[at - part->at] = ' ';
 }
 
-/* The part's text with blanks for what is frozen in it and what the request names: letters there
- * are not to be translated. `item` goes through the document's items, part by part. */
+/* The text of the part, with blanks in place of what is frozen in it and of what the request
+ * protects: letters there are not to be translated. `item` goes through the document's items,
+ * part by part. */
 static enum dg_err blank_kept(const struct dg_request *request, const struct dg_segment *part,
                               size_t *item, struct dg_buf *text)
 {
@@ -203,12 +204,12 @@ static size_t n_certain(const struct dg_segments *segments)
         n--;
     while (n > 1 && (segments->items[n - 2].kind != DG_SEGMENT_SENTENCE ||
                      segments->items[n - 2].cut != DG_SEGMENT_CUT_NONE))
-        n--; /* parts of the same sentence, and blanks between them */
+        n--; /* they are parts of the same sentence, or blanks between such parts */
     return n > 0 ? n - 1 : 0;
 }
 
-/* The same of a stretch in which nothing ends: the parts of its one sentence but for the last,
- * which may go on; all, when that is the only one. */
+/* Cuts a stretch in which no sentence ends into the parts of its only sentence. The last part is
+ * left out, because it may continue, unless it is the only one. */
 static size_t n_forced(const struct dg_segments *segments)
 {
     size_t n = segments->n;
@@ -220,7 +221,7 @@ static size_t n_forced(const struct dg_segments *segments)
     return segments->n;
 }
 
-/* Where a stretch of at most `max` bytes may be cut for want of anything better: behind a blank,
+/* Where a stretch of at most `max` bytes may be cut if nothing better is found: behind a blank,
  * else between characters. */
 static size_t word_border(struct dg_span text, size_t max)
 {
@@ -249,7 +250,8 @@ enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *too
                                      .keep_lines_whole = request->asked.keep_lines_whole,
                                      .join_lines = request->asked.join_lines,
                                      .keep_case = request->asked.keep_case,
-                                     /* HTML has two in a row only where they are kept: <pre> */
+                                     /* HTML has several blanks in a row only where they matter:
+                                      * in <pre> */
                                      .keep_spaces =
                                          request->doc && request->asked.format == DG_DOC_HTML};
     struct dg_span rest = dg_span_sub(request->asked.text, request->cut_at, SIZE_MAX);
@@ -258,7 +260,7 @@ enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *too
         size_t border = is_rest ? rest.len : line_border(rest, max, opts.join_lines);
         const bool is_open = !border && !is_rest, is_longest = is_open && max >= LONGEST;
         if (is_open && !is_longest && (opts.keep_lines_whole || opts.join_lines))
-            continue; /* a line is one */
+            continue; /* a line counts as one sentence */
         const size_t end = is_open ? word_border(rest, max) : border;
         struct dg_segments segments;
         enum dg_err err = dg_cut_text(tools, request->hops[0], dg_span_sub(rest, 0, end), &opts,
@@ -270,7 +272,7 @@ enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *too
         if (is_forced)
             n = n_forced(&segments);
         else if (n == 0 && is_open)
-            continue; /* one sentence so far */
+            continue; /* still a single sentence */
         size_t length = n ? segments.items[n - 1].at + segments.items[n - 1].len : 0;
         err = add_parts(request, tools, segments.items, n, error);
         if (!err && is_forced)

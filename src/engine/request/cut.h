@@ -16,8 +16,8 @@
 struct dg_cut_opts {
     const struct dg_lang_pair *pair; /* the model's languages */
     bool keep_lines_whole, join_lines, keep_case, keep_spaces;
-    size_t reserve; /* tokens that the text may take more than it measures; at most half of the
-                       model's */
+    size_t reserve; /* Tokens that the text may need in addition to those measured; at most half of
+                       the model's. */
 };
 
 /* Cuts any text for a model; the segments are borrowed from the tools until the next cut. */

@@ -12,20 +12,22 @@
 
 #include <string.h>
 
-static const uint64_t STUCK_NS = DG_CLOCK_S; /* what a worker has to say that a deadline is over */
+static const uint64_t STUCK_NS = DG_CLOCK_S; /* the error that a worker reports when a deadline has
+                                                passed */
 
 enum {
-    WINDOW = 128,         /* tickets of one request with the scheduler at a time */
-    TURN_BYTES = 2048,    /* of sentences begun in one turn; others have theirs in between */
-    RESULT_MAX = 1 << 28, /* bytes of one result */
+    WINDOW = 128, /* tickets that one request has with the scheduler at a time */
+    /* bytes of sentences begun in one turn; then other requests have their turns */
+    TURN_BYTES = 2048,
+    RESULT_MAX = 1 << 28, /* the most bytes of one result */
     LOST_MAX = 1000,
-    TERMS_MAX = 100000,      /* told of one text */
-    MUCH_MARKUP = 64 * 1024, /* bytes: 2 ms or more */
+    TERMS_MAX = 100000,      /* the most terms reported for one text */
+    MUCH_MARKUP = 64 * 1024, /* bytes of markup that take 2 ms or more to read */
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* A text with much markup, while it is read and until the request ends. */
+/* the text of the request */
 struct dg_request_markup {
     struct dg_background_task task;
     struct dg_span text; /* the request's */
@@ -34,7 +36,7 @@ struct dg_request_markup {
     struct dg_doc *doc; /* owned, until the request takes it */
     enum dg_err err;
     struct dg_error error;
-    char words[]; /* what the options say */
+    char words[]; /* the text that the options point to */
 };
 
 static void run_markup(struct dg_background_task *task)
@@ -101,7 +103,7 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools 
     if (request->is_copy || (request->asked.format == DG_DOC_TEXT && !has_signs(&request->asked)))
         return DG_OK;
     struct dg_doc_opts opts = request->asked.doc;
-    if (opts.target.len == 0) /* what a file says of its translations' language */
+    if (opts.target.len == 0) /* the file's own statement about the language of its translations */
         opts.target = dg_span_cstr(request->pairs[request->n_hops - 1].target->code);
     opts.join_lines |= request->asked.format == DG_DOC_TEXT && request->asked.join_lines;
     if (request->asked.format != DG_DOC_TEXT)
@@ -201,7 +203,8 @@ enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tool
     if (err)
         return err;
     set_routing(request, routing);
-    asked->keep_case |= asked->prefix.len > 0 || asked->n_must > 0; /* it says its case */
+    /* forced text has the case that the client wants */
+    asked->keep_case |= asked->prefix.len > 0 || asked->n_must > 0;
     err = open_glossaries(request, asked, error);
     if (!err && asked->quality && !(request->estimate = dg_quality_estimate_new()))
         err = dg_error_set(error, DG_ERR_NOMEM, "no memory for a request");
@@ -276,8 +279,8 @@ static enum dg_err begin(struct dg_request *request, struct dg_request_tools *to
 }
 
 /* Launches ready sentences: those with a next hop, and those that waited for a ticket that ended
- * without an answer. What was shown of these stays valid: the same sentence gives the same tokens.
- */
+ * without an answer. What these have shown stays valid, because the same sentence gives the same
+ * tokens. */
 static enum dg_err launch_ready(struct dg_request *request, struct dg_request_tools *tools,
                                 struct dg_error *error, uint64_t *retry_ms)
 {
@@ -394,7 +397,7 @@ static enum dg_err tell_sentence(struct dg_request *request, struct dg_sentence 
             .n_answers = n_answers,
             .err = sentence->err,
         };
-        if (request->doc) { /* places are those of the original, the text is that with its markup */
+        if (request->doc) { /* positions refer to the original, which is the text with its markup */
             told.at = dg_doc_origin(request->doc, part->at);
             told.len = dg_doc_origin(request->doc, part->at + part->len) - told.at;
             told.n_answers = n_answers > 0;
@@ -419,7 +422,7 @@ static enum dg_err show_copy(struct dg_request *request, const struct dg_segment
     return err ? err : tell_delta(request, from);
 }
 
-/* What is new of a sentence, with its markup. */
+/* Shows what is new in a sentence, with its markup. */
 static enum dg_err show_news(struct dg_request *request, struct dg_sentence *sentence)
 {
     struct dg_span news =
@@ -465,7 +468,8 @@ static void find_term(const struct dg_request *request, const struct dg_sentence
 {
     const struct dg_segment *part = &request->parts[sentence->part];
     struct dg_span text = request->asked.text;
-    *begin = *end = part->at; /* a term that no token is of, since all of it was normalised away */
+    /* no token belongs to the term, since normalisation removed all of it */
+    *begin = *end = part->at;
     if (item->to <= item->from || item->to > sentence->n_tokens)
         return;
     *begin = sentence->tokens[item->from].begin;
@@ -588,7 +592,7 @@ static void take(struct dg_sentence *sentence, struct dg_request_tools *tools, b
     enum dg_err err = dg_sentence_take(sentence, tools, is_over, is_leader);
     if (dg_sentence_is_ready(sentence)) {
         request->n_ready++;
-        if (request->task.err || err) { /* too late for that */
+        if (request->task.err || err) { /* it is too late for that */
             request->n_ready--;
             dg_sentence_stop(sentence, tools);
         }
@@ -626,7 +630,7 @@ void dg_request_take(struct dg_request_tools *tools, struct dg_ticket *ticket, b
             dg_cache_settle(tools->cache, flight);
         put_remote(tools, flight);
     }
-    /* Events may cancel or begin requests, which takes sentences out of either list. */
+    /* Events may cancel or begin requests, which removes sentences from either list. */
     dg_list_init(&todo);
     while ((at = dg_list_pop_first(&flight->sentences)))
         dg_list_link_last(&todo, at);
@@ -635,7 +639,7 @@ void dg_request_take(struct dg_request_tools *tools, struct dg_ticket *ticket, b
         dg_list_link_last(&flight->sentences, at);
         take(sentence, tools, is_over, sentence == leader);
     }
-    if (is_over) { /* it stays in the cache for long, the question does not */
+    if (is_over) { /* the flight stays in the cache for long, the question does not */
         dg_remote_lookup_free(flight->asking);
         flight->asking = NULL;
     }
@@ -662,7 +666,7 @@ void dg_request_take_remote(struct dg_request_tools *tools, struct dg_flight *fl
         err =
             dg_sched_submit(tools->tasks->sched, &asker->flows[flight->leader->hop], ticket, NULL);
         if (!err)
-            return; /* its news come as always; what stands in it is the worker's now */
+            return; /* the news arrives as usual; what the ticket holds belongs to the worker now */
         ticket->err = err;
     }
     dg_request_take(tools, ticket, true);

@@ -27,56 +27,61 @@
 struct dg_request_markup;
 
 struct dg_request {
-    struct dg_task task; /* n_open counts sentences that wait for a ticket, their own or another's,
-                            and a text whose markup is being read */
-    struct dg_engine_request asked; /* once it is set up, `text` is our own copy, and strings are
-                                       not kept */
-    struct dg_waiting *waiting; /* owned; what it keeps while it waits for its models; or NULL */
-    bool is_open;               /* it has begun */
+    struct dg_task task; /* n_open counts sentences that wait for a ticket, whether their own or
+                            another's, and a text whose markup is being read */
+    struct dg_engine_request asked; /* once set up, `text` is our own copy, and the strings are not
+                                       kept */
+    struct dg_waiting *waiting; /* owned; what the request keeps while it waits for its models; or
+                                   NULL */
+    bool is_open;               /* the request has begun */
     const struct dg_engine_events *events;
     void *ctx;
     struct dg_served_model *hops[DG_ROUTING_HOPS_MAX]; /* [n_hops] a reference each */
     /* [n_hops] their languages; borrowed from them */
     struct dg_lang_pair pairs[DG_ROUTING_HOPS_MAX];
-    size_t n_hops;              /* 0 until it is set up */
-    char name[DG_ROUTING_NAME]; /* of the models */
-    const char *detected;       /* borrowed from the engine; NULL: not detected */
+    size_t n_hops;              /* 0 until the request is set up */
+    char name[DG_ROUTING_NAME]; /* the names of the models */
+    const char *detected;       /* the detected language, borrowed from the engine; NULL: it was not
+                                   detected */
     float confidence;
-    bool is_copy, is_foreign;                  /* as in the routing */
-    struct dg_langtag source, target;          /* of a copy */
-    struct dg_flow flows[DG_ROUTING_HOPS_MAX]; /* one for each model, since a flow stands in one
-                                                  queue */
+    bool is_copy, is_foreign;         /* as in struct dg_routing */
+    struct dg_langtag source, target; /* the languages of a text that is returned unchanged */
+    struct dg_flow flows[DG_ROUTING_HOPS_MAX]; /* one flow for each model, because a flow stands in
+                                                  one queue */
     struct dg_forced_tokens forced;
-    struct dg_phrase_set protect; /* what the request names; its phrases are those of `asked` */
-    bool has_begun;               /* a sentence was launched or found */
-    char *text;                   /* owned; [text_len] as it came */
+    /* what the request wants protected; the phrases belong to `asked` */
+    struct dg_phrase_set protect;
+    bool has_begun; /* a sentence was launched or found */
+    char *text;     /* owned; [text_len] as it came */
     size_t text_len;
-    struct dg_request_markup *markup; /* owned; a text with much markup, which the background thread
-                                         reads; or NULL */
-    bool is_reading;                  /* `markup` is being read; counts as open */
-    struct dg_doc *doc;            /* owned; `asked.text` is then its plain text; NULL: no markup */
-    struct dg_doc_part *doc_parts; /* owned; [n_parts] */
-    struct dg_doc_cursor doc_end;  /* what stands behind the last part */
-    bool has_doc_end;              /* `doc_end` was shown */
-    struct dg_segment *parts;      /* owned; [n_parts] cut so far */
-    struct dg_sentence **sentences; /* owned; [n_parts], NULL for separators and parts not begun */
+    struct dg_request_markup *markup; /* owned; [text_len], the text as it came */
+    bool is_reading;                  /* `markup` is being read, which counts as open */
+    struct dg_doc *doc; /* owned; `asked.text` is then the document's plain text; NULL: the text has
+                           no markup */
+    struct dg_doc_part *doc_parts;  /* owned; [n_parts] */
+    struct dg_doc_cursor doc_end;   /* what follows the last part */
+    bool has_doc_end;               /* `doc_end` was shown */
+    struct dg_segment *parts;       /* owned; [n_parts], those that are cut so far */
+    struct dg_sentence **sentences; /* owned; [n_parts]; NULL for separators and for parts that have
+                                       not begun */
     size_t parts_cap;
     size_t cut_at; /* bytes of the text before this are cut */
     bool is_cut;   /* all of the text is cut */
     size_t n_parts, n_sentences, n_cuts;
     size_t n_begun; /* parts before this are begun */
     size_t n_shown; /* parts before this are shown whole */
-    size_t n_told;  /* sentences told */
-    size_t n_ready; /* begun sentences that wait to be launched, for the first time or again */
+    size_t n_told;  /* sentences that were reported */
+    /* begun sentences that wait to be launched, whether for the first time or again */
+    size_t n_ready;
     size_t n_cached;
-    struct dg_span *lost; /* owned; [n_lost], copies */
+    struct dg_span *lost; /* owned; [n_lost], owned copies */
     size_t n_lost;
     const struct dg_dictionary *dictionaries[DG_ENGINE_GLOSSARIES]; /* [n_dictionaries] borrowed;
                                                                        for the languages */
     size_t n_dictionaries;
-    struct dg_engine_term *terms; /* owned; [n_terms] of sentences that were shown */
+    struct dg_engine_term *terms; /* owned; [n_terms], those of sentences that were shown */
     size_t n_terms, terms_cap;
-    struct dg_quality_estimate *estimate; /* owned; NULL: the quality is not asked for */
+    struct dg_quality_estimate *estimate; /* owned; NULL: no quality was asked for */
     struct dg_buf result;
     enum dg_finish finish;
     bool repaired;
@@ -84,15 +89,15 @@ struct dg_request {
     uint64_t first_ns, queue_ns;
 };
 
-/* What requests share: scratch of the consumer thread. */
+/* What all requests share; used on the consumer thread. */
 struct dg_request_tools {
     struct dg_tasks *tasks;
     struct dg_segmenter *segmenter;
     struct dg_protect_list protected;
     struct dg_glossary_scan scan;
-    struct dg_cache *cache;           /* NULL: none */
+    struct dg_cache *cache;           /* NULL: there is no cache */
     bool cache_per_client;            /* each client has answers of its own */
-    struct dg_remote_lookups lookups; /* of the remote cache, if there is one */
+    struct dg_remote_lookups lookups; /* questions to the remote cache, if there is one */
 };
 
 /* A request that is not set up: what `asked` points to is still the caller's. `ops` are those of
@@ -145,7 +150,7 @@ void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools,
  */
 bool dg_request_is_stuck(const struct dg_request *request);
 
-/* True when nothing is left to do, but for the quality estimate. */
+/* True when nothing is left to do except the quality estimate. */
 bool dg_request_is_over(const struct dg_request *request);
 
 /* Calls on_done. */

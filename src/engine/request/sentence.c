@@ -19,7 +19,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { KEY_MAX = 1 << 24 /* bytes of a cache key: mostly ids of options */ };
+enum { KEY_MAX = 1 << 24 /* bytes of a cache key, most of which are ids from the options */ };
 
 static struct dg_served_model *model_of(const struct dg_sentence *sentence)
 {
@@ -115,7 +115,7 @@ static enum dg_err new_carry(struct dg_sentence *sentence)
 {
     const struct dg_engine_request *asked = &sentence->request->asked;
     for (size_t i = 0; i < sentence->request->n_hops; i++)
-        if (sentence->request->hops[i]->template) /* it knows no words that stand for others */
+        if (sentence->request->hops[i]->template) /* a prompted model knows no placeholder words */
             return DG_OK;
     if (asked->no_protect || (sentence->is_first && asked->prefix.len > 0))
         return DG_OK;
@@ -134,7 +134,7 @@ static void free_carry(struct dg_sentence *sentence)
     sentence->placeholders = NULL;
 }
 
-/* Short words stand in too many places to be protected wherever they stand. */
+/* Short words occur in too many places to be protected wherever they occur. */
 static bool is_worth_protecting(struct dg_span text)
 {
     bool has_sign = false;
@@ -178,14 +178,14 @@ static void drop_frozen(struct dg_sentence *sentence)
         size_t begin = sentence->tokens[term->from].begin, end = sentence->tokens[term->to - 1].end;
         while (i > part->inner &&
                (items[i - 1].kind != DG_DOC_FROZEN || items[i - 1].plain_at >= end))
-            i--; /* both are in order, so that the last that begins before the term's end reaches
-                    furthest */
+            i--; /* both lists are in order, so the last item that begins before the term's end
+                    reaches furthest */
         if (i > part->inner && begin < items[i - 1].plain_at + items[i - 1].plain_len)
             dg_terms_drop(&sentence->terms, k);
     }
 }
 
-/* The glossary terms of the sentence. The last model is to say them. */
+/* Finds the glossary terms of the sentence. The last model has to use their translations. */
 static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_tools *tools,
                               const struct dg_prepared *prepared, const struct dg_token *tokens,
                               size_t n)
@@ -207,7 +207,7 @@ static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_to
     if (request->n_dictionaries == 0)
         return DG_OK;
     enum dg_err err = dg_terms_find(&sentence->terms, &how);
-    for (size_t i = sentence->terms.n; i-- > 0;) /* nothing that the model sees */
+    for (size_t i = sentence->terms.n; i-- > 0;) /* nothing remains that the model could see */
         if (sentence->terms.items[i].to == sentence->terms.items[i].from)
             dg_terms_drop(&sentence->terms, i);
     if (!err && request->doc && prepared->in_place)
@@ -215,7 +215,8 @@ static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_to
     return err;
 }
 
-/* Of the text that was encoded last, which is not a prompt: those know no placeholders. */
+/* Concerns the text that was encoded last. It is not a prompt, because prompts have no
+ * placeholders. */
 static bool has_unknown(const struct dg_sentence *sentence, const struct dg_request_tools *tools,
                         size_t n)
 {
@@ -313,7 +314,7 @@ static enum dg_err list_unknown(const struct dg_sentence *sentence, struct dg_re
     return err;
 }
 
-/* What knows the names of a title: the vocabulary that the sentence is encoded with. */
+/* Knows the names in a title: the vocabulary that the sentence is encoded with. */
 struct name_finder {
     const struct dg_sentence *sentence;
     struct dg_request_tools *tools;
@@ -327,7 +328,7 @@ static enum dg_err kind_of_word(void *ctx, struct dg_span word, enum dg_casing_w
     const struct dg_token *tokens;
     struct dg_token *owned = NULL;
     struct dg_buf low;
-    size_t n = 0, n_low = 0, n_none = 0; /* n_none: the tokens around every text */
+    size_t n = 0, n_low = 0, n_none = 0; /* n_none: tokens that surround every text */
     bool is_lowered;
     dg_buf_init(&low, word.len + 8);
     enum dg_err err = dg_casing_lower_first(word, &low, &is_lowered);
@@ -408,7 +409,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
     err = prepare_and_encode(sentence, tools, dg_span_sub(request->asked.text, part->at, part->len),
                              &prepare, &extra[UNKNOWN], error, &prepared, &tokens, &n, &owned);
     if (!err && sentence->placeholders && n > request->hops[0]->limits.source_max) {
-        /* The words take more room than what they stand for, which fitted. */
+        /* The placeholder words take more room than what they stand for, which fitted before. */
         dg_placeholders_give_up(sentence->placeholders);
         prepare.placeholders = NULL;
         dg_free(owned);
@@ -435,7 +436,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
     return err;
 }
 
-/* At the start of the last hop: what stands outside of the sentence, before it. */
+/* At the start of the last hop: shows what stands outside of the sentence, before it. */
 static enum dg_err begin_text(struct dg_sentence *sentence)
 {
     if (!sentence->placeholders || !is_last_leg(sentence))
@@ -537,7 +538,7 @@ static const struct dg_ticket_answer *best_of(const struct dg_sentence *sentence
     return ticket && ticket->n_answers ? &ticket->answers[0] : NULL;
 }
 
-/* At the end of the first of two legs: where the terms are in its answer. */
+/* At the end of the first of two hops: finds the terms in its output. */
 static enum dg_err follow_terms(struct dg_sentence *sentence)
 {
     const struct dg_ticket_answer *best = best_of(sentence);
@@ -564,7 +565,7 @@ static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools
     const struct dg_cut_opts opts = {
         .pair = pair_of(sentence),
         .keep_case = true,
-        /* for the words of marks */
+        /* for the placeholder words */
         .reserve =
             sentence->placeholders ? sentence->placeholders->n * DG_PLACEHOLDERS_WORD_IDS : 0};
     struct dg_segments segments;
@@ -672,7 +673,7 @@ static enum dg_err note_lost(struct dg_sentence *sentence, struct dg_span bytes)
     return dg_request_note_lost(sentence->request, bytes);
 }
 
-/* Checks the spans beyond DG_PLACEHOLDERS_MAX, which went to the model as they are. */
+/* Checks the spans beyond DG_PLACEHOLDERS_MAX, which went to the model unchanged. */
 static enum dg_err check_left(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     const struct dg_placeholders *placeholders = sentence->placeholders;
@@ -799,8 +800,8 @@ static enum dg_err feed(struct dg_sentence *sentence, bool is_over)
     for (; !err && sentence->n_fed < n; sentence->n_fed++) {
         err =
             dg_tokenizer_stream_push(&sentence->stream, ticket->shown_ids[sentence->n_fed], &delta);
-        if (err == DG_ERR_RANGE && model_of(sentence)->template) /* an output row behind the
-                                                                    vocabulary's end */
+        /* an id beyond the vocabulary, from a padded output row */
+        if (err == DG_ERR_RANGE && model_of(sentence)->template)
             err = DG_OK;
         else if (!err)
             err = dg_buf_append_span(&sentence->raw, delta);
@@ -922,7 +923,7 @@ static enum dg_err conclude(struct dg_sentence *sentence, struct dg_request_tool
     if (err)
         sentence->is_over = true;
     if (err || is_again || (!request->task.err && gives_way(sentence)))
-        return err; /* or ready once more */
+        return err; /* otherwise it is ready once more */
     add_up(sentence);
     if (ticket->err || request->task.err) {
         sentence->err = ticket->err ? ticket->err : request->task.err;
@@ -954,7 +955,7 @@ enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_too
         return request->task.err || sentence->n_numbers ? DG_OK : feed(sentence, false);
     dg_list_unlink(&sentence->link);
     request->task.n_open--;
-    /* not its own end: ready again */
+    /* the sentence itself has not ended: it is ready again */
     if (ticket->err && (!is_leader || ticket->err == DG_ERR_BUSY)) {
         dg_flight_unref(sentence->flight);
         sentence->flight = NULL;
@@ -1035,7 +1036,7 @@ static enum dg_err submit(struct dg_sentence *sentence, struct dg_request_tools 
                : err;
 }
 
-/* True when waiting for a ticket of somebody else costs nothing: it is as urgent as ours, no time
+/* True when waiting for another request's ticket costs nothing: it is as urgent as ours, no time
  * limit of either can end it early, and it does not stand in another client's line. */
 static bool can_join(const struct dg_request *request, const struct dg_flight *flight)
 {
@@ -1073,7 +1074,7 @@ static enum dg_err demand_more(struct dg_sentence *sentence, struct dg_search_op
     if (n_placed)
         n +=
             dg_terms_constrain(&sentence->terms, sentence->constraints + n, DG_CONSTRAINTS_MAX - n);
-    /* What is left out may come all the same, and is told when not. */
+    /* Terms that are left out may appear all the same, and are reported if they do not. */
     for (size_t i = 0; i < search->n_constraints && n < DG_CONSTRAINTS_MAX; i++)
         sentence->constraints[n++] = search->constraints[i];
     search->constraints = sentence->constraints;
@@ -1094,10 +1095,10 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
         search = plain;
         search.beam = request->asked.search.sample ? 1 : request->asked.search.beam;
         usual.length_penalty = true;
-    } else if (sentence->n_tickets == 0) { /* of several pieces the first one's */
+    } else if (sentence->n_tickets == 0) { /* with several pieces, only the first one has it */
         dg_forced_tokens_apply(&request->forced, sentence->is_first, &search);
     }
-    search.suppress_unk = true; /* no reader can do anything with the unknown word */
+    search.suppress_unk = true; /* the unknown word would be of no use to a reader */
     search.want_alignment |= needs_alignment(sentence);
     dg_pair_lead(pair_of(sentence), &search);
     if (model_of(sentence)->template)
@@ -1209,7 +1210,7 @@ bool dg_sentence_is_showable(const struct dg_sentence *sentence)
     return is_last_leg(sentence) && (sentence->casing == DG_CASING_PLAIN || sentence->is_over);
 }
 
-/* The same of a language model's: of each the translation. */
+/* The same for answers of a language model: the translation in each of them. */
 static enum dg_err other_heard(const struct dg_sentence *sentence,
                                const struct dg_ticket_answer *answer, struct dg_buf *texts)
 {
@@ -1254,8 +1255,8 @@ static enum dg_err other_answer(const struct dg_sentence *sentence,
         err = restore_case(sentence, texts, from);
     if (err || !sentence->placeholders)
         return err;
-    struct dg_placeholders placeholders = *sentence->placeholders; /* borrows all but what has been
-                                                                      said */
+    /* borrows everything but what was said so far */
+    struct dg_placeholders placeholders = *sentence->placeholders;
     struct dg_placeholders_out out = {.any_case = sentence->casing != DG_CASING_PLAIN};
     struct dg_buf text;
     for (size_t i = 0; i < placeholders.n; i++)
@@ -1280,7 +1281,7 @@ enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_bu
     answers[0] = sentence->sum;
     answers[0].text = dg_buf_span(&sentence->text);
     *n = 1;
-    if (sentence->n_tickets != 1) /* of several pieces there is one text */
+    if (sentence->n_tickets != 1) /* several pieces have no common text */
         return DG_OK;
     const struct dg_ticket *ticket = sentence->flight->ticket;
     size_t ends[DG_BEAM_MAX + 1] = {0};

@@ -40,44 +40,46 @@ enum { DG_SENTENCE_MAX = 1 << 22 }; /* bytes of one translated sentence */
 struct dg_sentence {
     struct dg_request *request;
     size_t part;
-    struct dg_flight *flight; /* a reference; NULL while it is ready to be launched */
-    struct dg_list link;      /* in the flight, while it waits for news */
+    struct dg_flight *flight; /* one reference; NULL while the sentence is ready to be launched */
+    struct dg_list link;      /* linked in the flight while the sentence waits for news */
     struct dg_token *tokens;  /* owned; [n_tokens], offsets into the request's text */
     size_t n_tokens;
     size_t n_lost; /* protected spans that the translation lacks */
-    int32_t *ids;  /* owned; [n_ids] input of the present hop's model */
+    int32_t *ids;  /* owned; [n_ids], the input of the present hop's model */
     size_t n_ids;
     size_t hop;
     struct dg_buf via;         /* the output of the previous hop */
     struct dg_segment *pieces; /* owned; [n_pieces] of `via` */
     size_t n_pieces, n_pieces_begun;
     struct dg_tokenizer_stream stream;
-    struct dg_placeholders *placeholders; /* owned; NULL: there are none */
-    struct dg_placeholders_out out;       /* how far `raw` was undressed */
-    size_t heard_from, heard_upto;     /* of a language model: what of `raw` is its translation */
-    struct dg_constraint *constraints; /* owned; [DG_CONSTRAINTS_MAX] of the present ticket */
+    struct dg_placeholders *placeholders; /* owned; NULL: the sentence has none */
+    struct dg_placeholders_out out;       /* how far the placeholders in `raw` were replaced */
+    size_t heard_from, heard_upto;        /* for a language model: the part of `raw` that is the
+                                             translation */
+    struct dg_constraint *constraints;    /* owned; [DG_CONSTRAINTS_MAX] for the present ticket */
     /* owned; [n_carried] for the placeholders of the present piece */
     struct dg_constraint *carried;
     struct dg_phrase *phrases; /* owned; [DG_PLACEHOLDERS_MAX] */
     size_t n_carried;
-    struct dg_terms terms; /* of glossaries */
+    struct dg_terms terms; /* terms of glossaries */
     struct dg_buf raw;     /* the model's output for the present ticket */
     struct dg_buf text;    /* the output of this hop */
-    size_t n_told;         /* bytes of `text` that were shown */
-    size_t n_fed;          /* tokens of the flight detokenised */
-    bool in_place;         /* each token has its own offsets, not those of the whole sentence */
-    bool has_lead;         /* in a text with markup: what stands before it was shown */
-    size_t shown_at;       /* where in the result that lead begins */
-    enum dg_casing casing; /* to restore; unless plain, nothing is shown before the end */
-    struct dg_engine_answer sum; /* of the tickets that are over: scores, finish, repaired */
-    size_t n_tickets;            /* tickets that are over */
-    size_t n_said;               /* tokens of these tickets; sum.logprob is theirs */
+    size_t n_told;         /* bytes of `text` that were reported */
+    size_t n_fed;          /* tokens of the flight that were detokenised */
+    bool in_place;   /* each token has offsets of its own rather than those of the whole sentence */
+    bool has_lead;   /* in a text with markup: what precedes the sentence was shown */
+    size_t shown_at; /* where that begins in the result */
+    enum dg_casing casing; /* the case to restore; unless it is plain, nothing is shown before the
+                              end */
+    struct dg_engine_answer sum; /* sums over the tickets that are over: scores, finish, repaired */
+    size_t n_tickets;            /* number of tickets that are over */
+    size_t n_said;               /* tokens of these tickets, to which sum.logprob belongs */
     enum dg_err err;
     bool is_over;
-    size_t n_numbers;     /* plain numbers that the model is to say by itself */
-    bool carries_numbers; /* it did not: they are carried like other protected spans */
-    bool is_first;        /* of its request */
-    bool is_cached;       /* it waited for no ticket */
+    size_t n_numbers;     /* plain numbers that the model is to translate by itself */
+    bool carries_numbers; /* the model failed to, so they are protected like other spans */
+    bool is_first;        /* it is the first sentence of its request */
+    bool is_cached;       /* it was answered from the cache and waited for no ticket */
 };
 
 /* The sentence of part `part`, ready. */
@@ -96,8 +98,9 @@ enum dg_err dg_sentence_launch(struct dg_sentence *sentence, struct dg_request_t
 enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_tools *tools,
                              bool is_over, bool is_leader) DG_MUST_CHECK;
 
-/* Stops waiting. If the ticket is its own, it is cancelled and ends as usual (others who wait for
- * it begin again); if it is another's, the sentence leaves it and is over at once. */
+/* Stops waiting. If the ticket is the sentence's own, it is cancelled and ends as usual, and
+ * others that wait for it begin again. If it is another's, the sentence leaves it and is over at
+ * once. */
 void dg_sentence_stop(struct dg_sentence *sentence, struct dg_request_tools *tools);
 
 static inline bool dg_sentence_is_ready(const struct dg_sentence *sentence)
@@ -105,7 +108,7 @@ static inline bool dg_sentence_is_ready(const struct dg_sentence *sentence)
     return !sentence->flight && !sentence->is_over;
 }
 
-/* True while the last hop is under way, whose output is the answer. */
+/* True while the last hop, whose output is the answer, is under way. */
 bool dg_sentence_is_showable(const struct dg_sentence *sentence);
 
 /* Lists the answers of a sentence that is over, *n of them; those after the first live in `texts`.
@@ -113,11 +116,11 @@ bool dg_sentence_is_showable(const struct dg_sentence *sentence);
 enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_buf *texts,
                                 struct dg_engine_answer *answers, size_t *n) DG_MUST_CHECK;
 
-/* Where the tokens of the best answer end in the sentence's text: *ends [n_ids of that answer] is
- * to be freed; NULL: it has no alignment, or none that is more exact than the whole sentence. */
+/* Where the tokens of the best answer end in the sentence's text: *ends [n_ids of that answer]
+ * must be freed. NULL: the answer has no alignment, or none more exact than the whole sentence. */
 enum dg_err dg_sentence_ends(const struct dg_sentence *sentence, size_t **ends) DG_MUST_CHECK;
 
-/* Appends a finished sentence with its markup in place, and what stands before it. */
+/* Appends a finished sentence with its markup in place, and what precedes it. */
 enum dg_err dg_sentence_weave(const struct dg_sentence *sentence, const struct dg_doc *doc,
                               const struct dg_doc_part *part, struct dg_buf *out) DG_MUST_CHECK;
 

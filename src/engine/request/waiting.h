@@ -14,12 +14,12 @@
 
 struct dg_waiting {
     struct dg_arena arena;
-    struct dg_served_model *held; /* a reference: another model that the request will need and that
-                                     is loaded; or NULL */
+    struct dg_served_model *held; /* One reference to another model that the request will need and
+                                     that is loaded already; or NULL. */
 };
 
 /* Copies what `asked` points to, unless it lives until on_done anyway. DG_ERR_NOMEM, with a
- * sentence; `asked` is then as it was. */
+ * sentence; `asked` is then unchanged. */
 enum dg_err dg_waiting_new(struct dg_waiting **waiting, struct dg_engine_request *asked,
                            struct dg_error *error) DG_MUST_CHECK;
 void dg_waiting_free(struct dg_waiting *waiting); /* NULL is fine */

@@ -21,8 +21,9 @@
 #include <stddef.h>
 
 struct dg_ledger {
-    size_t max;         /* 0: no limit */
-    atomic_size_t used; /* promised to models that serve, are being loaded or are being unloaded */
+    size_t max;            /* 0: no limit */
+    atomic_size_t used;    /* bytes promised to models that serve, are being loaded or are being
+                              unloaded */
     atomic_size_t leaving; /* the part of `used` that models being unloaded will return */
 };
 

@@ -68,10 +68,10 @@ static const char *iso_of(struct dg_span code)
     static const struct {
         const char *word, *iso;
     } ours[] = {
-        {"ns", "nso"},    /* M2M100's Northern Sotho */
-        {"pob", "pt-BR"}, /* OPUS: Portuguese of Brazil, as the subtitles' makers call it */
+        {"ns", "nso"},    /* M2M100's tag for Northern Sotho */
+        {"pob", "pt-BR"}, /* OPUS: Brazilian Portuguese, as makers of subtitles call it */
         {"ze_zh", "zh"},
-        {"ze_en", "en"}, /* OPUS: sides of bilingual subtitles */
+        {"ze_en", "en"}, /* OPUS: a side of bilingual subtitles */
     };
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (dg_span_eq(code, dg_span_cstr(ours[i].word)))
@@ -154,8 +154,8 @@ static enum dg_err add_plain(struct side *side, struct dg_span code, struct dg_e
     return add(side, &lang, error);
 }
 
-/* A word of the vocabulary; one that names no language is passed over. Of two that name the same,
- * the second one is found by its own spelling only. */
+/* Reads a word of the vocabulary; one that names no language is passed over. If two words name
+ * the same language, the second is found only by its own spelling. */
 static enum dg_err add_word(struct side *side, const struct dg_tokenizer_language *word,
                             struct dg_error *error)
 {
@@ -232,7 +232,7 @@ static size_t find_word(const struct making *m, const struct side *all, struct d
     return i;
 }
 
-/* The languages of `text`, each of which is one of `all`. */
+/* The languages of `text`, each of which must be one of `all`. */
 static enum dg_err pick(struct side *side, const struct making *m, const struct side *all,
                         const char *text, const char *what, struct dg_error *error)
 {
@@ -324,8 +324,8 @@ static enum dg_err make_opus(struct dg_langs *langs, const struct making *m, str
             "%zu target languages are configured, but no word of the vocabulary chooses "
             "among them; name the one that the model says",
             n_said);
-    bool is_other = is_tag && usual == all.n && strlen(tag.language) == 2; /* three letters: a
-                                                                              family, "roa" */
+    /* three letters stand for a family of languages, such as "roa" */
+    bool is_other = is_tag && usual == all.n && strlen(tag.language) == 2;
     langs->rule = all.n == 0 || is_other ? DG_LANGS_FIXED : DG_LANGS_TARGET_FIRST;
     if (!err && langs->rule == DG_LANGS_FIXED)
         err = add_plain(&sides[1], named, error);
@@ -343,7 +343,7 @@ static enum dg_err make_opus(struct dg_langs *langs, const struct making *m, str
     return err;
 }
 
-/* The languages for a template: those configured, else those of the name. */
+/* The languages for a template: those configured, otherwise those of the name. */
 static enum dg_err make_told(struct dg_langs *langs, const struct making *m, struct side sides[2],
                              struct dg_error *error)
 {
@@ -371,7 +371,7 @@ static enum dg_err list_words(struct making *m, struct dg_error *error)
     if (err)
         return dg_error_set(error, err, "no memory for the languages");
     size_t n = 0;
-    for (size_t i = 0; i < m->n_words; i++) /* each family has its own spelling */
+    for (size_t i = 0; i < m->n_words; i++) /* each family of models has its own spelling */
         if (dg_span_starts(m->words[i].token, DG_SPAN(">>")) == (m->opts->rule == DG_LANG_NONE))
             m->words[n++] = m->words[i];
     m->n_words = n;

@@ -33,11 +33,11 @@
 #include <stdbool.h>
 
 enum {
-    DG_LANGS_MAX = 1000,      /* languages of one side */
-    DG_LANGS_TEXT_MAX = 2000, /* bytes of a configured list */
+    DG_LANGS_MAX = 1000,      /* the most languages of one side */
+    DG_LANGS_TEXT_MAX = 2000, /* the most bytes of a configured list */
     DG_LANG_CODE = 32,
     DG_LANG_NAME = 64,
-    DG_MANNER_TEXT_MAX = 1000, /* bytes of configured words */
+    DG_MANNER_TEXT_MAX = 1000, /* the most bytes of configured words */
 };
 
 /* How the network is told a formality: by a word of the source's vocabulary (before the text, after
@@ -45,18 +45,18 @@ enum {
  * that the model is forced to begin with). */
 struct dg_manner {
     int32_t id;     /* -1: the model has none */
-    int32_t before; /* the forced first token that a target's word comes after; -1: none */
+    int32_t before; /* the forced first token that a target language's word follows; -1: none */
     bool is_target, is_informal;
 };
 
 struct dg_lang {
-    struct dg_langtag tag;    /* canonical; empty: the language is not known, so that requests must
-                                 name the model */
-    char name[DG_LANG_NAME];  /* in English; "" when not known */
-    char code[DG_LANG_CODE];  /* as answers name it: "fr", "zh-Hant"; "" when not known */
+    struct dg_langtag tag;   /* canonical; empty: the language is unknown, so requests must name the
+                                model */
+    char name[DG_LANG_NAME]; /* its name in English; "" when unknown */
+    char code[DG_LANG_CODE]; /* its name in answers: "fr", "zh-Hant"; "" when unknown */
     char token[DG_LANG_CODE]; /* its word in the vocabulary: "fra_Latn"; "" when there is none */
-    int32_t source_id, target_id;      /* of that word; -1: none */
-    struct dg_manner formal, informal; /* of a target */
+    int32_t source_id, target_id;      /* the ids of that word; -1: none */
+    struct dg_manner formal, informal; /* of a target language */
 };
 
 enum dg_langs_rule {
@@ -72,22 +72,22 @@ struct dg_langs {
     enum dg_langs_rule rule;
     struct dg_lang *sources, *targets; /* owned; [n_sources], [n_targets]: one or more each */
     size_t n_sources, n_targets;
-    size_t usual_target; /* for requests that name none; n_targets: they must name one */
+    size_t usual_target; /* the target for requests that name none; n_targets: requests must name
+                            one */
 };
 
 struct dg_langs_opts {
     const struct dg_tokenizer *tokenizer;
-    enum dg_lang_rule rule;        /* the blueprint's */
-    const char *source, *target;   /* as configured: tags separated by commas, each with an optional
-                                    * word of the vocabulary, "pt-BR=>>pob<<"; NULL or "": all that
-                                    * the vocabulary has, or those of `name` */
-    const char *name;              /* the model's: "fr-en", "opus-mt-fr-en" */
-    const char *formal, *informal; /* words as configured, separated by commas: ">>formal<<",
-                                    * "target:<F>"; for one language only, "de=>>Sie<<"; NULL or "":
-                                    * none */
-    int32_t forced_id;             /* the token that the model is forced to begin with; -1: none */
-    bool is_told;                  /* a template names the languages in words: any number may be
-                                    * configured */
+    enum dg_lang_rule rule; /* as in the blueprint */
+    /* As configured: tags separated by commas, each with an optional word of the vocabulary, as
+     * in "pt-BR=>>pob<<". NULL or "": all languages of the vocabulary, or those of `name`. */
+    const char *source, *target;
+    const char *name; /* the name of the model: "fr-en", "opus-mt-fr-en" */
+    /* Words as configured, separated by commas: ">>formal<<", "target:<F>"; for one language
+     * only, "de=>>Sie<<". NULL or "": none. */
+    const char *formal, *informal;
+    int32_t forced_id; /* the token that the model is forced to begin with; -1: none */
+    bool is_told; /* a template names the languages in words, so any number may be configured */
 };
 
 /* One reference. DG_ERR_NOT_FOUND: the model lacks a configured language, or its vocabulary lacks a
@@ -97,8 +97,8 @@ enum dg_err dg_langs_new(struct dg_langs **langs, const struct dg_langs_opts *op
 struct dg_langs *dg_langs_ref(struct dg_langs *langs);
 void dg_langs_unref(struct dg_langs *langs); /* NULL is fine */
 
-/* The index of the language that a tag means: the one whose code or word is `text` (in any case),
- * else the best match; n when none matches. */
+/* The index of the language that a tag means: the one whose code or word is `text` (in any
+ * case), otherwise the best match; n when none matches. */
 size_t dg_langs_find(const struct dg_lang *list, size_t n, const struct dg_langtag *tag,
                      struct dg_span text);
 
@@ -111,10 +111,10 @@ static inline bool dg_langs_are_many(const struct dg_langs *langs)
 /* The languages that one hop of a request uses, and the ids that tell the model about them. */
 struct dg_lang_pair {
     const struct dg_lang *source, *target; /* borrowed from the langs */
-    int32_t first_id, last_id; /* around the source, as in dg_tokenizer_opts; -1: none */
+    int32_t first_id, last_id; /* the tokens around the source, as in dg_tokenizer_opts; -1: none */
     int32_t lead[2];           /* [n_lead] before the target, as in dg_search_opts */
     size_t n_lead;
-    const struct dg_manner *manner; /* borrowed likewise; NULL: no formality is requested */
+    const struct dg_manner *manner; /* borrowed from the langs; NULL: no formality was requested */
 };
 
 struct dg_lang_pair dg_langs_pair(const struct dg_langs *langs, size_t source, size_t target);

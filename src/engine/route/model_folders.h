@@ -25,11 +25,11 @@
 enum { DG_MODEL_FOLDERS_MAX = 3, DG_MODEL_FOLDERS_PATH = 4096 };
 
 struct dg_model_folders {
-    char own[DG_MODEL_FOLDERS_PATH]; /* "": the account has no home */
+    char own[DG_MODEL_FOLDERS_PATH]; /* the user's own folder; "": the account has no home */
     char dirs[DG_MODEL_FOLDERS_MAX][DG_MODEL_FOLDERS_PATH];
     size_t n;
     char langid[DG_MODEL_FOLDERS_PATH];
-    char catalogue[DG_MODEL_FOLDERS_PATH]; /* of what `dragoman get` can fetch */
+    char catalogue[DG_MODEL_FOLDERS_PATH]; /* the catalogue of what `dragoman get` can fetch */
 };
 
 void dg_model_folders_find(struct dg_model_folders *places);

@@ -14,8 +14,8 @@ enum dg_err dg_prompt_encode(const struct dg_served_model *model, struct dg_toke
                              struct dg_span text, bool reads_special, struct dg_error *error,
                              struct dg_token **tokens, size_t *n) DG_MUST_CHECK;
 
-/* The prompt that asks for the translation of `text` by the model's template. Token offsets are
- * those of `text`; a token outside of it gets the nearer end of `text`. */
+/* The prompt that asks for the translation of `text` by the model's template. Token offsets
+ * refer to `text`; a token outside of it gets the nearer end of `text`. */
 enum dg_err dg_prompt_ask(const struct dg_served_model *model, const struct dg_lang_pair *pair,
                           struct dg_tokenizer_work *work, struct dg_span text,
                           struct dg_error *error, struct dg_token **tokens,

@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    RESIDENT = 4, /* where memory is limited, so many models should find place beside each other, if
-                     there are */
-    JOBS_MAX = 4096, /* loads are one at a time; the rest are burials */
+    RESIDENT = 4, /* where memory is limited, so many models should fit into it together, if there
+                     are so many */
+    JOBS_MAX = 4096, /* loads run one at a time; all other jobs free models */
 };
 
 /* a busy model serves so long before it makes room */
@@ -23,25 +23,25 @@ static const uint64_t RETRY_NS = 2 * DG_CLOCK_S;
 
 /* One name. */
 struct entry {
-    struct dg_list wanted; /* in the order of wishes, while WANTED */
+    struct dg_list wanted; /* linked in the order in which models were wanted, while WANTED */
     enum dg_engine_model_state state;
     uint64_t used_ns, ready_ns, failed_ns;
-    struct dg_error failure; /* why it FAILED */
+    struct dg_error failure; /* why loading failed */
 };
 
 /* Counts of a name: they outlive its models, so that what is shown never falls. */
 struct tally {
     struct tally *next;
     char *name;
-    struct dg_sched_stats sched;            /* guarded by the scheduler */
-    struct dg_engine_cache_stats cache;     /* the consumer's; only what is counted by model */
-    struct dg_engine_quality_stats quality; /* the consumer's */
+    struct dg_sched_stats sched;        /* guarded by the scheduler */
+    struct dg_engine_cache_stats cache; /* the consumer's, only the counts that are kept by model */
+    struct dg_engine_quality_stats quality; /* owned by the consumer's thread */
 };
 
 /* A load under way. */
 struct load {
     struct dg_registry *registry;
-    struct dg_served_model *stand_in; /* a reference */
+    struct dg_served_model *stand_in; /* one reference */
     struct dg_served_model *served;
     enum dg_err err;
     struct dg_error error;
@@ -50,15 +50,16 @@ struct load {
 struct dg_registry {
     struct dg_registry_opts opts;
     struct dg_ledger ledger;
-    struct dg_served_model *models[DG_SCHED_MODELS_MAX]; /* a reference each */
-    struct entry *entries[DG_SCHED_MODELS_MAX];          /* of the model at the same place */
+    struct dg_served_model *models[DG_SCHED_MODELS_MAX]; /* one reference each */
+    /* the entry of the model at the same index */
+    struct entry *entries[DG_SCHED_MODELS_MAX];
     size_t n_models;
     struct dg_list wanted;
-    struct dg_pool *pool; /* NULL until something is to be loaded or buried */
-    struct load *loading; /* at most one */
+    struct dg_pool *pool; /* NULL until something is to be loaded or freed */
+    struct load *loading; /* the load under way; NULL: none */
     pthread_mutex_t lock;
-    struct load *landed;   /* guarded: the same, when it has finished */
-    struct tally *tallies; /* guarded: all names that ever were */
+    struct load *landed;   /* guarded: the same load once it has finished */
+    struct tally *tallies; /* guarded: counts for every name that ever was */
     uint64_t version, last_model_version;
     atomic_bool wants_fingerprints;
     atomic_size_t n_expected; /* models that will be offered */
@@ -93,7 +94,7 @@ void dg_registry_free(struct dg_registry *registry)
 {
     if (!registry)
         return;
-    dg_pool_free(registry->pool); /* finishes loads and burials */
+    dg_pool_free(registry->pool); /* finishes loads and the freeing of models */
     registry->pool = NULL;
     free_load(registry->landed);
     for (size_t i = 0; i < registry->n_models; i++) {
@@ -158,7 +159,7 @@ static void run_burial(void *arg)
     struct dg_served_model *served = arg;
     struct dg_registry *registry = served->bury_arg;
     dg_served_model_free(served);
-    wake(registry); /* somebody may wait for its memory */
+    wake(registry); /* somebody may wait for the memory */
 }
 
 /* Freeing waits for workers that look at the model, and gives back much memory: not on the
@@ -174,7 +175,7 @@ static void bury(void *arg, struct dg_served_model *served)
 static void retire(struct dg_registry *registry, struct dg_served_model *served)
 {
     enum dg_err err = need_pool(registry);
-    (void)err; /* without a thread it is freed on the spot */
+    (void)err; /* without a thread the model is freed at once */
     if (dg_served_model_is_at_hand(served)) {
         if (registry->opts.on_retired)
             registry->opts.on_retired(registry->opts.on_retired_arg, served);
@@ -190,7 +191,7 @@ static void put_away(struct dg_registry *registry, size_t at)
 {
     struct dg_served_model *stand_in = dg_served_model_stand_in(registry->models[at]);
     if (!stand_in)
-        return; /* it stays; the next time, perhaps */
+        return; /* the model stays; the next call may succeed */
     stand_in->bury = NULL;
     retire(registry, registry->models[at]);
     registry->models[at] = stand_in;
@@ -286,7 +287,8 @@ enum dg_err dg_registry_publish(struct dg_registry *registry, struct dg_served_m
         entry->state = DG_ENGINE_MODEL_READY;
         entry->ready_ns = entry->used_ns = now_ns(registry);
     } else if (entry->state != DG_ENGINE_MODEL_WANTED) {
-        entry->state = DG_ENGINE_MODEL_KNOWN; /* a load under way of what it was is not for it */
+        /* a load under way is of the model's earlier version */
+        entry->state = DG_ENGINE_MODEL_KNOWN;
     }
     return DG_OK;
 }
@@ -314,7 +316,7 @@ enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_serve
     size_t at = find_name(registry, model->name);
     uint64_t now = now_ns(registry);
     if (at == registry->n_models)
-        return DG_OK; /* removed since; who holds it may use it */
+        return DG_OK; /* removed meanwhile; those who hold it may use it */
     struct entry *entry = registry->entries[at];
     entry->used_ns = now;
     if (dg_served_model_is_at_hand(model))
@@ -343,7 +345,7 @@ enum dg_err dg_registry_await(struct dg_registry *registry, struct dg_served_mod
     return dg_served_model_is_at_hand(model) ? DG_OK : DG_ERR_NOT_YET;
 }
 
-/* On the registry's thread. */
+/* Runs on the registry's thread. */
 static void run_load(void *arg)
 {
     struct load *load = arg;
@@ -406,7 +408,7 @@ static void land(struct dg_registry *registry)
         return;
     registry->loading = NULL;
     if (!dg_list_is_empty(&registry->wanted))
-        wake(registry); /* the next one's turn */
+        wake(registry); /* it is the next model's turn */
     size_t at = find_name(registry, load->stand_in->name);
     bool is_ours = at < registry->n_models && registry->models[at] == load->stand_in;
     if (is_ours && !load->err) {
@@ -415,7 +417,7 @@ static void land(struct dg_registry *registry)
         if (!load->err)
             tell(registry, at);
     }
-    if (is_ours && load->err == DG_ERR_BUSY) { /* its memory went to a reload: once more */
+    if (is_ours && load->err == DG_ERR_BUSY) { /* a reload took its memory: it is tried again */
         struct entry *entry = registry->entries[at];
         entry->state = DG_ENGINE_MODEL_WANTED;
         dg_list_link_last(&registry->wanted, &entry->wanted);
@@ -438,7 +440,7 @@ static bool goes_before(const struct dg_registry *registry, size_t a, size_t b)
     return one_idle ? one->used_ns < two->used_ns : one->ready_ns < two->ready_ns;
 }
 
-/* The model that should make room; n_models: none can. */
+/* The index of the model that should make room; n_models: there is none. */
 static size_t find_victim(const struct dg_registry *registry)
 {
     size_t best = registry->n_models;
@@ -468,7 +470,8 @@ static void advance(struct dg_registry *registry)
     while (!dg_ledger_will_fit(&registry->ledger, bytes)) {
         size_t victim = find_victim(registry);
         if (victim == registry->n_models)
-            return; /* later: somebody finishes, or has served for a while */
+            /* tried again when a request finishes, or when models have served for a while */
+            return;
         put_away(registry, victim);
         if (registry->entries[victim]->state == DG_ENGINE_MODEL_READY)
             return;

@@ -37,11 +37,12 @@ struct dg_registry_opts {
     struct dg_sched *sched;
     struct dg_clock *clock;
     struct dg_decoder_limits limits;
-    size_t bytes_max;        /* of all models; 0: no limit */
-    uint64_t idle_ns;        /* a model that gets no request for so long is unloaded; 0: never */
-    void (*wake)(void *arg); /* dg_registry_tend has work; may be NULL; any thread */
+    size_t bytes_max; /* the most bytes of all models; 0: no limit */
+    uint64_t idle_ns; /* a model without requests for so long is unloaded; 0: never */
+    /* called from any thread when dg_registry_tend has work; may be NULL */
+    void (*wake)(void *arg);
     void *wake_arg;
-    /* it gets no new request */
+    /* the model gets no new requests */
     void (*on_retired)(void *arg, const struct dg_served_model *served);
     void *on_retired_arg;
     enum dg_err (*admit)(void *arg, const char *name, const char *path,
@@ -60,7 +61,7 @@ void dg_registry_free(struct dg_registry *registry);
 /* What to open: a directory under a name. */
 struct dg_registry_ask {
     struct dg_engine_model model;
-    bool is_stand_in; /* check and measure only; the model is loaded on demand */
+    bool is_stand_in; /* only checked and measured; the model is loaded on demand */
 };
 
 /* Opens a model that is not published yet; dg_served_model_unref closes it. DG_ERR_LIMIT: it can
@@ -87,12 +88,12 @@ size_t dg_registry_list(const struct dg_registry *registry, struct dg_served_mod
 
 /* The model that a request asks for, by name or by what it must be able to do. */
 struct dg_registry_wish {
-    const char *name;        /* NULL: the one that fits */
+    const char *name;        /* NULL: the model that fits */
     const char *const *only; /* [n_only] models that the client's key may use */
-    size_t n_only;           /* 0: all */
+    size_t n_only;           /* 0: among all models */
     bool (*fits)(const struct dg_served_model *served, const void *arg);
     const void *arg;
-    const char *one, *several; /* for sentences: "language model", "language models" */
+    const char *one, *several; /* names for messages: "language model", "language models" */
 };
 
 /* The model that is meant, borrowed; a named model is not checked with `fits`. Otherwise an error
@@ -106,8 +107,8 @@ enum dg_err dg_registry_choose(const struct dg_registry *registry,
 enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_served_model *model,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* The same for a request that waits for `model`: it keeps a reference to it in `*kept` until it is
- * loaded. DG_ERR_NOT_YET: it is not loaded yet. */
+/* The same for a request that waits for `model`: until that is loaded, `*kept` holds a reference
+ * to it. DG_ERR_NOT_YET: it is not loaded yet. */
 enum dg_err dg_registry_await(struct dg_registry *registry, struct dg_served_model *model,
                               struct dg_error *error, struct dg_served_model **kept) DG_MUST_CHECK;
 
@@ -125,15 +126,15 @@ enum dg_engine_model_state dg_registry_state(const struct dg_registry *registry,
 /* Why the loading of model `at` failed; "" when it did not. */
 const char *dg_registry_failure(const struct dg_registry *registry, size_t at);
 
-/* What the scheduler has counted for model `at`, under its name, since the start. */
+/* The scheduler's counts for model `at`, under its name, since the start. */
 void dg_registry_read_counts(struct dg_registry *registry, size_t at,
                              struct dg_sched_stats *counts);
 
-/* Likewise for the cache: only hits, joined and misses. */
+/* The cache's counts for model `at`: only hits, joined and misses. */
 void dg_registry_read_cache_counts(const struct dg_registry *registry, size_t at,
                                    struct dg_engine_cache_stats *counts);
 
-/* Likewise for the qualities that it gave as an estimator. */
+/* The qualities that model `at` gave as an estimator. */
 void dg_registry_read_quality_counts(const struct dg_registry *registry, size_t at,
                                      struct dg_engine_quality_stats *counts);
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLE_BYTES = 16 * 1024 /* of a text whose language is looked for */ };
+enum { SAMPLE_BYTES = 16 * 1024 /* bytes of a text that are looked at to detect its language */ };
 
 /* The confidence from which on a text is in a language that leads nowhere; and what share of the
  * best guess's the second has to have to be as good. */
@@ -19,7 +19,7 @@ static const float IS_SURE = 0.8f, MAY_BE = 0.2f;
 struct want {
     const struct dg_routing_map *map;
     struct dg_langtag source, target;
-    struct dg_span source_text, target_text; /* as they are spelled */
+    struct dg_span source_text, target_text; /* as the client spelled them */
     bool has_source, has_target;
     enum dg_formality formality;
 };
@@ -36,14 +36,15 @@ static enum dg_err read_tag(const char *text, const char *side, struct dg_langta
 
 /* ---- Languages of a model -------------------------------------------------------------------- */
 
-/* The same language twice is no pair, where a model has others; but Chinese in two scripts is. */
+/* The same language on both sides is no pair if the model has others; but Chinese in two scripts
+ * is one. */
 static bool is_pair(const struct dg_langs *langs, size_t s, size_t t)
 {
     return !dg_langs_are_many(langs) ||
            strcmp(langs->sources[s].tag.text, langs->targets[t].tag.text) != 0;
 }
 
-/* Index of the target that is wanted; n_targets: none. */
+/* The index of the wanted target; n_targets: there is none. */
 static size_t target_of(const struct want *want, const struct dg_langs *langs)
 {
     return want->has_target
@@ -56,8 +57,8 @@ static bool leads_to_target(const struct want *want, const struct dg_served_mode
     return target_of(want, model->langs) < model->langs->n_targets;
 }
 
-/* Index of the source that is wanted for target `t`, the first that makes a pair where any will do;
- * n_sources: none. */
+/* The index of the wanted source for target `t`, or of the first that makes a pair if any source
+ * is accepted; n_sources: there is none. */
 static size_t source_of(const struct want *want, const struct dg_langs *langs, size_t t)
 {
     size_t s = 0;
@@ -104,8 +105,8 @@ static const struct dg_manner *manner_of(const struct dg_lang *target, enum dg_f
     return formality != DG_FORMALITY_DEFAULT && manner->id >= 0 ? manner : NULL;
 }
 
-/* The model and the pair of it that fit best, target before source; of equals the first loaded, or
- * the first that can be told the formality. */
+/* The model and its pair that fit best, where the target counts before the source. Among equals,
+ * the first that can set the formality, otherwise the first that was loaded. */
 static bool find_direct(const struct want *want, struct dg_routing *routing)
 {
     struct choice picked[DG_SCHED_MODELS_MAX];
@@ -137,7 +138,7 @@ static bool find_direct(const struct want *want, struct dg_routing *routing)
 
 /* ---- Two hops -------------------------------------------------------------------------------- */
 
-/* Two models in a row, and what they are used for. */
+/* Two models in a row, and the languages they are used for. */
 struct relay {
     struct dg_served_model *first, *last;
     size_t source, out, in, target;
@@ -188,8 +189,8 @@ static unsigned fit(bool has, const struct dg_langtag *want, const struct dg_lan
     return (unsigned)(has ? dg_langtag_compare(want, offered) : DG_LANGTAG_SAME);
 }
 
-/* The best that two models can do for what is wanted; 0: nothing. Target before source before what
- * is between. */
+/* How well two models in a row can do what is wanted; 0: not at all. The target counts before
+ * the source, and that before the language between. */
 static unsigned rate_models(const struct want *want, struct relay *relay)
 {
     const struct dg_langs *first = relay->first->langs, *last = relay->last->langs;
@@ -246,8 +247,9 @@ static bool find_pivot(const struct want *want, struct dg_routing *routing)
 
 /* The sources of a model that can be translated to the target. */
 struct reach {
-    bool direct; /* all that make a pair with it */
-    bool pivot;  /* all but those of the language `only`, where there is no other between */
+    bool direct; /* all models that translate directly */
+    bool pivot;  /* all pairs of models except those by way of the language `only`, unless there is
+                    no other */
     const struct dg_langtag *only;
 };
 
@@ -345,9 +347,9 @@ static bool is_target(const struct want *want, const char *tag)
     return want->has_target && strcmp(tag, want->target.language) == 0;
 }
 
-/* Which of the likeliest two candidates a text is taken for. A translation is asked for: what may
- * about as well be in a language that leads to the target is not taken for the target's. NULL: in
- * none of them. */
+/* Which of the two most probable candidates a text is taken for. Since a translation is wanted,
+ * a text that may equally be in a language that leads to the target is not taken for the target
+ * language. NULL: neither. */
 static const struct dg_langid_guess *choose(const struct want *want,
                                             const struct dg_langid_guess *guesses, size_t n)
 {
@@ -357,8 +359,8 @@ static const struct dg_langid_guess *choose(const struct want *want,
     return n ? &guesses[0] : NULL;
 }
 
-/* The candidate that reads a language which is none, as near as two standards of one language are
- * (ISO 639-3: hbs, msa); NULL: there is none. */
+/* The candidate that reads a language which is not a candidate itself but as close as two
+ * standards of one language (ISO 639-3: hbs, msa); NULL: there is none. */
 static const char *kin_of(const struct want *want, const struct dg_langid_set *set, const char *tag)
 {
     static const char *const families[][3] = {{"bs", "hr", "sr"}, {"id", "ms", "ms"}};
@@ -405,7 +407,7 @@ static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_fo
         routing->is_foreign = !kin;
     }
     if (is_unknown && (guess ? guess->confidence < IS_SURE : other.tag != NULL))
-        return DG_OK; /* in the one language that leads to the target and cannot be detected */
+        return DG_OK; /* the only language that leads to the target, if it cannot be detected */
     routing->is_copy = !guess;
     if (!guess)
         return DG_OK;
@@ -417,7 +419,7 @@ static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_fo
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
-/* What would serve a text in whichever language; false: nothing leads to the target. */
+/* The routing that would serve a text in any language; false: nothing leads to the target. */
 static bool find_usual(const struct want *want, struct dg_routing *routing)
 {
     struct want any = *want;
@@ -425,8 +427,8 @@ static bool find_usual(const struct want *want, struct dg_routing *routing)
     return find_direct(&any, routing) || find_pivot(&any, routing);
 }
 
-/* True when the text is in the target language already: as the request says, or as far as can be
- * detected, which does not tell scripts and regions. */
+/* True when the text is in the target language already, according to the request or as far as
+ * that can be detected; scripts and regions cannot. */
 static bool is_said_already(const struct want *want, const struct dg_routing *routing)
 {
     if (!want->has_source || !want->has_target)
@@ -480,7 +482,7 @@ static enum dg_err refuse(const struct want *want, struct dg_error *error)
                         want->has_target ? want->target.text : "any language");
 }
 
-/* What the request says of languages. */
+/* What the request states about languages. */
 static enum dg_err read_want(struct want *want, const struct dg_engine_request *request,
                              struct dg_error *error)
 {
@@ -493,8 +495,9 @@ static enum dg_err read_want(struct want *want, const struct dg_engine_request *
     return err ? err : read_tag(request->target, "target", &want->target, &want->has_target, error);
 }
 
-/* Whether the source is to be detected: where the request says so or names a target; and always
- * where languages are several. One that names a model and no languages means the model's. */
+/* Whether the source language must be detected: if the request says so or names only a target,
+ * and always if there are several source languages. A request that names a model and no
+ * languages means the model's. */
 static bool wants_detection(const struct want *want, const struct dg_engine_request *request)
 {
     const bool has_text = request->text.len + request->whole.len > 0;
@@ -535,8 +538,8 @@ static struct dg_served_model *find_name(const struct dg_routing_map *map, struc
     return NULL;
 }
 
-/* One model by its name: of its languages those that the request says, or detection. Languages that
- * it does not have are refused; one whose languages are not known takes any. */
+/* One model by its name, with the languages that the request or the detection gives. Languages
+ * that the model lacks are refused; a model whose languages are unknown accepts any. */
 static enum dg_err by_model(const struct dg_routing_map *map, struct dg_served_model *model,
                             const struct dg_engine_request *request, struct dg_error *error,
                             struct dg_routing *routing)
@@ -549,7 +552,7 @@ static enum dg_err by_model(const struct dg_routing_map *map, struct dg_served_m
     return err ? dg_error_wrap(error, err, "model %s", model->name) : DG_OK;
 }
 
-/* Two models in a row. Languages are asked for only where there is a choice. */
+/* Two models in a row by their names. Languages are needed only where there is a choice. */
 static enum dg_err by_two(const struct dg_routing_map *map, struct dg_served_model *first,
                           struct dg_served_model *last, const struct dg_engine_request *request,
                           struct dg_error *error, struct dg_routing *routing)
@@ -599,7 +602,7 @@ static enum dg_err by_name(const struct dg_routing_map *map,
     return dg_error_set(error, DG_ERR_NOT_FOUND, "no model is called %s", name);
 }
 
-/* Among the map's models, without asking which of them the request may use. */
+/* Among the models of the map, whether or not the request may use them. */
 static enum dg_err find(const struct dg_routing_map *map, const struct dg_engine_request *request,
                         struct dg_error *error, struct dg_routing *routing)
 {

@@ -26,7 +26,7 @@ struct dg_routing_map {
     struct dg_served_model *const *models; /* [n_models] */
     size_t n_models;
     const struct dg_langid *langid; /* NULL: languages cannot be detected */
-    const char *langid_error;       /* why `langid` is NULL */
+    const char *langid_error;       /* says why `langid` is NULL */
 };
 
 enum { DG_ROUTING_HOPS_MAX = 2, DG_ROUTING_NAME = 256 };
@@ -36,12 +36,13 @@ struct dg_routing {
     struct dg_lang_pair pairs[DG_ROUTING_HOPS_MAX]; /* [n_hops] the languages of each hop; borrowed
                                                        from it */
     size_t n_hops;
-    const char *detected; /* tag; borrowed from the language identification */
+    const char *detected; /* the tag; borrowed from the language identification */
     float confidence;     /* 0 when nothing was detected */
-    bool is_copy;    /* the text is returned as it is: it is in the target language or in none, or
-                             is_foreign */
+    bool is_copy;    /* The text is returned unchanged: it is in the target language, has nothing to
+                        translate, or is_foreign. */
     bool is_foreign; /* it is surely in `detected`, from which no model leads to the target */
-    struct dg_langtag source, target; /* of a copy; source empty: not known */
+    struct dg_langtag source, target; /* the languages of a text that is returned unchanged; source
+                                         empty: unknown */
 };
 
 /* If the request names a model, its languages only choose among those of the model.
@@ -56,7 +57,7 @@ enum dg_err dg_routing_find(const struct dg_routing_map *map,
  * been reconfigured, nothing is replaced. */
 void dg_routing_replace(struct dg_routing *routing, size_t hop, struct dg_served_model *model);
 
-/* "fr-en", or "fr-en+en-de": the names of its models, cut where there is no room. */
+/* "fr-en", or "fr-en+en-de": the names of its models, cut if they are too long. */
 void dg_routing_name(const struct dg_routing *routing, char name[DG_ROUTING_NAME]);
 
 #endif

@@ -50,8 +50,8 @@ static enum dg_err check_tokenizer(const struct dg_served_model *served, const c
 {
     size_t source = dg_tokenizer_source(served->tokenizer).size;
     size_t target = dg_tokenizer_target(served->tokenizer).size;
-    const bool has_target = !dg_blueprint_is_reader(&served->blueprint); /* others give labels, or
-                                                                            words of the source */
+    /* others output labels, or words of the source */
+    const bool has_target = !dg_blueprint_is_reader(&served->blueprint);
     if (source > served->blueprint.encoder.V ||
         (has_target && target > served->blueprint.decoder.V))
         return dg_error_set(
@@ -172,8 +172,8 @@ static void replace(char **text, const char *with)
     *text = dg_xstrdup(with);
 }
 
-/* A language model's directory may say itself how it is asked to translate; what was configured
- * comes first. */
+/* The directory of a language model may state how it is asked to translate; what was configured
+ * takes precedence. */
 static void take_own_template(struct dg_served_model *served)
 {
     const struct dg_lm_ask *ask = &served->blueprint.lm.ask;
@@ -359,7 +359,7 @@ static enum dg_err choose_limits(struct dg_served_model *served,
         wanted.batch_tokens =
             wanted.batch_tokens > wanted.source_max ? wanted.batch_tokens : wanted.source_max;
     }
-    /* A fair share first; all there is for a model that cannot do with that. */
+    /* First a fair share; a model that needs more gets all the memory that there is. */
     size_t each = opts->bytes_each > fixed ? opts->bytes_each - fixed : 1;
     enum dg_err err = dg_budget_fit(hollow, &wanted, n_workers, n_beams, max ? each : 0, error,
                                     &served->limits, &per_worker);
@@ -415,7 +415,8 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
     if (err)
         goto out;
     served->blueprint = *dg_model_blueprint(model);
-    if (served->blueprint.unk_id == DG_ID_NONE) /* many configurations leave it to the vocabulary */
+    if (served->blueprint.unk_id == DG_ID_NONE) /* many configurations leave the unknown token to
+                                                   the vocabulary */
         served->blueprint.unk_id = dg_tokenizer_target(served->tokenizer).unk;
     const bool reads = dg_blueprint_is_reader(&served->blueprint);
     if (!err)
@@ -438,8 +439,8 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
         err = open_template(served, error);
     if (!err)
         err = measure(served, opts, model, error);
-    const size_t least = 2 + served->blueprint.enc.separators + 2; /* what stands around two texts,
-                                                                      and a token of each */
+    /* the tokens around two texts, and one token of each */
+    const size_t least = 2 + served->blueprint.enc.separators + 2;
     if (!err && dg_blueprint_family(&served->blueprint)->has_head &&
         served->limits.source_max < least)
         err = dg_error_set(
@@ -455,8 +456,8 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
             served->n_prompt, served->limits.source_max);
     if (err || opts->is_stand_in)
         goto out;
-    const bool has_name = opts->wants_fingerprint && !served->template; /* what ends its answers is
-                                                                           not of its files */
+    /* the stop texts of its answers are not part of its files */
+    const bool has_name = opts->wants_fingerprint && !served->template;
     if (has_name)
         err = dg_remote_fingerprint(path, error, served->fingerprint);
     served->has_fingerprint = has_name && !err;

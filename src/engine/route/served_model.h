@@ -45,19 +45,19 @@ struct dg_marks {
 struct dg_served_model {
     char *name;                                /* owned, as configured: "fr-en" */
     char *path;                                /* owned */
-    char *source, *target, *formal, *informal; /* owned; as configured, kept for the
-                                                  next opening */
-    char *prompt, *stop;                       /* owned; the template, kept likewise */
+    char *source, *target, *formal, *informal; /* owned; as configured, kept for when the model is
+                                                  opened again */
+    char *prompt, *stop;                       /* owned; the template, kept for the same purpose */
     bool is_told_by_files, has_own_langs;   /* the template, or the languages, come from the model's
-                                               directory and not from the configuration */
-    char *judges;                           /* owned; of an estimator, kept likewise */
+                                               directory rather than from the configuration */
+    char *judges;                           /* owned; of an estimator, kept for the same purpose */
     struct dg_calibration calibration;      /* only if is_estimator */
     enum dg_good_for good_for;              /* as its card says */
     bool is_estimator;                      /* the model estimates the quality of translations */
-    struct dg_translation_prompt *template; /* owned; how it is asked to translate; NULL in a
-                                               stand-in, and if it has no template */
-    size_t n_prompt;                        /* tokens of the template around a text */
-    struct dg_langs *langs;                 /* a reference; its languages on both sides */
+    struct dg_translation_prompt *template; /* Owned; the prompt by which it translates; NULL in a
+                                               stand-in, and if it has no template. */
+    size_t n_prompt;                        /* tokens that the template puts around a text */
+    struct dg_langs *langs;                 /* one reference; the languages of both sides */
     struct dg_tokenizer *tokenizer;         /* NULL in a stand-in, as are the next three */
     struct dg_net *net;
     struct dg_lex *lex; /* the model's shortlist, owned; NULL also if it has none or it is unused */
@@ -65,23 +65,23 @@ struct dg_served_model {
     struct dg_sched *sched;   /* borrowed */
     struct dg_ledger *ledger; /* borrowed */
     struct dg_blueprint blueprint;
-    struct dg_placeholders_words carry_words; /* what stands for spans that must survive */
-    struct dg_marks marks;                    /* of encoders alone */
-    struct dg_labels *labels; /* owned; of classifiers; else, and in a stand-in, NULL */
-    uint8_t *joining;         /* owned; [target words] 1 for pieces that continue a word */
+    struct dg_placeholders_words carry_words; /* words that stand for spans which must survive */
+    struct dg_marks marks;                    /* for encoders alone */
+    struct dg_labels *labels; /* owned; of a classifier; NULL for others and in a stand-in */
+    uint8_t *joining;         /* owned; [target words]; 1 for pieces that continue a word */
     struct dg_decoder_limits limits;
-    size_t bytes;    /* memory it takes, or would take: weights as packed, decoders, tokenizer */
-    bool is_paid;    /* the ledger has promised these bytes */
+    size_t bytes; /* memory that it takes, or would take: weights as packed, decoders, tokenizer */
+    bool is_paid; /* the ledger has promised these bytes */
     bool is_leaving; /* the ledger expects these bytes back */
     /* borrowed: hits, joined and misses of this model */
     struct dg_engine_cache_stats *cache_counts;
-    struct dg_engine_quality_stats *quality_counts; /* borrowed: its qualities as an estimator */
+    struct dg_engine_quality_stats *quality_counts; /* borrowed: qualities that it has estimated */
     size_t n_refs;
-    uint64_t version;              /* a number of its own, once published */
-    unsigned char fingerprint[32]; /* of its files, for a remote cache (remote_value.h) */
+    uint64_t version;              /* a number that no other published model has */
+    unsigned char fingerprint[32]; /* of the model's files, for a remote cache (remote_value.h) */
     bool has_fingerprint;          /* `fingerprint` is set */
-    /* Called when the last reference is gone, to call dg_served_model_free on a thread that may
-     * wait; NULL: unref frees the model itself. */
+    /* Called when the last reference is gone, so that dg_served_model_free runs on a thread that
+     * may wait. NULL: unref frees the model itself. */
     void (*bury)(void *arg, struct dg_served_model *served);
     void *bury_arg;
 };
@@ -89,12 +89,13 @@ struct dg_served_model {
 struct dg_served_model_opts {
     struct dg_sched *sched;
     struct dg_ledger *ledger;
-    struct dg_decoder_limits limits; /* lowered to what the model supports and what fits */
-    size_t bytes_each; /* what one model should take at most, if it can do with less; 0: any */
+    struct dg_decoder_limits limits; /* lowered to what the model supports and to what fits into
+                                        memory */
+    size_t bytes_each; /* the most that one model should take if it can do with less; 0: no limit */
     struct dg_sched_stats *counts; /* the scheduler's counts of this model (dg_sched_count_into); or
                                       NULL */
-    struct dg_engine_cache_stats *cache_counts;     /* of this model, counted by the consumer */
-    struct dg_engine_quality_stats *quality_counts; /* likewise */
+    struct dg_engine_cache_stats *cache_counts;     /* counts of this model, kept by the consumer */
+    struct dg_engine_quality_stats *quality_counts; /* counts of this model, kept by the consumer */
     bool is_stand_in;
     bool wants_fingerprint;
 };

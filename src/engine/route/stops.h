@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Where the first of the `n` stop texts (none is empty) begins in [from, ...); SIZE_MAX: nowhere.
- */
+/* Where the first of the `n` stop texts, none of which is empty, begins in [from, ...);
+ * SIZE_MAX: nowhere. */
 size_t dg_stops_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from);
 
 /* Bytes at the text's end that may be the beginning of a stop text. */

@@ -9,9 +9,9 @@
 #include <string.h>
 
 struct dg_translation_prompt {
-    char prompt[DG_TRANSLATION_PROMPT_TEXT_MAX + 1]; /* checked */
+    char prompt[DG_TRANSLATION_PROMPT_TEXT_MAX + 1]; /* it was checked */
     char stop_bytes[DG_TRANSLATION_PROMPT_STOP_MAX + 1];
-    struct dg_span stops[DG_TRANSLATION_PROMPT_STOPS]; /* in it */
+    struct dg_span stops[DG_TRANSLATION_PROMPT_STOPS]; /* these point into it */
     size_t n_stops;
     uint8_t *ends; /* owned; NULL: none */
 };
@@ -168,7 +168,7 @@ void dg_translation_prompt_hear(const struct dg_translation_prompt *template, st
     size_t end = stop != SIZE_MAX ? stop : said.len;
     if (stop == SIZE_MAX && !is_over)
         end -= dg_stops_doubtful(template->stops, template->n_stops, said);
-    if (*upto == *from) { /* nothing was told: blanks before it are none of it */
+    if (*upto == *from) { /* nothing was output yet: blanks at the beginning are left out */
         while (*from < end && is_blank(said.ptr[*from]))
             (*from)++;
         *upto = *from;

@@ -30,16 +30,17 @@
 #include "tokenize/tokenizer.h"
 
 enum {
-    DG_TRANSLATION_PROMPT_TEXT_MAX = DG_PROMPT_TEMPLATE_MAX, /* bytes of a configured prompt */
-    DG_TRANSLATION_PROMPT_STOP_MAX = 200, /* bytes of the configured stop texts */
-    DG_TRANSLATION_PROMPT_STOPS = 8,      /* how many stop texts there may be */
+    /* the most bytes of a configured prompt */
+    DG_TRANSLATION_PROMPT_TEXT_MAX = DG_PROMPT_TEMPLATE_MAX,
+    DG_TRANSLATION_PROMPT_STOP_MAX = 200, /* the most bytes of the configured stop texts */
+    DG_TRANSLATION_PROMPT_STOPS = 8,      /* the most stop texts */
 };
 
 struct dg_translation_prompt;
 
 struct dg_translation_prompt_opts {
     const char *prompt, *stop;            /* as configured */
-    const struct dg_tokenizer *tokenizer; /* to find the tokens that end an answer; NULL: none are
+    const struct dg_tokenizer *tokenizer; /* finds the tokens that end an answer; NULL: none are
                                              listed */
     const struct dg_blueprint *blueprint;
 };
@@ -61,7 +62,7 @@ enum dg_err dg_translation_prompt_fill(const struct dg_translation_prompt *templ
 const uint8_t *dg_translation_prompt_ends(const struct dg_translation_prompt *template);
 
 /* The translation is [*from, *upto) of `said`, as far as it is certain; all of it when is_over.
- * Both offsets only ever grow. */
+ * Both offsets only grow. */
 void dg_translation_prompt_hear(const struct dg_translation_prompt *template, struct dg_span said,
                                 bool is_over, size_t *from, size_t *upto);
 

@@ -12,7 +12,7 @@ static void run_background(void *arg)
     struct dg_background_task *task = arg;
     const struct dg_background *background = task->background;
     task->run(task);
-    atomic_store(&task->is_done, true); /* it may be gone from here on */
+    atomic_store(&task->is_done, true); /* from here on, the task may no longer exist */
     if (background->wake)
         background->wake(background->wake_arg);
 }

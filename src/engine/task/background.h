@@ -28,7 +28,7 @@ typedef void (*dg_background_fn)(struct dg_background_task *task);
 
 struct dg_background {
     struct dg_pool *pool;    /* owned; NULL until something is begun */
-    void (*wake)(void *arg); /* the engine's; or NULL */
+    void (*wake)(void *arg); /* set by the engine; or NULL */
     void *wake_arg;
 };
 
@@ -47,7 +47,7 @@ static inline bool dg_background_is_done(const struct dg_background_task *task)
     return atomic_load(&task->is_done);
 }
 
-/* Says that the result is unwanted: the task ends soon, usually with a failure. */
+/* Says that the result is not wanted: the task ends soon, usually with a failure. */
 static inline void dg_background_leave(struct dg_background_task *task)
 {
     atomic_store(&task->is_unwanted, true);

@@ -8,7 +8,7 @@
 
 enum {
     RETRY_MS = 1000,
-    BEGUN_IN_MOVE = 16,       /* of those that waited for a model */
+    BEGUN_IN_MOVE = 16,       /* tasks begun in one move, of those that waited for a model */
     TURN_NS = 2 * 1000 * 1000 /* of a task that is submitted */
 };
 
@@ -132,7 +132,7 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
     } else if (waits) {
         err = dg_error_set(&reason, DG_ERR_BUSY,
                            "as many requests wait for their models as may; try again later");
-    } else if (err && task->n_open > 0) { /* it ends when the workers have let go */
+    } else if (err && task->n_open > 0) { /* it ends when the workers have let go of it */
         dg_task_fail(task, err, &reason);
         turn.wants_more = true;
         err = DG_OK;
@@ -205,7 +205,7 @@ static void begin_waiting(struct dg_tasks *tasks, uint64_t until_ns)
     if (is_full || n_begun == BEGUN_IN_MOVE)
         tasks->waited_version = NEVER_LOOKED;
     if (n_begun == BEGUN_IN_MOVE)
-        dg_tasks_wake(tasks); /* when the scheduler is full, its news will */
+        dg_tasks_wake(tasks); /* when the scheduler is full, its news will wake us */
 }
 
 /* ---- Going ----------------------------------------------------------------------------------- */
@@ -218,7 +218,7 @@ bool dg_tasks_cancel(struct dg_tasks *tasks, uint64_t id)
         if (task->id != id || task->is_told)
             continue;
         dg_task_fail(task, DG_ERR_CANCELLED, NULL);
-        dg_tasks_wake(tasks); /* for what waits for no worker */
+        dg_tasks_wake(tasks); /* for tasks that wait for no worker */
         return true;
     }
     return false;
@@ -270,7 +270,8 @@ void dg_tasks_drain(struct dg_tasks *tasks, void (*take_news)(void *arg), void *
             struct dg_task *task = task_at(at);
             struct dg_task_turn turn = {.until_ns = 0};
             next = at->next;
-            task->ops->begin(task, &turn, NULL); /* takes back what is no longer open */
+            task->ops->begin(task, &turn, NULL); /* begins nothing new, but notices what is no
+                                                    longer open */
             if (task->n_open == 0)
                 task->ops->finish(task);
         }

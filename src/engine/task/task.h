@@ -34,12 +34,12 @@
 struct dg_task;
 struct dg_tasks;
 
-/* What a task is given for one turn, and what it answers. */
+/* What a task receives for one turn, and what it answers. */
 struct dg_task_turn {
     uint64_t until_ns; /* it stops soon after this time */
-    bool may_tell;     /* it may call events; not while it is being submitted */
+    bool may_tell;     /* it may call events, except while it is being submitted */
     bool wants_more;   /* answer: there is more to do at once */
-    uint64_t retry_ms; /* answer, with DG_ERR_BUSY: when to try again */
+    uint64_t retry_ms; /* answer, with DG_ERR_BUSY: the time after which to try again */
 };
 
 /* The operations of a kind. */
@@ -59,16 +59,16 @@ struct dg_task_ops {
 };
 
 struct dg_task {
-    struct dg_list link; /* in one of the lists of `tasks` */
+    struct dg_list link; /* linked in one of the lists of `tasks` */
     struct dg_tasks *tasks;
     const struct dg_task_ops *ops;
     uint64_t id;                   /* 0 until it is accepted */
-    struct dg_list same_bucket;    /* in one of `tasks->by_id` from then on */
-    size_t n_bytes;                /* of its texts, as dg_tasks_check_room counts them */
-    struct dg_served_model *model; /* a reference; while the task waits, the stand-in of the model
-                                      that it waits for; or NULL */
+    struct dg_list same_bucket;    /* linked in one of `tasks->by_id` once it is accepted */
+    size_t n_bytes;                /* bytes of its texts, as dg_tasks_check_room counts them */
+    struct dg_served_model *model; /* One reference; while the task waits, the stand-in of the model
+                                      that it waits for; or NULL. */
     size_t n_open;                 /* tickets with the scheduler, and texts that are being read */
-    bool waits;                    /* for its model, however many others do */
+    bool waits;                    /* it waits for its model, even if many others do */
     bool is_done, is_told;
     enum dg_err err;
     struct dg_error error; /* "": the standard text of `err` says enough */
@@ -82,18 +82,18 @@ struct dg_tasks {
     struct dg_clock *clock;
     struct dg_registry *registry;
     struct dg_tokenizer_work *work;  /* owned by the engine, */
-    struct dg_subword_work *subword; /* as this is, which the first reading makes */
+    struct dg_subword_work *subword; /* which also owns this; the first reading makes it */
     struct dg_background background;
-    void (*wake)(void *arg); /* the engine's; or NULL */
+    void (*wake)(void *arg); /* set by the engine; or NULL */
     void *wake_arg;
     struct dg_list by_id[DG_TASKS_BUCKETS]; /* all tasks, by the last bits of their ids */
     struct dg_list going;
     struct dg_list waiting; /* those that wait for their models, in the order of arrival */
     size_t n_waiting, waiting_max;
-    uint64_t waited_version;      /* of the registry, when `waiting` was last gone through */
-    size_t n;                     /* accepted and not told */
-    size_t beam_max, min_len_max; /* of a search; 0: no limit here */
-    size_t n_bytes, bytes_max;    /* of their texts; max 0: no limit */
+    uint64_t waited_version; /* the version of the registry when `waiting` was last gone through */
+    size_t n;                /* tasks that were accepted and have not reported their end */
+    size_t beam_max, min_len_max; /* limits for a search; 0: no limit here */
+    size_t n_bytes, bytes_max;    /* bytes of their texts; max 0: no limit */
     uint64_t last_id;
 };
 
@@ -110,7 +110,7 @@ static inline void dg_tasks_wake(const struct dg_tasks *tasks)
 enum dg_err dg_tasks_check_room(const struct dg_tasks *tasks, size_t n_bytes,
                                 struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 
-/* DG_ERR_RANGE: the search asks for more than a request may. */
+/* DG_ERR_RANGE: the search exceeds what a request may ask for. */
 enum dg_err dg_tasks_check_search(const struct dg_tasks *tasks, const struct dg_search_opts *search,
                                   struct dg_error *error) DG_MUST_CHECK;
 
@@ -122,8 +122,8 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
 /* Makes a task fail with DG_ERR_CANCELLED; a later move reports its end. False: it is over. */
 bool dg_tasks_cancel(struct dg_tasks *tasks, uint64_t id);
 
-/* Begins tasks whose models have come, then continues those that are going, in turn, until
- * `until_ns`, at least one of them, and finishes those that are over. */
+/* Begins tasks whose models have come, and then continues those that are under way, one after
+ * the other, at least one of them and until `until_ns`; finishes those that are over. */
 void dg_tasks_move(struct dg_tasks *tasks, uint64_t until_ns);
 
 /* Cancels all tasks and frees them without reporting their ends. `take_news(arg)` delivers the news
@@ -137,7 +137,7 @@ void dg_task_init(struct dg_task *task, struct dg_tasks *tasks, const struct dg_
                   size_t n_bytes, uint64_t timeout_ms);
 void dg_task_deinit(struct dg_task *task);
 
-/* Asks for the model and keeps a reference to it. DG_ERR_NOT_YET: it is not loaded. */
+/* Requests the model and keeps a reference to it. DG_ERR_NOT_YET: it is not loaded. */
 enum dg_err dg_task_await(struct dg_task *task, struct dg_served_model *model,
                           struct dg_error *error) DG_MUST_CHECK;
 
@@ -145,8 +145,8 @@ enum dg_err dg_task_await(struct dg_task *task, struct dg_served_model *model,
  */
 void dg_task_fail(struct dg_task *task, enum dg_err err, const struct dg_error *error);
 
-/* True when the end of an accepted task has not been told: the caller tells it now. The task no
- * longer counts from here on. */
+/* True when the end of an accepted task was not reported: the caller reports it now. The task
+ * does not count any more. */
 bool dg_task_ends(struct dg_task *task);
 
 static inline uint64_t dg_task_now(const struct dg_task *task)

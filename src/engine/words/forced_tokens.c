@@ -55,12 +55,12 @@ static enum dg_err encode_phrases(struct dg_forced_tokens *forced,
         if (err)
             return err;
         phrase->ids = ids;
-        /* Put where they are likeliest; hypotheses that must say them before they may end would say
-         * them there. */
+        /* Placed where they are most probable. A hypothesis that merely had to contain them
+         * before its end would put them there, at its end. */
         forced->constraints[forced->n] = (struct dg_constraint){
             .forms = phrase, .n_forms = 1, .is_placed = !asked->search.in_order};
         if (phrase->n_ids == 0) {
-            forced->n++; /* its array is freed with the others */
+            forced->n++; /* counted already, so that its array is freed with the others */
             return dg_error_set(error, DG_ERR_INVALID, "demanded phrase %zu is empty", forced->n);
         }
         if (has_unknown(tokenizer, phrase)) {

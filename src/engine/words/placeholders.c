@@ -232,8 +232,8 @@ static void list_items(struct dg_placeholders *placeholders, struct dg_span text
     while (n > first && placeholders->n_left == 0 && all[n - 1].is_loose &&
            is_blank(dg_span_sub(text, all[n - 1].end, *end - all[n - 1].end)))
         *end = all[--n].at;
-    const size_t begin_most = first < n ? all[first].at : *end; /* what is carried may have blanks
-                                                                   of its own */
+    /* what is protected may contain blanks itself */
+    const size_t begin_most = first < n ? all[first].at : *end;
     while (*begin < begin_most && (text.ptr[*begin] == ' ' || text.ptr[*begin] == '\t'))
         (*begin)++;
     const size_t end_least = first < n ? all[n - 1].end : *begin;
@@ -361,7 +361,7 @@ enum dg_err dg_placeholders_dress(struct dg_placeholders *placeholders, struct d
         while (next < words->n && has_word(marked, words->items[next].text))
             next++;
         if (next == words->n || it->word >= 0)
-            continue; /* no word left: the mark stays, and is lost or not */
+            continue; /* no word is left: the mark stays, and may or may not survive */
         it->word = (int)next;
         err = dg_buf_append_span(dressed, dg_span_sub(marked, kept, at - kept));
         if (!err && at > 0 && is_wordy(character_before(marked, at)))
@@ -438,7 +438,7 @@ static enum dg_err put_item(struct dg_placeholders *placeholders, struct dg_plac
     if (it->touches_before && buf->len > 0 && buf->ptr[buf->len - 1] == ' ')
         dg_buf_truncate(buf, buf->len - 1);
     if (it->is_said && !out->keeps_marks)
-        return DG_OK; /* once is enough */
+        return DG_OK; /* one occurrence is enough */
     out->skips_space = it->touches_after;
     it->raw_end = out->n_read;
     it->raw_at = raw_at;
@@ -460,7 +460,7 @@ enum dg_err dg_placeholders_undress(struct dg_placeholders *placeholders,
     while (!err && out->n_read < dressed.len) {
         size_t at = out->n_read, end = word_end(dressed, at), len;
         if (end == dressed.len && !is_over)
-            break; /* the word may go on */
+            break; /* the word may continue */
         if (end > at) {
             int item = item_of(placeholders, dg_span_sub(dressed, at, end - at), out->any_case);
             bool is_part = (at > 0 && is_wordy(character_before(dressed, at))) ||
@@ -476,7 +476,7 @@ enum dg_err dg_placeholders_undress(struct dg_placeholders *placeholders,
         }
         if (dressed.ptr[at] == ' ') {
             if (word_end(dressed, at + 1) == dressed.len && !is_over)
-                break; /* what follows may touch what stands before */
+                break; /* what follows may adjoin what stands before */
             out->n_read++;
             if (!out->skips_space)
                 err = dg_buf_append_byte(buf, ' ');

@@ -29,9 +29,9 @@
 #include "tokenize/tokenizer.h"
 
 enum {
-    DG_PLACEHOLDERS_MAX = 24,       /* spans of one sentence that get a placeholder */
-    DG_PLACEHOLDERS_WORDS_MAX = 48, /* placeholder words of a model */
-    DG_PLACEHOLDERS_WORD_IDS = 3,   /* tokens of a placeholder word */
+    DG_PLACEHOLDERS_MAX = 24,       /* the most spans of one sentence that get a placeholder */
+    DG_PLACEHOLDERS_WORDS_MAX = 48, /* the most placeholder words of a model */
+    DG_PLACEHOLDERS_WORD_IDS = 3,   /* the most tokens of a placeholder word */
 };
 
 /* A model's placeholder words: those that it knows on both sides. Immutable. */
@@ -53,29 +53,30 @@ enum dg_err dg_placeholders_joining(const struct dg_tokenizer *tokenizer, size_t
                                     uint8_t **joining) DG_MUST_CHECK;
 
 struct dg_placeholders_item {
-    size_t at, len;                     /* in the text given to find */
-    bool touches_before, touches_after; /* a letter or digit adjoins it, without a space */
-    bool is_said;                       /* it is in the translation */
-    int word;                           /* index of the model's word for it; -1: not dressed */
-    size_t dressed_at, dressed_len;     /* in the dressed text */
-    size_t marked_end, dressed_next;    /* what follows it: in the marked text and in the dressed
-                                           one */
-    size_t raw_at, raw_end, told_end;   /* in the translation: its word before undressing; its end
-                                           after undressing */
+    size_t at, len;                     /* in the text that was searched for spans */
+    bool touches_before, touches_after; /* a letter or digit adjoins it, without a space between */
+    bool is_said;                       /* it was found in the translation */
+    int word;                           /* the index of the model's word for it; -1: it has none */
+    size_t dressed_at, dressed_len;     /* in the text with placeholder words */
+    size_t marked_end, dressed_next;  /* where the text goes on behind it: in the marked text and in
+                                         the text with words */
+    size_t raw_at, raw_end, told_end; /* in the translation: its word before the replacement, and
+                                         its end afterwards */
 };
 
 struct dg_placeholders {
-    char *text; /* owned; [len] a copy of the text given to find */
+    char *text; /* owned; [len], a copy of the text that was searched */
     size_t len;
     struct dg_placeholders_item items[DG_PLACEHOLDERS_MAX];
     size_t n;
-    size_t n_left;        /* spans beyond DG_PLACEHOLDERS_MAX, which go to the model as they are */
-    bool leaves_numbers;  /* before find: plain numbers (text/terms/protect.h) get no placeholder */
-    size_t n_numbers;     /* and how many of them there are */
-    uint32_t mark;        /* code point of item 0 */
+    size_t n_left;        /* spans beyond DG_PLACEHOLDERS_MAX, which go to the model unchanged */
+    bool leaves_numbers;  /* set before the search: plain numbers (text/terms/protect.h) get no
+                             placeholder */
+    size_t n_numbers;     /* and so many of them were found */
+    uint32_t mark;        /* the code point that marks item 0 */
     struct dg_buf marked; /* the text with marks, without `before` and `after` */
-    struct dg_span before, after;              /* what stays outside of the sentence; into `text` */
-    const struct dg_placeholders_words *words; /* of the last dress */
+    struct dg_span before, after; /* what stays outside of the sentence; these point into `text` */
+    const struct dg_placeholders_words *words; /* the words used last */
 };
 
 void dg_placeholders_init(struct dg_placeholders *placeholders);
@@ -102,7 +103,7 @@ size_t dg_placeholders_constrain(const struct dg_placeholders *placeholders,
 struct dg_placeholders_out {
     size_t n_read;
     bool skips_space; /* no space stood between the last item and what follows */
-    bool keeps_marks; /* put back marks, not the spans: another model follows */
+    bool keeps_marks; /* puts back marks rather than the spans, because another model follows */
     bool any_case;    /* words may have changed their case */
 };
 

@@ -60,8 +60,8 @@ enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
     enum dg_err err = DG_OK;
     *prepared = (struct dg_prepared){.text = text, .casing = DG_CASING_PLAIN, .in_place = true};
     dg_buf_init(&prepared->flat, 2 * text.len + 1);
-    dg_buf_init(&prepared->lowered, 6 * text.len + 16); /* folding lengthens a character threefold
-                                                           at most */
+    /* lower-casing a character makes it at most three times as long */
+    dg_buf_init(&prepared->lowered, 6 * text.len + 16);
     dg_buf_init(&prepared->dressed, 8 * text.len + 1024);
     if (opts->joined)
         err = flatten(prepared);

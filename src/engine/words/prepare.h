@@ -21,25 +21,25 @@
 #include <stdbool.h>
 
 struct dg_prepare_opts {
-    const char *language; /* of the text */
-    bool joined;          /* it runs over line ends */
+    const char *language; /* the language of the text */
+    bool joined;          /* the text runs on over line ends */
     bool keep_case;
-    bool keeps_titles;                   /* Title Case stays as it is */
+    bool keeps_titles;                   /* Title Case is kept */
     const struct dg_casing_names *names; /* words of a title that keep their capital; or NULL */
     /* Filled in with the protected spans, if there are any; or NULL. */
     struct dg_placeholders *placeholders;
-    bool leaves_numbers; /* plain numbers are no protected spans (placeholders.h) */
+    bool leaves_numbers; /* plain numbers are not protected spans (placeholders.h) */
     const struct dg_placeholders_words *words;
     const struct dg_phrase_set *extra; /* [n_extra] besides what text/terms/protect.h finds */
     size_t n_extra;
-    struct dg_protect_list *list; /* scratch */
+    struct dg_protect_list *list; /* scratch memory */
 };
 
 struct dg_prepared {
-    struct dg_span text; /* into the original, or into one of the buffers */
+    struct dg_span text; /* points into the original, or into one of the buffers */
     enum dg_casing casing;
-    bool in_place; /* offsets into `text` are offsets into the original, too (with placeholders:
-                      after dg_placeholders_origin) */
+    bool in_place; /* Offsets into `text` are also offsets into the original (with placeholders:
+                      after dg_placeholders_origin). */
     struct dg_buf flat, lowered, dressed;
 };
 

@@ -104,7 +104,8 @@ static enum dg_err add_form(struct maker *maker, size_t first, struct dg_span fo
         err = add_way(maker, first, form, DG_GLOSSARY_AS_IT_IS,
                       has_capital ? DG_PHRASE_INSIDE : DG_PHRASE_ANYWHERE);
     if (!err && has_capital && maker->terms->n_phrases == before + 1)
-        maker->terms->phrases[before].where = DG_PHRASE_ANYWHERE; /* it has that capital anyway */
+        /* the term has that capital in any case */
+        maker->terms->phrases[before].where = DG_PHRASE_ANYWHERE;
     return err;
 }
 
@@ -278,7 +279,8 @@ void dg_terms_tie(struct dg_terms *terms, const struct dg_terms_piece *piece)
             item->is_elsewhere = !piece->is_first;
             continue;
         }
-        /* Its last byte counts: a blank before its first word may belong to the piece before. */
+        /* The last byte counts, because a blank before its first word may belong to the piece
+         * before. */
         size_t begin = item->via_at, end = item->via_at + item->via_len;
         item->is_elsewhere = end <= piece->at || end > piece->at + piece->len;
         if (item->is_elsewhere)
@@ -299,14 +301,16 @@ void dg_terms_tie(struct dg_terms *terms, const struct dg_terms_piece *piece)
 struct search {
     const struct dg_glossary_term *term;
     struct dg_glossary_phrase forms[DG_GLOSSARY_FORMS]; /* owned; [n_forms] */
-    size_t from[DG_GLOSSARY_FORMS]; /* what stands before is counted, or is not this form */
+    /* the text before this is counted already, or is not this form */
+    size_t from[DG_GLOSSARY_FORMS];
     size_t n_forms;
 };
 
 struct checker {
     struct search *searches; /* owned; [n] in the order of `term` */
     size_t n;
-    uint8_t *is_counted; /* owned; for each code point of the translation: it is part of a term */
+    uint8_t *is_counted; /* owned; for each code point of the translation, whether it is part of a
+                            term */
 };
 
 static int compare_searches(const void *a, const void *b)

@@ -32,18 +32,19 @@
 struct dg_terms_item {
     const struct dg_glossary_term *term;
     size_t from, to;             /* tokens of the source */
-    struct dg_constraint demand; /* n_forms 0: the model cannot say it, or it is one too many */
-    size_t via_at, via_len; /* what the first of two models said for it; via_len 0: not known */
-    bool is_elsewhere;      /* it belongs to another piece of what the first model said */
+    struct dg_constraint demand; /* n_forms 0: the model cannot output it, or there are too many */
+    size_t via_at, via_len;      /* how the first of two models translated it; via_len 0: unknown */
+    bool is_elsewhere;           /* it belongs to another piece of the first model's output */
     bool is_used;
-    size_t said_at, said_len; /* if used: where in the translation */
-    size_t said_form;         /* if used: which of the term's targets */
+    size_t said_at, said_len; /* if used: where it lies in the translation */
+    size_t said_form;         /* if used: the index of the term's target that was used */
 };
 
 struct dg_terms {
     struct dg_terms_item *items; /* owned; [n] */
     size_t n;
-    bool is_alone; /* there is one, and no other word beside it: only it and marks are said */
+    bool is_alone; /* There is one term and no other word, so that only the term and punctuation are
+                      output. */
     struct dg_phrase *phrases; /* owned; [n_phrases], with ids of their own */
     size_t n_phrases;
 };
@@ -54,11 +55,12 @@ struct dg_terms_how {
     struct dg_span text;           /* the model's input */
     const struct dg_token *tokens; /* [n_tokens] of `text` */
     size_t n_tokens;
-    const struct dg_placeholders *placeholders; /* spans in which no term counts; may be NULL */
+    const struct dg_placeholders *placeholders; /* spans in which terms do not count; may be NULL */
     bool any_case;                              /* `text` has lost the original's case */
-    const struct dg_tokenizer *tokenizer; /* of the model that translates; NULL: force no term */
-    const char *language;                 /* of the translation */
-    bool is_only_model; /* no other translates before it, so that it sees the terms' source */
+    const struct dg_tokenizer *tokenizer; /* the tokenizer of the model that translates; NULL: no
+                                             term is forced */
+    const char *language;                 /* the language of the translation */
+    bool is_only_model; /* No other model translates before it, so it sees the terms' source. */
     struct dg_glossary_scan *scan;
 };
 
@@ -77,14 +79,14 @@ struct dg_terms_said {
     const uint8_t *joining; /* as in decode/opts.h; may be NULL */
 };
 
-/* Finds the words of the answer whose source each term is: via_at, via_len. */
+/* Finds, for each term, the words of the answer that translate its source: via_at, via_len. */
 void dg_terms_follow(struct dg_terms *terms, const struct dg_terms_said *said);
 
 /* A piece of that answer, as the second model gets it. */
 struct dg_terms_piece {
-    size_t at, len;                             /* in the answer */
-    bool is_first;                              /* terms whose place is not known belong to it */
-    const struct dg_placeholders *placeholders; /* that it was dressed with; may be NULL */
+    size_t at, len; /* in the answer */
+    bool is_first;  /* terms whose place is not known belong to this part */
+    const struct dg_placeholders *placeholders; /* the placeholders of its input; may be NULL */
     const struct dg_token *tokens;              /* [n_tokens] */
     size_t n_tokens;
 };

@@ -69,7 +69,7 @@ bool dg_marian_bin_is(const uint8_t *bytes, size_t len)
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-/* What the header of an item says until names and shapes are read. */
+/* What the header of an item states before names and shapes are read. */
 struct head {
     uint64_t name_len, rank, data_len;
 };
@@ -143,7 +143,7 @@ static enum dg_err skip_padding(struct cursor *c)
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
-/* Both forks' codes for what lies the same on every machine. */
+/* The codes of both forks for types that are stored alike on every machine. */
 static bool read_type(struct dg_marian_item *item)
 {
     switch (item->type) {

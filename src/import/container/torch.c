@@ -131,7 +131,7 @@ static enum dg_err collect(struct dg_torch *file, const struct dg_pickle_value *
 
 /* ---- The zip form ---------------------------------------------------------------------------- */
 
-/* The one top folder, with its slash: what stands before "data.pkl". */
+/* The name of the only top folder, with its slash: what precedes "data.pkl". */
 static enum dg_err find_folder(const struct dg_torch *file, char *folder, size_t cap,
                                struct dg_error *error)
 {

@@ -23,7 +23,7 @@ enum {
     TOKEN_CAP = 128,
 };
 
-/* What the file says about special tokens. */
+/* What the file states about special tokens. */
 struct rules {
     char unk[TOKEN_CAP], bos[TOKEN_CAP], eos[TOKEN_CAP], start[TOKEN_CAP];
     bool source_bos, source_eos;

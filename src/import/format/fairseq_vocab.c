@@ -26,7 +26,7 @@ static const char spm_name[] = "sentencepiece.bpe.model";
 
 /* The differences between the two. */
 struct layout {
-    const char *const *before; /* [n_before] words that the model has not, or not as these */
+    const char *const *before; /* [n_before] words that the model lacks, or has with other ids */
     size_t n_before;
     uint32_t first;    /* the first piece behind them */
     unsigned cls, sep; /* ids of <s> and </s> */

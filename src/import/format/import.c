@@ -341,7 +341,7 @@ static void remove_dir(const char *dir)
 }
 
 /* What follows OUT in the name of the temporary directory. The directory is locked while it is
- * filled, so an unlocked one was left by an import that was killed. */
+ * filled, so one without a lock was left by an import that was killed. */
 static const char staging_mark[] = ".importing-";
 
 static int lock_dir(const char *dir)

@@ -12,7 +12,7 @@
 
 enum { METADATA_MAX = 1 << 20 };
 
-/* By its name, or by what is in it. */
+/* Recognised by its name, or by its contents. */
 static bool detect(const char *path, bool is_dir)
 {
     struct dg_pack pack;

@@ -41,8 +41,8 @@ static enum kind kind_of(const char *path)
     return dg_marian_bin_is(begin, len) ? MODEL : OTHER;
 }
 
-/* The only file of a kind in a directory, or else the only one that training kept as a good one;
- * how many there are. */
+/* The only file of a kind in a directory, or otherwise the only one that training kept as a good
+ * one; returns how many there are. */
 static size_t find(const char *dir, enum kind kind, char *found)
 {
     DIR *handle = dg_folder_open(dir);
@@ -79,7 +79,8 @@ static enum dg_err load(void *ctx, size_t blob, const uint8_t **bytes, size_t *l
 {
     struct bin *bin = ctx;
     (void)error;
-    if (++bin->n_loads % LOADS_KEPT == 0) /* pages of the mapping count as ours until then */
+    if (++bin->n_loads % LOADS_KEPT == 0) /* until then, pages of the mapping count as this
+                                             process's memory */
         dg_map_file_forget(&bin->map);
     *bytes = bin->file.items[blob].bytes;
     *len = bin->file.items[blob].len;

@@ -186,7 +186,7 @@ static enum dg_err read_stack(const struct dg_ct2 *file, const char *side, struc
     return DG_OK;
 }
 
-/* bool: times sqrt(D) or not; a real number: that; absent: sqrt(D). */
+/* A boolean: times sqrt(D) or not; a real number: times that number; absent: times sqrt(D). */
 static float embedding_scale(const struct dg_ct2 *file, size_t D)
 {
     static const char *const names[] = {"encoder/scale_embeddings",
@@ -439,7 +439,8 @@ static enum dg_err add_part(struct dg_import *import, const struct dg_ct2 *file,
     return DG_OK;
 }
 
-/* What a linear layer or norm of CTranslate2 is here: one name, or one for each part of it. */
+/* The name that a linear layer or norm of CTranslate2 has here: one name, or one for each of its
+ * parts. */
 struct role {
     const char *ct2;
     const char *ours[3];
@@ -466,7 +467,7 @@ static const struct role in_side[] = {
     {"layernorm_embedding", {"layernorm_embedding"}, true},
 };
 
-/* Adds both variables of a role, those that are there: what is missing the matching will say. */
+/* Adds those of a role's two variables that exist; matching the names reports what is missing. */
 static enum dg_err add_role(struct dg_import *import, const struct dg_ct2 *file, const char *from,
                             const char *to, const struct role *role, struct dg_error *error)
 {

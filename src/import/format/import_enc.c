@@ -60,7 +60,7 @@ static const struct row rows[] = {
     {"discriminator_predictions.dense_prediction", "head.out", REPLACED},
 };
 
-/* Behind "encoder.layer.<i>." or "transformer.layer.<i>.". */
+/* What follows "encoder.layer.<i>." or "transformer.layer.<i>.". */
 static const struct row layer_rows[] = {
     {"attention.self.query", "self_attn.q_proj", ALL},
     {"attention.q_lin", "self_attn.q_proj", ALL},
@@ -80,7 +80,7 @@ static const struct row layer_rows[] = {
     {"output_layer_norm", "final_layer_norm", ALL},
 };
 
-/* A name in parts: what is before the last dot, and ".weight" or ".bias". */
+/* The parts of a name: what is before the last dot, and ".weight" or ".bias". */
 static bool divide(const char *name, char stem[DG_LAYOUT_NAME_CAP], const char **end)
 {
     static const char *const ends[][2] = {
@@ -129,7 +129,8 @@ static const char *without_prefix(const char *name)
     return name;
 }
 
-/* Our name for theirs in `ours`, "" for what is left behind; false for a name that is unknown. */
+/* Writes our name for a foreign one into `ours`, "" for a tensor that is left out; false for an
+ * unknown name. */
 static bool translate(const struct dg_blueprint *bp, const char *name,
                       char ours[DG_LAYOUT_NAME_CAP])
 {

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a name behind "h.<layer>." becomes behind "model.layers.<layer>.". */
+/* What the part of a name behind "h.<layer>." becomes behind "model.layers.<layer>.". */
 static const struct {
     const char *theirs, *ours;
     bool is_turned;   /* stored [in, out] */

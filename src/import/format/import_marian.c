@@ -18,8 +18,8 @@ static const char config_name[] = "special:model.yml";
 
 struct marian {
     struct dg_zip zip;
-    size_t loaded;           /* blob in `data`; SIZE_MAX for none */
-    struct dg_zip_data data; /* the last array asked for */
+    size_t loaded;           /* index of the blob in `data`; SIZE_MAX: none */
+    struct dg_zip_data data; /* the array that was asked for last */
     size_t n_loads;
 };
 
@@ -46,7 +46,7 @@ static bool find_npz(const char *path, bool is_dir, char *npz)
     return (n[DG_MARIAN_MODEL] ? n[DG_MARIAN_MODEL] : n[DG_MARIAN_COPY]) == 1;
 }
 
-/* By its name, or by the array that only Marian writes. */
+/* Recognised by its name, or by the array that only Marian writes. */
 static bool detect(const char *path, bool is_dir)
 {
     char npz[PATH_CAP];
@@ -97,7 +97,7 @@ static void close_marian(void *ctx)
     dg_free(marian);
 }
 
-/* "NAME.npy" without its end; false for anything else. */
+/* "NAME.npy" without its ending; false for anything else. */
 static bool array_name(const char *member, char *name)
 {
     size_t len = strlen(member);

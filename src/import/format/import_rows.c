@@ -75,7 +75,7 @@ enum dg_err dg_import_rows_has_128(struct dg_import *import, const struct dg_imp
     enum dg_err err = DG_OK;
     *found = false;
     for (size_t at = 0; at < len && !err && !*found; at += PIECE) {
-        const void *bytes; /* asked for anew, so that the reader can let go of the pages before */
+        const void *bytes; /* read again, so that the reader can release the pages before */
         err = dg_import_rows_raw(import, tensor, &bytes, error);
         *found =
             !err && memchr((const char *)bytes + at, 0x80, len - at < PIECE ? len - at : PIECE);

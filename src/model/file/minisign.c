@@ -10,11 +10,11 @@
 
 enum {
     PUBLIC_BYTES = 2 + 8 + 32,
-    BOX_BYTES = 8 + 64 + 32, /* id, key, check */
+    BOX_BYTES = 8 + 64 + 32, /* the id, the key and the checksum */
     SECRET_BYTES = 6 + 32 + 8 + 8 + BOX_BYTES,
     SIGNATURE_BYTES = 2 + 8 + 64,
     OPS_MAX = 1 << 27,
-    MEM_MAX = 1 << 30, /* what minisign itself uses, and no more */
+    MEM_MAX = 1 << 30, /* the most that minisign itself uses */
 };
 
 static const char untrusted[] = "untrusted comment: ";
@@ -189,7 +189,8 @@ enum dg_err dg_minisign_secret_parse(struct dg_minisign_secret *key, struct dg_s
     else if (memcmp(bytes + 2, open, 2) != 0)
         err = dg_error_set(error, DG_ERR_UNSUPPORTED, "the secret key's kdf is not scrypt");
     checksum(box, check);
-    /* The tool leaves the check of an open key zero: then the key's own halves must agree. */
+    /* minisign leaves the checksum of an unencrypted key zero. Then the two halves of the key
+     * must agree. */
     bool good = sodium_memcmp(check, box + 72, 32) == 0 ||
                 (memcmp(bytes + 2, open, 2) == 0 && sodium_is_zero(box + 72, 32));
     if (!err && (!good || !halves_agree(box + 8)))

@@ -32,7 +32,7 @@ struct dg_minisign_public {
     uint8_t key[32];
 };
 
-struct dg_minisign_secret { /* wipe with dg_minisign_wipe */
+struct dg_minisign_secret { /* must be wiped with dg_minisign_wipe */
     uint8_t id[8];
     uint8_t key[64];
 };

@@ -13,16 +13,16 @@
 #include <string.h>
 
 enum {
-    LENGTH_BYTES = 8,        /* the u64 in front */
-    HEADER_MAX = 16 << 20,   /* forty times the largest header of a translation model */
-    VALUES_MAX = 400 * 1000, /* of JSON; about 50,000 tensors */
-    ARENA_MAX = 32 << 20,    /* names and entries */
+    LENGTH_BYTES = 8,        /* the u64 before the header */
+    HEADER_MAX = 16 << 20,   /* forty times the largest header of a known translation model */
+    VALUES_MAX = 400 * 1000, /* values in the JSON, for about 50,000 tensors */
+    ARENA_MAX = 32 << 20,    /* memory for names and entries */
     NAME_MAX_BYTES = 512,
 };
 
 struct reading {
     struct dg_safetensors *file;
-    const char *name;      /* of the file, for sentences */
+    const char *name;      /* the name of the file, for messages */
     struct dg_span header; /* the JSON */
     const uint8_t *data;   /* first byte behind the header */
     size_t data_len;

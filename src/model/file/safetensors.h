@@ -40,7 +40,7 @@ struct dg_safetensors_entry {
     size_t shape[DG_TENSOR_RANK_MAX]; /* dimensions past the rank are 1 */
     const uint8_t *bytes;             /* borrowed from the mapping; possibly misaligned */
     size_t len;
-    size_t offset; /* of `bytes` in the file */
+    size_t offset; /* where `bytes` lie in the file */
 };
 
 struct dg_safetensors {
@@ -48,7 +48,7 @@ struct dg_safetensors {
     struct dg_arena arena;
     struct dg_safetensors_entry *entries; /* [n_entries] sorted by name; owned by the arena */
     size_t n_entries;
-    bool borrowed; /* the bytes are the caller's: close does not unmap them */
+    bool borrowed; /* the bytes belong to the caller, so close does not unmap them */
 };
 
 /* Maps and checks `path`. A Git-LFS pointer in its place is reported as such. */

@@ -15,7 +15,7 @@ enum { HEADER_MAX = 16 << 20, HEADER_ALIGN = 64, LENGTH_BYTES = 8 };
 
 struct dg_safetensors_out {
     struct dg_file_out *file;
-    size_t left; /* bytes the current tensor still needs */
+    size_t left; /* bytes that the current tensor still lacks */
 };
 
 struct order {

@@ -37,7 +37,8 @@ enum dg_err dg_address_parse(const char *text, struct dg_address *address, struc
 
 /* ---- Networks -------------------------------------------------------------------------------- */
 
-/* The 16 bytes of a textual address and how many bits precede its own; false when it is none. */
+/* Reads the 16 bytes of a textual address, and how many bits precede its own; false when it is
+ * no address. */
 static bool parse_bytes(const char *text, uint8_t bytes[16], unsigned *offset_bits)
 {
     static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};

@@ -29,7 +29,7 @@ enum dg_err dg_agent_open(struct dg_agent **agent, uv_loop_t *loop, const char *
                           dg_agent_fn say, void *user, struct dg_error *error) DG_MUST_CHECK;
 void dg_agent_close(struct dg_agent *agent);
 
-/* Where it really listens, for the log. */
+/* The address on which it actually listens, for the log. */
 int dg_agent_port(const struct dg_agent *agent);
 
 #endif

@@ -101,7 +101,7 @@ static void switch_machines(struct dg_conn *conn)
         err = dg_buf_append_span(&out, dg_buf_span(&piece));
     }
     if (err)
-        dg_ws_eof(conn->ws); /* without that it cannot go on */
+        dg_ws_eof(conn->ws); /* the connection cannot continue without it */
     else
         dg_ws_prepend(conn->ws, &out);
     dg_buf_deinit(&piece);
@@ -334,7 +334,7 @@ static void expire(struct dg_conn *conn)
     bool was_idle = dg_http_is_idle(conn->http);
     dg_http_expire(conn->http);
     if (was_idle)
-        dg_conn_close(conn); /* nobody is waiting for a last word */
+        dg_conn_close(conn); /* nobody waits for a last message */
 }
 
 /* Keeps a peer that takes an answer slowly but steadily, at the rate that bodies must have. */

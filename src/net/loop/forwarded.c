@@ -45,7 +45,7 @@ static struct dg_span parameter(struct dg_span element, const char *name)
     return (struct dg_span){NULL, 0};
 }
 
-/* The bare address of "1.2.3.4:567", "[::1]:8", "::1"; empty when it is none. */
+/* The bare address in "1.2.3.4:567", "[::1]:8" or "::1"; empty when there is none. */
 static struct dg_span bare_address(struct dg_span text)
 {
     struct dg_span none = {NULL, 0};

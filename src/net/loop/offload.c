@@ -14,7 +14,7 @@ struct dg_offload {
     size_t n_threads, line_max;
     struct dg_list line; /* of tasks with a size, oldest first */
     size_t n_line, line_size;
-    size_t n_out;      /* of them are with the pool */
+    size_t n_out;      /* how many of them the pool has */
     unsigned n_picked; /* from the line so far */
 };
 
@@ -100,7 +100,7 @@ static void deliver(struct dg_mail *mail)
     struct dg_offload *offload = task->home;
     offload->n_out -= task->size > 0;
     serve_line(offload);
-    task->done(task); /* it may be gone from here on */
+    task->done(task); /* from here on it may no longer exist */
 }
 
 size_t dg_offload_in_line(const struct dg_offload *offload)

@@ -32,7 +32,7 @@ enum state { AWAY, CONNECTING, UP, CLOSED };
 struct dg_redis_ask {
     struct dg_list link;
     struct dg_redis *redis;
-    dg_redis_fn fn; /* NULL: nobody wants to know, or told already */
+    dg_redis_fn fn; /* NULL: nobody waits for the result, or it was reported already */
     void *ctx;
     uint64_t began_ms, until_ms;
     size_t bytes;

@@ -19,9 +19,10 @@
 
 enum {
     PACE_MS = 100,      /* between two questions for news */
-    HURRY_MS = 10,      /* while somebody waits for a change */
+    HURRY_MS = 10,      /* the interval while somebody waits for a change */
     ASK_MS = 900,       /* for an answer */
-    PATIENCE_MS = 1000, /* until a change is sent, and then until we know it ourselves */
+    PATIENCE_MS = 1000, /* the time until a change is sent, and then until this server knows its
+                           result */
     SETTLE_MS = 1000,   /* until all others know it */
     NAME_LEN = 32,      /* of an epoch, of a server */
     N_KEYS = 6,
@@ -109,11 +110,11 @@ struct dg_redis_table {
     uv_timer_t timer;
     uint64_t pace_ms; /* at which the timer rings */
     char keys[N_KEYS][64];
-    char server[NAME_LEN + 1], epoch[NAME_LEN + 1]; /* epoch: "" until Redis said it */
+    char server[NAME_LEN + 1], epoch[NAME_LEN + 1]; /* epoch: "" until Redis has told it */
     uint64_t version, next_version;                 /* next: while rows are applied */
     struct dg_redis_ask *asking;                    /* NULL: no question for news is under way */
     bool is_applying, is_complete, said_nonsense;
-    bool is_closed, is_gone, is_freed; /* gone: the loop has closed it */
+    bool is_closed, is_gone, is_freed; /* gone: the loop has closed the timer */
     struct dg_list puts, settling;
 };
 
@@ -148,7 +149,7 @@ static void free_put(struct put *put)
     dg_free(put);
 }
 
-/* Answers it; it is freed now, or when Redis has replied. */
+/* Reports the result of a change; the change is freed now, or when Redis has replied. */
 static void end_put(struct put *put, enum dg_err err)
 {
     dg_redis_table_fn fn = put->fn;
@@ -189,7 +190,7 @@ static void on_put(void *ctx, const struct dg_redis_reply *reply)
         if (reply->kind != DG_REDIS_NONE)
             say_nonsense(table, reply->text);
         end_put(put, DG_ERR_BUSY);
-    } /* else it is sent again when the new epoch is known */
+    } /* otherwise it is sent again when the new epoch is known */
 }
 
 /* EVAL, the script, and the keys. */
@@ -230,7 +231,7 @@ static void send_puts(struct dg_redis_table *table)
     }
 }
 
-/* Those whose time is over. One at a time: what is called may change the list. */
+/* Ends the changes whose time is over, one at a time, because a callback may change the list. */
 static struct put *first_over(const struct dg_redis_table *table)
 {
     for (struct dg_list *at = table->puts.next; at != &table->puts; at = at->next) {
@@ -260,7 +261,7 @@ static void settle(struct dg_redis_table *table, uint64_t least)
         end_put(put, put->err);
 }
 
-/* The table began anew: what had been decided and we did not know yet may be lost with it. */
+/* The table began anew: decisions that we had not heard of may be lost with the old one. */
 static void doubt_unknown(struct dg_redis_table *table)
 {
     for (struct dg_list *at = table->settling.next; at != &table->settling; at = at->next) {
@@ -306,7 +307,7 @@ static void ask(struct dg_redis_table *table)
     table->asking = dg_redis_ask(table->redis, args, n, ASK_MS, on_news, table);
 }
 
-/* The rows of an answer; NULL when they are not what they should be. */
+/* The rows of an answer; NULL when they are malformed. */
 static struct dg_redis_table_row *read_rows(const struct dg_span *texts, size_t n)
 {
     struct dg_redis_table_row *rows = dg_try_calloc(n ? n : 1, sizeof *rows);
@@ -429,7 +430,7 @@ void dg_redis_table_run(struct dg_redis_table *table, const struct dg_redis_tabl
         dg_list_init(&put->link);
         put->script = *script;
         dg_buf_init(&put->text, bytes + 1);
-        /* At once as long as it will be, since the spans point into it. */
+        /* Allocated at its final length, because the spans point into it. */
         err = dg_buf_reserve(&put->text, bytes);
         if (!err && !(copy_texts(put, put->script.keys, script->n_keys) &&
                       copy_texts(put, put->script.args, script->n_args)))

@@ -37,8 +37,8 @@ struct dg_redis_table_row {
 struct dg_redis_table_ops {
     /* All versions that are known are forgotten. */
     void (*reset)(void *user);
-    /* Takes rows that changed, in order, and calls dg_redis_table_applied when it has, now or
-     * later. They are borrowed for the call, and whatever Redis says they are. */
+    /* Takes rows that changed, in order, and calls dg_redis_table_applied when it has done so,
+     * now or later. The rows are borrowed for the call, and hold whatever Redis says. */
     void (*apply)(void *user, const struct dg_redis_table_row *rows, size_t n);
     /* All rows have come, for the first time after a reset. */
     void (*complete)(void *user);
@@ -78,7 +78,8 @@ struct dg_redis_table_script {
     size_t n_keys;
     struct dg_span args[DG_REDIS_TABLE_ARGS];
     size_t n_args;
-    bool is_for_us; /* it is over when this server knows the version, whether or not others do */
+    bool is_for_us; /* the change is over when this server knows its version, whether or not others
+                       do */
 };
 void dg_redis_table_run(struct dg_redis_table *table, const struct dg_redis_table_script *script,
                         dg_redis_table_fn fn, void *ctx);

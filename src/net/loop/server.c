@@ -51,7 +51,7 @@ void dg_wheel_file(struct dg_conn *conn, uint64_t deadline_ms)
 {
     struct dg_server *server = conn->server;
     if (deadline_ms == UINT64_MAX)
-        return; /* wherever it is filed, it will be found too early and left out */
+        return; /* in any slot it would be found too early and passed over */
     uint64_t tick = deadline_ms / DG_WHEEL_TICK_MS + 1;
     if (tick <= server->wheel_tick)
         tick = server->wheel_tick + 1;

@@ -83,7 +83,7 @@ struct dg_conn {
     size_t held, held_body; /* of the server's buffers; of its stats.body_bytes */
     uint64_t write_since;   /* time of the last progress in writing */
     size_t write_left;      /* bytes that the peer had not taken then */
-    uint64_t linger_until;  /* until when we read from the peer after our last byte */
+    uint64_t linger_until;  /* until when bytes of the peer are read after our last byte */
     bool write_busy, dirty, closing, shut, reading, is_unix, is_private;
     char client[INET6_ADDRSTRLEN]; /* the peer's address; "unix:" */
 };
@@ -97,7 +97,8 @@ void dg_server_keep_time(struct dg_server *server);
 /* Accepts one connection from the listener. */
 void dg_conn_accept(struct dg_listener *listener);
 
-/* What the machines of a server's connections tell, and whom: the handler, or the connection. */
+/* Reports from the machines of a server's connections, with their receiver: the handler, or the
+ * connection. */
 void dg_conn_events(const struct dg_server_handler *handler, struct dg_http_events *events);
 
 /* Writes the output, closes the connection if that is wanted, and files the next deadline. */
@@ -115,7 +116,7 @@ void dg_conn_close(struct dg_conn *conn);
 void dg_wheel_file(struct dg_conn *conn, uint64_t deadline_ms);
 void dg_wheel_unfile(struct dg_conn *conn);
 
-/* A connection has gone; the drain may be over. */
+/* A connection is gone, so the drain may be complete. */
 void dg_server_on_conn_gone(struct dg_server *server);
 
 #endif

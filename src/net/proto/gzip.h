@@ -14,7 +14,7 @@
 #include "base/memory/err.h"
 #include "base/memory/span.h"
 
-/* DG_ERR_NOMEM, or DG_ERR_LIMIT of the buffer; either leaves the buffer as it was. */
+/* DG_ERR_NOMEM, or DG_ERR_LIMIT of the buffer; in either case the buffer is unchanged. */
 enum dg_err dg_gzip(struct dg_buf *buf, struct dg_span text) DG_MUST_CHECK;
 
 #endif

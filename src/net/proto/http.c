@@ -26,7 +26,7 @@ enum {
     ARENA_SPARE = 1024 * 1024, /* the arena's maximum beyond a multiple of the body's */
     ARENA_PER_BODY_BYTE = 8,
     DISCARD_MAX = 64 * 1024, /* a body this small is read and thrown away to keep the connection */
-    BODY_STEP = 16 * 1024    /* the least that is asked for, for a body of unknown length */
+    BODY_STEP = 16 * 1024    /* the least memory that is requested for a body of unknown length */
 };
 
 const char *dg_http_method_name(enum dg_http_method method)
@@ -145,8 +145,8 @@ static int on_headers_complete(llhttp_t *parser)
     http->keep = llhttp_should_keep_alive(parser) != 0;
     http->chunked_in = (parser->flags & F_CHUNKED) != 0;
     http->body_left = (parser->flags & F_CONTENT_LENGTH) ? parser->content_length : 0;
-    parser->upgrade = 0; /* a request that wants to leave HTTP is a request until its handler agrees
-                          */
+    /* a request that wants to leave HTTP is a request until its handler agrees */
+    parser->upgrade = 0;
     return 0;
 }
 
@@ -163,12 +163,12 @@ static bool has_room(struct dg_http *http, size_t bytes)
     return true;
 }
 
-/* The same for a body that grows: by doubling, as its buffer does. */
+/* The same for a body that grows by doubling, as its buffer does. */
 static bool has_room_to_grow(struct dg_http *http, size_t len)
 {
     const size_t needed = http->body.len + len;
     if (needed <= http->body_room || needed > http->req.body_max)
-        return true; /* what is too large is refused as that */
+        return true; /* a body that is too large is refused as such */
     size_t bytes = http->body_room ? http->body_room : BODY_STEP;
     while (bytes < needed && bytes < SIZE_MAX / 2)
         bytes *= 2;
@@ -711,7 +711,7 @@ static void owe_continue(struct dg_http *http)
         dg_http_kill(http);
 }
 
-/* Processes `bytes`; the caller keeps what is left. */
+/* Processes `bytes`; the caller keeps what was not consumed. */
 static struct dg_span work(struct dg_http *http, struct dg_span bytes)
 {
     for (;;) {
@@ -757,8 +757,8 @@ void dg_http_eof(struct dg_http *http)
         return;
     http->peer_done = true;
     http->keep = false;
-    /* As in most servers, a client that leaves while its answer is being made counts as gone,
-     * so that its work does not occupy the machine. Finished answers are still written. */
+    /* As in most servers, a client that closes its side while its answer is being made counts as
+     * gone, so that its work does not occupy the machine. Finished answers are still written. */
     if (http->has_req && !http->finished)
         http->dead = true;
     enter(http, DG_HTTP_PHASE_ENDED, 0);

@@ -58,16 +58,16 @@ struct dg_http_limits {
     size_t pipelined_bytes; /* unread input held while a request is being answered */
     size_t stream_bytes;    /* a streamed answer ends when so much, besides its largest part, is
                                unwritten */
-    size_t gzip_bytes_min;  /* whole answers from this size are compressed if the client accepts it
-                             */
-    size_t gzip_bytes_max;  /* ... up to this size, as it blocks the loop's thread; 0: never */
-    uint32_t idle_ms;       /* between requests */
-    uint32_t head_ms;       /* from the first byte of a request to the end of its headers */
-    uint32_t body_ms;       /* for a body, plus one second per body_rate bytes received */
-    uint32_t body_all_ms;   /* most time for a body in all */
-    uint32_t body_rate;     /* bytes per second below which a body counts as stalled */
-    uint32_t write_ms; /* longest time of writing slower than body_rate; checked by the socket's
-                          owner */
+    /* whole answers from this size are compressed if the client accepts it */
+    size_t gzip_bytes_min;
+    size_t gzip_bytes_max; /* ... up to this size, as it blocks the loop's thread; 0: never */
+    uint32_t idle_ms;      /* between requests */
+    uint32_t head_ms;      /* from the first byte of a request to the end of its headers */
+    uint32_t body_ms;      /* for a body, plus one second per body_rate bytes received */
+    uint32_t body_all_ms;  /* most time for a body in all */
+    uint32_t body_rate;    /* bytes per second below which a body counts as stalled */
+    uint32_t write_ms;     /* longest time of writing slower than body_rate; checked by the socket's
+                              owner */
 };
 
 #define DG_HTTP_LIMITS_DEFAULT                                                                     \

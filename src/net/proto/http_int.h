@@ -51,11 +51,11 @@ struct dg_http {
     struct dg_guard_head head_guard;
     struct dg_guard_chunks chunk_guard;
     size_t head_scanned;  /* bytes of `in` that the head guard has seen */
-    uint64_t body_left;   /* of a body with Content-Length */
+    uint64_t body_left;   /* bytes that a body with Content-Length still lacks */
     size_t body_room;     /* bytes that the body may take (on_body) */
     uint64_t body_seen;   /* bytes of body received, chunk data only */
     uint64_t phase_since; /* shared->now_ms when the phase began */
-    uint64_t deadline;    /* of the phase; UINT64_MAX for none */
+    uint64_t deadline;    /* when the phase must end; UINT64_MAX: never */
 
     struct dg_buf in; /* input not consumed yet */
     struct dg_buf body;

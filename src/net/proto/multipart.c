@@ -91,7 +91,7 @@ static enum dg_err parameter(struct dg_span header, const char *name, struct dg_
     return found ? DG_OK : DG_ERR_NOT_FOUND;
 }
 
-/* The byte of "%XX" at `at`; -1 when none stands there. */
+/* The byte that "%XX" at `at` stands for; -1 when there is no such escape. */
 static int escaped(struct dg_span text, size_t at)
 {
     if (text.ptr[at] != '%' || text.len - at < 3)
@@ -201,7 +201,7 @@ enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span co
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
-/* Where `what` begins in `text` from `from` on; text.len when nowhere. */
+/* Where `what` begins in `text` from `from` on; text.len: nowhere. */
 static size_t find(struct dg_span text, size_t from, struct dg_span what)
 {
     while (from + what.len <= text.len) {
@@ -231,7 +231,8 @@ static enum dg_err read_disposition(struct dg_span value, struct dg_arena *arena
         err = plain(arena, raw, false, &part->filename);
     if (err && err != DG_ERR_NOT_FOUND)
         return err;
-    err = parameter(value, "filename*", &raw); /* goes before the other: it says its charset */
+    err = parameter(value, "filename*", &raw); /* this form goes before the other, because it states
+                                                  its charset */
     if (!err && raw.len >= 7 && strncasecmp(raw.ptr, "utf-8'", 6) == 0) {
         const char *quote = memchr(raw.ptr + 6, '\'', raw.len - 6);
         if (!quote)
@@ -373,7 +374,7 @@ enum dg_err dg_multipart_feed_begin(struct dg_multipart_feed *feed, struct dg_sp
     return DG_OK;
 }
 
-/* Holds the next bytes of the piece until there are `wanted`. Whether there are. */
+/* Collects bytes of the current piece until there are `wanted`; true once there are. */
 static bool hold(struct dg_multipart_feed *feed, struct dg_span *piece, size_t wanted)
 {
     const size_t lacking = wanted - feed->n_held, n = piece->len < lacking ? piece->len : lacking;
@@ -440,8 +441,8 @@ static enum dg_err feed_head(struct dg_multipart_feed *feed, struct dg_span *pie
     return err;
 }
 
-/* What looked like a delimiter and is none. CR is only at its beginning, so that nothing in it is
- * the beginning of another. */
+/* Bytes that looked like a delimiter and are data. A CR can stand only at their beginning, so no
+ * other delimiter begins within them. */
 static enum dg_err give_back(struct dg_multipart_feed *feed, struct dg_error *error)
 {
     const struct dg_span bytes =

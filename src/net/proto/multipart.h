@@ -90,7 +90,7 @@ enum dg_err dg_multipart_feed_begin(struct dg_multipart_feed *feed, struct dg_sp
 enum dg_err dg_multipart_feed(struct dg_multipart_feed *feed, struct dg_span piece,
                               struct dg_error *error) DG_MUST_CHECK;
 
-/* There are no more pieces: DG_ERR_TRUNCATED unless the last delimiter was read. */
+/* The end of the pieces: DG_ERR_TRUNCATED unless the last delimiter was read. */
 enum dg_err dg_multipart_feed_end(const struct dg_multipart_feed *feed,
                                   struct dg_error *error) DG_MUST_CHECK;
 

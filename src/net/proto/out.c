@@ -107,7 +107,7 @@ void dg_out_take(struct dg_out *out, struct dg_buf *into)
         exchange(&out->first, into);
     } else if (piece.len && dg_buf_append_span(into, piece) == DG_OK) {
         advance(out, piece.len);
-    } else if (piece.len) { /* without memory for a piece: all of it */
+    } else if (piece.len) { /* without memory for a piece, everything is written at once */
         dg_buf_consume(&out->rest, out->at);
         out->at = 0;
         exchange(&out->rest, into);

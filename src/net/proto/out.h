@@ -38,7 +38,7 @@ enum dg_err dg_out_give(struct dg_out *out, struct dg_buf *buf) DG_MUST_CHECK;
 size_t dg_out_unwritten(const struct dg_out *out);
 size_t dg_out_left(const struct dg_out *out);
 
-/* The memory of what is not taken. */
+/* The memory of the output that was not written yet. */
 size_t dg_out_memory(const struct dg_out *out);
 
 struct dg_span dg_out_span(const struct dg_out *out);

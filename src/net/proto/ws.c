@@ -46,7 +46,7 @@ struct dg_ws {
     struct dg_buf kept; /* what came while it is */
 
     bool processing, close_sent, close_received, peer_done, dead, pinged;
-    uint64_t heard_at; /* when the peer last said anything */
+    uint64_t heard_at; /* when the peer last sent anything */
     uint64_t close_at; /* when we sent our close */
     struct dg_out out;
     size_t largest; /* message since there was no output */
@@ -124,7 +124,7 @@ static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span pa
         err = owned ? dg_out_give(&ws->out, owned)
                     : dg_out_append(&ws->out, payload.ptr, payload.len);
     if (err) {
-        give_up(ws); /* and what is in the output with it */
+        give_up(ws); /* together with what is in the output */
         return err;
     }
     tell_output(ws);
@@ -231,7 +231,7 @@ static ssize_t on_recv(uint8_t *buf, size_t len, int flags, void *user_data)
 
 static const struct wslay_frame_callbacks frame_callbacks = {.recv_callback = on_recv};
 
-/* What a close code may be on the wire (RFC 6455, section 7.4). */
+/* The close code that may be sent (RFC 6455, section 7.4). */
 static bool is_close_code(int code)
 {
     return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
@@ -254,8 +254,8 @@ static void on_close_frame(struct dg_ws *ws, struct dg_span payload)
         send_close(ws, code, (struct dg_span){NULL, 0});
 }
 
-/* Checks a text as it comes: all at once would take milliseconds. False where something is wrong,
- * or not there yet. */
+/* Checks a text as it arrives, because checking all of it at once would take milliseconds. False
+ * if a character is invalid, or not complete yet. */
 static bool check_text(struct dg_ws *ws)
 {
     struct dg_span rest = dg_span_sub(dg_buf_span(&ws->message), ws->n_valid, ws->message.len);

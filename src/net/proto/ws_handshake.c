@@ -48,7 +48,7 @@ static unsigned count(const struct dg_http_req *req, const char *name)
     return n;
 }
 
-/* The first of ours that any of the client's Sec-WebSocket-Protocol headers offers. */
+/* The first of our protocols that any Sec-WebSocket-Protocol header of the client offers. */
 static const char *choose(const struct dg_http_req *req, const char *const *protocols)
 {
     for (; *protocols; protocols++)

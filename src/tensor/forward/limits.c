@@ -63,12 +63,12 @@ static double measure_read(const struct dg_kernels *kernels, const float *x, siz
 enum dg_err dg_limits_measure(struct dg_limits *limits)
 {
     const struct dg_kernels *kernels = dg_kernels_without_blas();
-    const size_t n = 100u << 20; /* floats: 400 MB */
+    const size_t n = 100u << 20; /* number of floats, 400 MB */
     volatile float sink;
     float *x = dg_try_aligned(n * sizeof *x);
     if (!x)
         return DG_ERR_NOMEM;
-    dg_huge_wish(x, n * sizeof *x); /* as weights lie */
+    dg_huge_wish(x, n * sizeof *x); /* in large pages if possible, as weights are */
     for (size_t i = 0; i < n; i++)
         x[i] = 1.0f;
     limits->kernels = kernels->name;

@@ -19,10 +19,11 @@
 struct dg_limits {
     const char *kernels; /* the widest instruction set in use: "avx512", "avx2", "neon", "ref" */
     double f32_gflops;  /* fused multiply-adds from registers, two operations each, 10^9 a second */
-    double i8_gops;     /* the same for bytes summed in 32 bits, as the I8 kernels do it */
+    double i8_gops;     /* the same for products of bytes summed in 32 bits, which the I8 kernels
+                           compute */
     double read_l2_gbs; /* reading 0.5 MB over and over, 10^9 bytes a second */
-    double read_l3_gbs; /* 16 MB */
-    double read_memory_gbs; /* 400 MB */
+    double read_l3_gbs; /* reading 16 MB over and over */
+    double read_memory_gbs; /* reading 400 MB over and over */
 };
 
 /* DG_ERR_NOMEM when 400 MB cannot be allocated. Takes about a second. */

@@ -78,7 +78,7 @@ static void narrow_and_put(struct dg_packed *packed, size_t n, const float *row)
 static int32_t put_group(int8_t *data, uint32_t group)
 {
     const uint32_t ones = 0x01010101u, tops = 0x80808080u, evens = 0x00ff00ffu;
-    uint32_t raised = group ^ tops; /* each byte and 128; -128 is 0 */
+    uint32_t raised = group ^ tops; /* each byte plus 128, so that -128 is 0 */
     if ((raised - ones) & ~raised & tops)
         for (uint32_t byte = 0xff; byte; byte <<= 8)
             raised |= raised & byte ? 0 : byte & ones;
@@ -115,8 +115,8 @@ static void quantize_and_put(struct dg_packed *packed, size_t n, float *row)
     for (size_t k = 0; k < packed->K; k++)
         most = fabsf(row[k]) > most ? fabsf(row[k]) : most;
     const float scale = most > 0.0f && most < INFINITY ? most / 127.0f : 1.0f;
-    int8_t *q = (int8_t *)row; /* element k's byte lies at or before its float: never ahead of
-                                  reading */
+    int8_t *q = (int8_t *)row; /* the byte of element k is never written beyond the float that is
+                                  read, so nothing unread is overwritten */
     for (size_t k = 0; k < packed->K; k++) {
         float value = row[k] / scale;
         q[k] = (int8_t)(value >= 127.0f ? 127 : value > -127.0f ? (int)nearbyintf(value) : -127);
@@ -216,7 +216,7 @@ size_t dg_packed_scratch(const struct dg_packed *packed, size_t M)
         return round_up(DG_OPS_BLAS_ROWS_MAX * packed->K * sizeof(float), 64);
     if (packed->type == DG_PACKED_BF16)
         return 0;
-    const size_t K = round_up(packed->K, 64); /* as ops.h lays it out */
+    const size_t K = round_up(packed->K, 64); /* as the I8 kernels lay it out */
     return DG_OPS_PRODUCT + round_up(M * (K * sizeof(int16_t) + sizeof(float) + sizeof(uint32_t) +
                                           K / 4 * sizeof(uint16_t)),
                                      64);

@@ -37,7 +37,7 @@ struct dg_kernels;
 enum dg_packed_type {
     DG_PACKED_F32,
     DG_PACKED_BF16,
-    DG_PACKED_I8, /* the last one: its products need the most scratch */
+    DG_PACKED_I8, /* the last value, because its products need the most scratch */
 };
 
 enum { DG_PACKED_K_MAX = 65536 }; /* 65536 * 255 * 127 < 2^31 */
@@ -46,10 +46,10 @@ struct dg_packed {
     enum dg_packed_type type;
     size_t N, K;
     size_t panel;
-    void *data;   /* dg_packed_data_bytes, 64-byte aligned */
+    void *data;   /* dg_packed_data_bytes bytes, aligned to 64 */
     float *bias;  /* [N rounded up to the panel]; NULL without a bias */
-    float *scale; /* I8: [N rounded up] */
-    int32_t *sum; /* I8: [N rounded up] */
+    float *scale; /* I8: [N rounded up to the panel] */
+    int32_t *sum; /* I8: [N rounded up to the panel] */
 };
 
 /* Bytes of `data` and of one per-channel array (bias, scale, sum), each a multiple of 64; false

@@ -24,17 +24,18 @@
 /* Which values a dropout drops is a function of (key, row, column) alone. So nothing is stored: the
  * backward pass computes it again, and a resumed run drops the same values. */
 struct dg_grad_drop {
-    uint64_t key;       /* of this place in the network, at this step */
-    uint64_t row;       /* number of the first row, counted over the whole batch */
-    uint32_t threshold; /* of 2^32: below it a value is dropped; 0: no dropout */
-    float scale;        /* of the values that stay: 1 / (1 - p) */
+    uint64_t key;       /* says which place in the network, at which step */
+    uint64_t row;       /* the number of the first row in the whole batch */
+    uint32_t threshold; /* a value is dropped if its random 32-bit number is below this; 0: no
+                           dropout */
+    float scale;        /* the factor of the values that remain: 1 / (1 - p) */
 };
 
 /* One attention over one sentence. Rows of q, z lie ld_q, ld_z apart; k and v share ld_kv. */
 struct dg_grad_attention {
     const float *q, *k, *v;
     size_t ld_q, ld_kv;
-    size_t T, S; /* queries, keys */
+    size_t T, S; /* numbers of queries and of keys */
     size_t H, dh;
     bool causal; /* query t sees keys 0 .. t */
 };
@@ -45,11 +46,12 @@ static inline size_t dg_grad_attention_scratch(size_t S, size_t dh)
 }
 
 struct dg_adam {
-    float rate; /* with the bias corrections */
+    float rate; /* with Adam's bias corrections */
     float beta1, beta2;
-    float epsilon;    /* with the bias corrections */
+    float epsilon;    /* with Adam's bias corrections */
     float decay;      /* decoupled weight decay times the rate; 0: plain Adam */
-    float grad_scale; /* gradients are multiplied by this first: 1 / tokens, clipping */
+    float grad_scale; /* gradients are multiplied by this first, for the mean over tokens and for
+                         clipping */
 };
 
 struct dg_grad_kernels {
@@ -74,7 +76,7 @@ struct dg_grad_kernels {
     void (*norm_back)(float *dx, bool add, float *dgain, float *dbias, const float *dy,
                       const float *x, const float *stats, const float *gain, size_t M, size_t D);
 
-    /* y = base + drop(x); base NULL: 0. Any of them may be the same. */
+    /* y = base + drop(x); base NULL: 0. Any of the three may be the same array. */
     void (*drop)(float *y, const float *base, const float *x, size_t M, size_t D,
                  const struct dg_grad_drop *drop);
 
@@ -93,7 +95,7 @@ struct dg_grad_kernels {
     double (*loss)(float *logits, size_t V, size_t target, float smoothing, float scale,
                    double *plain);
 
-    /* The loss alone; logits stay. */
+    /* The loss alone; the logits are kept. */
     double (*loss_only)(const float *logits, size_t V, size_t target, float smoothing,
                         double *plain);
 
@@ -110,7 +112,7 @@ struct dg_grad_kernels {
     void (*adam)(float *w, float *m, float *v, const float *g, size_t n,
                  const struct dg_adam *adam);
 
-    /* The products of gemm.h for few rows: up to DG_GRAD_FEW rows these are faster. few_tn is for
+    /* The products of gemm.h, which are faster here for up to DG_GRAD_FEW rows. few_tn is for
      * one row (K 1). */
     void (*few_nt)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
                    size_t M, size_t N, size_t K, float beta);

@@ -21,7 +21,7 @@ typedef void dg_product_fn(float *c, size_t ld_c, const float *a, size_t ld_a, c
 
 struct dg_products {
     const char *name;
-    size_t scratch;    /* bytes */
+    size_t scratch;    /* bytes of scratch memory */
     dg_product_fn *nt; /* c[M][N] = a[M][K] b[N][K]^T + beta c */
     dg_product_fn *nn; /* c[M][N] = a[M][K] b[K][N] + beta c */
     dg_product_fn *tn; /* c[M][N] = a[K][M]^T b[K][N] + beta c */

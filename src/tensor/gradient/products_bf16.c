@@ -19,8 +19,8 @@ enum {
     LANES = 16,
     VECTORS = 4,
     PANEL = VECTORS * LANES,
-    ROWS = 6,      /* 24 sums, 4 words of b and one of a are 29 of 32 registers */
-    BLOCK_K = 512, /* numbers of k in a block */
+    ROWS = 6,      /* 24 sums, 4 words of b and one of a use 29 of the 32 registers */
+    BLOCK_K = 512, /* values of k in a block */
     BLOCK_N = 512, /* columns in a block of b, which fills half of a 1 MiB second-level cache */
     BLOCK_M = 96,  /* rows in a block of a, which must fit into the same cache */
     A_WORDS = BLOCK_M * BLOCK_K / 2,
@@ -198,7 +198,7 @@ static void tiles(size_t rows, float *c, size_t ld_c, const struct factor *f, co
 struct matrix {
     const float *at;
     size_t ld;
-    int along; /* k runs along the rows; else m or n does */
+    int along; /* k runs along the rows; otherwise m or n does */
 };
 
 static const float *element(const struct matrix *x, size_t row, size_t k)

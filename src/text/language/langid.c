@@ -20,7 +20,7 @@
 #include <unicode/uscript.h>
 
 enum {
-    MODEL_MAX = 16 << 20, /* bytes */
+    MODEL_MAX = 16 << 20, /* bytes of the file */
     GROUPS_MAX = 64,
     SCRIPTS_MAX = 256,
     SCRIPTS_IN_TEXT = 8, /* further scripts of one text count as unknown */
@@ -48,10 +48,10 @@ struct group {
 };
 
 struct dg_langid {
-    struct dg_map_file file; /* bytes NULL when the caller owns them */
+    struct dg_map_file file; /* its bytes are NULL if the caller owns them */
     size_t n_langs, n_groups;
     char tags[DG_LANGID_LANGS][DG_LANGID_TAG];
-    int8_t group_of_script[SCRIPTS_MAX]; /* -1: nobody writes it */
+    int8_t group_of_script[SCRIPTS_MAX]; /* -1: no language uses the script */
     struct group groups[GROUPS_MAX];
 };
 
@@ -127,7 +127,7 @@ static enum dg_err read_weights(struct group *group, const uint8_t *desc, const 
                                 "%u of %u",
                                 slot, i, (unsigned)row, (unsigned)group->n_rows);
     }
-    if (n_empty == 0) /* a search for an n-gram that is not there would never end */
+    if (n_empty == 0) /* without an empty slot, a search for an unknown n-gram would never end */
         return dg_error_set(error, DG_ERR_FORMAT,
                             "language model: the table of group %zu has no empty "
                             "slot",
@@ -251,7 +251,7 @@ static bool set_has(const struct dg_langid_set *set, size_t i)
     return !set || (set->bits[i / 64] >> (i % 64) & 1);
 }
 
-/* Where the language of `tag` is among the model's; n_langs: nowhere. */
+/* The index of the language of `tag` in the model; n_langs: it has none. */
 static size_t find_language(const struct dg_langid *langid, const char *tag)
 {
     char language[DG_LANGTAG_LANGUAGE];
@@ -282,9 +282,9 @@ bool dg_langid_set_has(const struct dg_langid *langid, const struct dg_langid_se
 
 /* The sums of one script. Lanes past n_langs hold the next row's bytes and are never read. */
 struct sums {
-    const struct group *group; /* NULL: a script of no language */
+    const struct group *group; /* NULL: no language uses the script */
     int script;
-    float weight; /* letters, those of dense scripts counted more */
+    float weight; /* the number of letters, where those of dense scripts count for more */
     uint32_t n_found;
     int32_t total[DG_LANGID_GROUP_LANGS + DG_LANGID_LANES];
     /* The piece being read. */
@@ -352,7 +352,7 @@ static void probabilities(const struct group *group, const int32_t *sums, uint32
 struct reading {
     struct sums sums[SCRIPTS_IN_TEXT];
     unsigned n_sums;
-    float unknown; /* weight of letters of unknown scripts */
+    float unknown; /* the weight of letters in unknown scripts */
     struct piece pieces[PIECES_MAX];
     unsigned n_pieces;
 };
@@ -497,7 +497,8 @@ size_t dg_langid_detect_among(const struct dg_langid *langid, struct dg_span tex
         const bool is_inside = set_has(set, i);
         if (p[i] <= 1e-4f * all || (!is_inside && !outside))
             continue;
-        /* The weight of letters of unknown scripts stays outside the renormalisation. */
+        /* The weight of letters in unknown scripts is left out when probabilities are
+         * normalised. */
         float confidence = p[i] / all * (known < 1.0f ? known : 1.0f) * agreement(&reading, i);
         const struct dg_langid_guess guess = {langid->tags[i],
                                               confidence > 1.0f ? 1.0f : confidence};

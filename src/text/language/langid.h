@@ -35,7 +35,7 @@
 struct dg_langid;
 
 struct dg_langid_guess {
-    const char *tag;  /* BCP-47, e.g. "fr"; borrowed from the model */
+    const char *tag;  /* a BCP-47 tag such as "fr"; borrowed from the model */
     float confidence; /* 0 to 1 */
 };
 

@@ -59,7 +59,7 @@ struct group {
     int script;
     unsigned n_langs;
     uint8_t langs[DG_LANGID_GROUP_LANGS]; /* indices into corpus.tags */
-    int8_t at[DG_LANGID_LANGS];           /* language -> place in langs, or -1 */
+    int8_t at[DG_LANGID_LANGS];           /* maps languages to their index in `langs`, or -1 */
     uint32_t n_rows;
     uint32_t bits;
     uint32_t *row_hash; /* [n_rows] */
@@ -79,7 +79,7 @@ struct corpus {
     unsigned n_groups;
 };
 
-/* What the gradient descent of one group works on. */
+/* The data that the gradient descent of one group works on. */
 struct fit {
     const struct corpus *corpus;
     const struct dg_langid_train_opts *opts;
@@ -249,7 +249,7 @@ static void vocab_count(struct vocab *vocab, uint32_t hash, uint32_t line)
     size_t at = vocab_find(vocab, hash);
     if (vocab->id[at] < 0) {
         if (vocab->n >= vocab->cap / 2)
-            return; /* full: rarer n-grams of later lines are left out */
+            return; /* the table is full: rarer n-grams of later lines are left out */
         vocab->hash[at] = hash;
         vocab->id[at] = (int32_t)vocab->n;
         vocab->hash_of[vocab->n++] = hash;
@@ -261,7 +261,7 @@ static void vocab_count(struct vocab *vocab, uint32_t hash, uint32_t line)
     }
 }
 
-/* Drops what is too rare and numbers the rest anew. */
+/* Drops n-grams that are too rare and numbers the rest anew. */
 static void vocab_prune(struct vocab *vocab)
 {
     size_t n = 0;
@@ -614,7 +614,8 @@ static double loss_at(const struct sample *samples, size_t n, unsigned step, uns
     return loss;
 }
 
-/* For each step the sharpness of least loss; steps with few samples take their neighbour's. */
+/* For each step the sharpness with the least loss; steps with few samples take their
+ * neighbour's. */
 static void fit_sharpness(struct group *group, const struct sample *samples, size_t n)
 {
     float last = 1.0f;

@@ -23,13 +23,14 @@
 #include <stdint.h>
 
 struct dg_langid_train_opts {
-    size_t size_max;        /* bytes of the model */
-    unsigned epochs;        /* over all n-grams, before the best are chosen */
-    unsigned epochs_pruned; /* over the chosen ones */
-    double held_out;        /* share of each language's lines, its last ones, for calibration */
-    bool keep_held_out;     /* true: these lines never train the weights that are written */
+    size_t size_max;        /* the most bytes of the model */
+    unsigned epochs;        /* passes over the lines with all n-grams, before the best are chosen */
+    unsigned epochs_pruned; /* passes with the chosen n-grams */
+    /* the share of each language's lines, at the end, that serves for calibration */
+    double held_out;
+    bool keep_held_out; /* these lines never train the weights that are written */
     uint64_t seed;
-    bool verbose; /* progress on stderr */
+    bool verbose; /* reports progress on stderr */
 };
 
 #define DG_LANGID_TRAIN_OPTS_DEFAULT                                                               \

@@ -24,22 +24,23 @@
 #include <stdint.h>
 
 enum {
-    DG_LANGID_WORD_MAX = 62,      /* code points of one word */
-    DG_LANGID_GRAM_MAX = 5,       /* longest n-gram, word boundaries included */
-    DG_LANGID_LETTERS_MAX = 4096, /* letters read of one text; the rest is ignored */
+    DG_LANGID_WORD_MAX = 62, /* the most code points of one word */
+    DG_LANGID_GRAM_MAX = 5,  /* the longest n-gram, including word boundaries */
+    /* the most letters of a text that are read; the rest is ignored */
+    DG_LANGID_LETTERS_MAX = 4096,
 };
 
 struct dg_langid_words {
     /* The current word. */
     int script;             /* an ICU UScriptCode */
     int len;                /* code points between the boundaries */
-    uint32_t whole, before; /* hashes of the word and of the one before it, 0 when there is none */
-    uint32_t cp[DG_LANGID_WORD_MAX + 2]; /* boundary, the word, boundary */
+    uint32_t whole, before; /* hashes of the word and of the one before it; 0: there is none */
+    uint32_t cp[DG_LANGID_WORD_MAX + 2]; /* the word between two boundaries */
 
-    /* Where the reader is. */
+    /* The position of the reader. */
     const char *text;
     size_t text_len, at;
-    size_t skip_until; /* end of the address-like token that is being skipped */
+    size_t skip_until; /* the end of an address-like token that is being skipped */
     size_t token_end;  /* end of the token that was checked for being an address */
     size_t n_letters;
 };

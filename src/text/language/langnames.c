@@ -15,8 +15,8 @@ enum { NAME_MAX_BYTES = 64, NAMES_MAX = 600, CODE_MAX_BYTES = 16 };
 
 struct name {
     char text[NAME_MAX_BYTES];
-    uint32_t first; /* its first letter without case */
-    size_t tag;     /* which of the tags */
+    uint32_t first; /* the first letter, without case */
+    size_t tag;     /* the index of the tag */
 };
 
 struct dg_langnames {

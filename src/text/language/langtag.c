@@ -24,7 +24,7 @@ static const struct alias habits[] = {
     {"ji", "yi"},       {"no", "nb"},       {"zh-cmn", "zh"},      {"zh-min-nan", "nan"},
 };
 
-/* Languages: a member that stands for its group, and the code that people use. */
+/* Languages: a member that stands for its group, and the code in common use. */
 static const struct alias members[] = {
     {"arb", "ar"}, {"cmn", "zh"}, {"pes", "fa"},    {"nor", "nb"},      {"zsm", "ms"},
     {"swh", "sw"}, {"lvs", "lv"}, {"ekk", "et"},    {"khk", "mn"},      {"plt", "mg"},
@@ -103,7 +103,7 @@ static void note_lack_of_memory(UErrorCode status, enum dg_err *err)
         *err = DG_ERR_NOMEM;
 }
 
-/* A part of a locale; "" when it is too long or not there. */
+/* A part of a locale; "" when it is too long or absent. */
 static void get_part(int32_t (*get)(const char *, char *, int32_t, UErrorCode *),
                      const char *locale, char *out, int32_t cap, enum dg_err *err)
 {
@@ -193,10 +193,10 @@ static void drop_needless_script(struct dg_langtag *tag, enum dg_err *err)
     fill_likely(&bare, err);
     bool is_usual = strcmp(bare.likely_script, tag->script) == 0;
     bool is_korean =
-        strcmp(bare.likely_script, "Kore") == 0 && strcmp(tag->script, "Hang") == 0; /* kor_Hang */
-    bool is_latin = !*bare.likely_script && strcmp(tag->script, "Latn") == 0; /* of languages that
-                                                                                 ICU knows nothing
-                                                                                 of */
+        /* for kor_Hang */
+        strcmp(bare.likely_script, "Kore") == 0 && strcmp(tag->script, "Hang") == 0;
+    /* for languages that ICU does not know */
+    bool is_latin = !*bare.likely_script && strcmp(tag->script, "Latn") == 0;
     if (is_usual || is_korean || is_latin)
         tag->script[0] = '\0';
 }
@@ -228,7 +228,8 @@ static enum dg_err parse_once(struct dg_span text, struct dg_langtag *out, struc
         get_part(uloc_getLanguage, locale, tag.language, sizeof tag.language, &err);
     if (err)
         return err;
-    size_t n_letters = strlen(tag.language); /* four to eight are reserved: "auto", "english" */
+    size_t n_letters = strlen(tag.language); /* subtags of four to eight letters are reserved:
+                                                "auto", "english" */
     if (n_letters < 2 || n_letters > 3 || strcmp(tag.language, "und") == 0)
         return dg_error_set(
             error, DG_ERR_INVALID,

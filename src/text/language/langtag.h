@@ -30,9 +30,9 @@
 #include <stddef.h>
 
 enum {
-    DG_LANGTAG_LANGUAGE = 9, /* bytes, NUL included */
+    DG_LANGTAG_LANGUAGE = 9, /* bytes, including the NUL */
     DG_LANGTAG_TEXT = 24,
-    DG_LANGTAG_INPUT_MAX = 64, /* longer input is refused */
+    DG_LANGTAG_INPUT_MAX = 64, /* the most bytes of input; longer input is refused */
 };
 
 struct dg_langtag {
@@ -40,26 +40,26 @@ struct dg_langtag {
     char language[DG_LANGTAG_LANGUAGE]; /* "pt"; two letters where such a code exists */
     char script[5];                     /* as given, or "" */
     char region[4];                     /* as given, or "" */
-    char likely_script[5];              /* the script, or the likely one; "" if unknown */
+    char likely_script[5];              /* the script, or the most probable one; "" if unknown */
     char likely_region[4];
 };
 
 /* How well two tags fit; larger is better. */
 enum dg_langtag_fit {
     DG_LANGTAG_NONE,   /* another language */
-    DG_LANGTAG_SCRIPT, /* the same language in another script: readers may not accept it */
-    DG_LANGTAG_REGION, /* the same language and script, another region */
+    DG_LANGTAG_SCRIPT, /* the same language in another script, which readers may not accept */
+    DG_LANGTAG_REGION, /* the same language and script, for another region */
     DG_LANGTAG_SAME,   /* the same: zh, zh-CN, zh-Hans, zh-Hans-CN */
 };
 
-/* DG_ERR_INVALID with a sentence for what is not a language tag. */
+/* DG_ERR_INVALID with a sentence for a text that is not a language tag. */
 enum dg_err dg_langtag_parse(struct dg_span text, struct dg_langtag *tag,
                              struct dg_error *error) DG_MUST_CHECK;
 
 /* Only the language of a tag ("pt" of "pt-BR"); `language` holds DG_LANGTAG_LANGUAGE bytes. */
 enum dg_err dg_langtag_language(struct dg_span text, char *language) DG_MUST_CHECK;
 
-/* How well `offered` serves somebody who wants `want`. */
+/* How well `offered` serves a reader who wants `want`. */
 enum dg_langtag_fit dg_langtag_compare(const struct dg_langtag *want,
                                        const struct dg_langtag *offered);
 

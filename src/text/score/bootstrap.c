@@ -49,7 +49,7 @@ static double p_value(const double *a, const double *b, size_t n, double real)
     double mean = 0.0;
     size_t further = 0;
     if (real == 0.0)
-        return 1.0; /* sacreBLEU would say 1 / (n + 1) of a system and itself */
+        return 1.0; /* where sacreBLEU would give 1 / (n + 1) for a system and itself */
     for (size_t i = 0; i < n; i++)
         mean += (a[i] - b[i]) / (double)n;
     for (size_t i = 0; i < n; i++)

@@ -42,15 +42,15 @@ struct dg_bootstrap_system {
 };
 
 struct dg_bootstrap_score {
-    double score; /* of all sentences once */
-    double mean;  /* of the samples */
-    double half;  /* half the width of the interval that holds 95 of 100 samples */
+    double score; /* the score of all sentences, each once */
+    double mean;  /* the mean over the samples */
+    double half;  /* half the width of the interval that contains 95 of 100 samples */
 };
 
 struct dg_bootstrap_result {
     struct dg_bootstrap_score bleu[DG_BOOTSTRAP_SYSTEMS], chrf[DG_BOOTSTRAP_SYSTEMS];
-    double p_bleu, p_chrf; /* probability that chance alone explains the difference; 1 for one
-                              system */
+    double p_bleu, p_chrf; /* the probability that chance alone explains the difference; 1 for a
+                              single system */
 };
 
 /* One or two systems over the same `n` sentences, n and n_samples from 1. DG_ERR_NOMEM. */

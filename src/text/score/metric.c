@@ -20,7 +20,7 @@ struct hashes {
 
 struct dg_metric {
     struct dg_buf lowered, split;
-    struct hashes hyp, ref; /* n-grams */
+    struct hashes hyp, ref; /* hashes of n-grams */
     struct hashes hyp_units, ref_units;
 };
 
@@ -305,7 +305,7 @@ enum dg_err dg_chrf_count(struct dg_metric *metric, int word_order, struct dg_sp
         if (!err)
             err = match(metric, n, &made.hyp[i], &made.ref[i], &made.match[i]);
         if (made.ref[i] == 0)
-            made.hyp[i] = 0; /* an order that the reference is too short for does not count */
+            made.hyp[i] = 0; /* an order for which the reference is too short does not count */
     }
     if (!err)
         *stats = made;

@@ -41,7 +41,7 @@ enum dg_smooth {
 struct dg_bleu_opts {
     enum dg_split split;
     enum dg_smooth smooth;
-    double smooth_value; /* negative: the method's usual one */
+    double smooth_value; /* negative: the usual value of the method */
     bool lowercase;
 };
 
@@ -58,7 +58,7 @@ struct dg_bleu_stats {
 
 struct dg_bleu {
     double score;                     /* 0 to 100 */
-    double precisions[DG_BLEU_ORDER]; /* per cent */
+    double precisions[DG_BLEU_ORDER]; /* in per cent */
     double brevity_penalty;
 };
 

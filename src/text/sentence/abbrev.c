@@ -43,7 +43,7 @@ const struct dg_abbrev *dg_abbrev_for(const char *language)
     return &general;
 }
 
-/* Like strcmp, of a span and a string. */
+/* Compares a span with a string, as strcmp does. */
 static int compare(struct dg_span word, const char *entry)
 {
     int order = strncmp(word.ptr, entry, word.len);

@@ -18,12 +18,15 @@
 
 struct dg_abbrev {
     const char *language;
-    const char *const *never;    /* never the end of a sentence: "dr", "z.b" */
-    const char *const *number;   /* no end before a digit or a Roman number: "no", "fig", "art" */
-    const char *const *perhaps;  /* the end only before a usual first word: "u.s", "inc", "p.m" */
-    const char *const *unit;     /* the end only after a number: Russian "г" */
+    const char *const *never;    /* never end a sentence: "dr", "z.b" */
+    const char *const *number;   /* do not end a sentence before a digit or a Roman number: "no",
+                                    "fig", "art" */
+    const char *const *perhaps;  /* end a sentence only before a usual first word: "u.s", "inc",
+                                    "p.m" */
+    const char *const *unit;     /* end a sentence only after a number: Russian "г" */
     const char *const *starters; /* usual first words of sentences: "the", "he" */
-    bool ordinals; /* "3. Oktober": a stop after a one- or two-digit number is not the end */
+    bool ordinals; /* a stop after a number of one or two digits does not end a sentence: "3.
+                      Oktober" */
     /* capitals that follow an ordinal at the start of a line: "oktober" */
     const char *const *ordinal;
 };

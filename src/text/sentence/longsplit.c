@@ -12,8 +12,8 @@
 #include <unicode/utext.h>
 
 enum {
-    UNITS_PER_TOKEN = 12, /* the estimate's units, so that a letter can cost a third of a token */
-    GRAPHEME_LOOK = 256,  /* bytes looked back for a grapheme's start */
+    UNITS_PER_TOKEN = 12, /* units of the estimate, so that a letter can cost a third of a token */
+    GRAPHEME_LOOK = 256,  /* bytes to look back for the start of a grapheme */
 };
 
 /* ---- Estimating ------------------------------------------------------------------------------ */
@@ -56,7 +56,7 @@ static bool is_space(uint32_t cp)
     return u_isUWhiteSpace((UChar32)cp);
 }
 
-/* Marks behind which a clause ends whatever follows: those of scripts without spaces. */
+/* Marks behind which a clause always ends: those of scripts without spaces. */
 static bool is_wide_clause_mark(uint32_t cp)
 {
     return cp == 0x3001 || cp == 0x3002 || cp == 0xFF0C || cp == 0xFF1B || cp == 0xFF1A ||
@@ -91,7 +91,7 @@ static bool is_clause_mark(uint32_t cp)
 }
 
 struct places {
-    size_t clause, space, hard; /* ends of the part if cut there; 0: none */
+    size_t clause, space, hard; /* where the part would end if it were cut there; 0: nowhere */
 };
 
 /* Scans until `room` units are used up; clause marks before `least` units do not count. */
@@ -187,7 +187,8 @@ static double room_of(const struct dg_longsplit *split, size_t rest_units)
     if (n_parts <= 1.0)
         return (double)rest_units;
     double rounded = (double)(size_t)n_parts + ((double)(size_t)n_parts < n_parts ? 1.0 : 0.0);
-    double even = (double)rest_units / rounded * 1.15; /* some slack to reach a clause mark */
+    /* with some slack, to reach the end of a clause */
+    double even = (double)rest_units / rounded * 1.15;
     return even < most ? even : most;
 }
 

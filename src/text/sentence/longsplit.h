@@ -26,10 +26,10 @@ struct UBreakIterator;
 
 struct dg_longsplit {
     const struct dg_segment_opts *opts;
-    struct UBreakIterator **graphemes; /* opened at first use; the caller closes it */
+    struct UBreakIterator **graphemes; /* opened at the first use; closed by the caller */
     struct dg_span rest;
     size_t rest_units;
-    double tokens_per_unit; /* measured tokens of the sentence by its estimate in units */
+    double tokens_per_unit; /* measured tokens of the sentence, divided by its estimate in units */
 };
 
 /* Tokens as the options measure them. */

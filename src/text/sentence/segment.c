@@ -27,9 +27,9 @@
 #include <unicode/uchar.h>
 
 enum {
-    TEXT_MAX = 1 << 30,   /* bytes */
+    TEXT_MAX = 1 << 30,   /* bytes of a text */
     MARKER_MAX = 24,      /* bytes of one list marker */
-    SPACES_OF_COLUMN = 3, /* so many in a row separate columns */
+    SPACES_OF_COLUMN = 3, /* so many spaces in a row separate columns */
 };
 
 struct dg_segmenter {
@@ -37,14 +37,14 @@ struct dg_segmenter {
     UBreakIterator *graphemes; /* owned; NULL until a word had to be cut */
     struct dg_segment *items;  /* owned */
     size_t n, cap;
-    struct dg_buf joined; /* a paragraph whose line ends were made spaces, byte for byte */
+    struct dg_buf joined; /* a paragraph whose line ends became spaces, byte for byte */
 
-    /* The run at hand. */
+    /* The current run. */
     struct dg_span text;
     const struct dg_segment_opts *opts;
     char language[DG_LANGTAG_LANGUAGE];
     const struct dg_abbrev *abbrev;
-    size_t covered; /* bytes up to here are in items */
+    size_t covered; /* the items cover the bytes up to here */
     size_t n_sentences, n_cuts;
     uint32_t line;
     size_t line_at; /* lines were counted up to here */
@@ -360,9 +360,9 @@ static size_t lead_len(const struct dg_abbrev *abbrev, struct dg_span text)
 
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
-/* The length of what separates cells at `at`: a tab, control character, or bad byte; a run of
- * spaces of a column, unless it stands for a line end of `paragraph`. 0 inside a cell. `*n` is how
- * far to go on inside. */
+/* The length of what separates cells at `at`: a tab, control character or bad byte, or the run
+ * of spaces between columns, unless it stands for a line end of `paragraph`. 0 inside a cell.
+ * `*n` is how far to go on inside. */
 static size_t cell_gap(struct dg_span paragraph, struct dg_span text, size_t at, bool keep_spaces,
                        size_t *n)
 {

@@ -41,8 +41,8 @@
 struct dg_segmenter;
 
 enum dg_segment_kind {
-    DG_SEGMENT_SEPARATOR, /* copy the bytes */
-    DG_SEGMENT_SENTENCE,  /* translate */
+    DG_SEGMENT_SEPARATOR, /* its bytes are copied */
+    DG_SEGMENT_SENTENCE,  /* it is translated */
 };
 
 /* Where a sentence that was too long was cut. The last part of a cut sentence has NONE. */
@@ -55,29 +55,29 @@ enum dg_segment_cut {
 
 struct dg_segment {
     size_t at, len; /* bytes of the original */
-    uint8_t kind;   /* enum dg_segment_kind */
-    uint8_t cut;    /* enum dg_segment_cut */
-    bool joined;    /* the sentence contains a line end: give the model dg_segment_flatten of it */
-    uint32_t line;  /* 0-based line of the original in which it starts */
+    uint8_t kind;   /* a value of enum dg_segment_kind */
+    uint8_t cut;    /* a value of enum dg_segment_cut */
+    bool joined; /* the sentence contains a line end: dg_segment_flatten makes the model's input */
+    uint32_t line; /* the line of the original in which it starts, from 0 */
 };
 
 struct dg_segments {
     const struct dg_segment *items; /* borrowed from the segmenter */
     size_t n;
     size_t n_sentences;
-    size_t n_cuts; /* sentences' parts with a cut: non-zero means "tell the caller" */
+    size_t n_cuts; /* parts of sentences that were cut; if it is not 0, the caller should be told */
 };
 
 /* The number of tokens the model makes of `text`; called with sentences and parts of them only. */
 typedef size_t (*dg_segment_measure_fn)(void *ctx, struct dg_span text);
 
 struct dg_segment_opts {
-    const char *language;  /* BCP-47 tag of the text in any spelling; NULL or "" when unknown */
-    bool keep_lines_whole; /* do not look for sentences: each line is one segment */
-    bool keep_spaces;      /* two spaces separate like three, so that they stay as they are */
+    const char *language;  /* the BCP-47 tag of the text, in any spelling; NULL or "" if unknown */
+    bool keep_lines_whole; /* no sentences are looked for: each line is one segment */
+    bool keep_spaces;      /* two spaces separate as three do, so that they stay unchanged */
     bool join_lines;       /* lines of one paragraph are one text (hard-wrapped mail, PDF) */
     size_t tokens_max;     /* longer sentences are cut; 0: never */
-    dg_segment_measure_fn measure; /* NULL: dg_segment_estimate */
+    dg_segment_measure_fn measure; /* NULL: dg_segment_estimate is used */
     void *measure_ctx;
 };
 

@@ -265,7 +265,7 @@ static bool stop_is_not_an_end(const struct around *around)
     if (next_is_number && dg_abbrev_has(abbrev->number, low))
         return true;
     if (is_letter(word) && is_letter(next) && is_next_and_stopped(around, next))
-        return true; /* an abbreviation in parts: "z. B." */
+        return true; /* an abbreviation in several parts: "z. B." */
     if (is_letter(word) && is_letter(word_before_stop(around->text, word)))
         return !is_starter(around);
     if (dg_abbrev_has(abbrev->unit, low)) {
@@ -349,7 +349,7 @@ static size_t behind_closing(struct dg_span text, size_t at)
  * sentence ends as well. 0 when there is none. */
 static size_t ellipsis_end(struct dg_span text, size_t from, size_t to)
 {
-    static const char ellipsis[] = "\xE2\x80\xA6"; /* U+2026 */
+    static const char ellipsis[] = "\xE2\x80\xA6"; /* the character U+2026 */
     while (from < to) {
         const char *hit = memmem(text.ptr + from, to - from, ellipsis, 3);
         if (!hit)

@@ -27,11 +27,11 @@ struct UText;
 struct dg_sentence_finder {
     struct UBreakIterator *general; /* owned */
     struct UBreakIterator *greek;   /* owned; for Greek, whose question mark is ';' */
-    struct UBreakIterator *now;     /* one of the two */
+    struct UBreakIterator *now;     /* one of the two above */
     struct UText *utext;            /* owned; reused for every text */
     struct dg_span text;
-    size_t at;      /* the last end that was returned */
-    size_t pending; /* an ICU boundary behind an added one, or 0 */
+    size_t at;      /* the end that was returned last */
+    size_t pending; /* a boundary of ICU behind one that we added, or 0 */
     const struct dg_abbrev *abbrev;
     bool japanese;
 };

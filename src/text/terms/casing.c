@@ -16,21 +16,21 @@
 #include <unicode/uchar.h>
 
 enum {
-    UPPER_MIN = 4,   /* capitals that several words have together */
-    ACRONYM_MAX = 5, /* a single word of so many capitals is left alone */
+    UPPER_MIN = 4,   /* capitals that several words must have together */
+    ACRONYM_MAX = 5, /* a single word of up to so many capitals is left alone */
     TITLE_WORDS_MIN = 3,
-    LONG_WORD = 4, /* letters; shorter words may be small in a title */
+    LONG_WORD = 4, /* letters; shorter words may begin with a small letter in a title */
 };
 
 /* ---- What is there --------------------------------------------------------------------------- */
 
 struct counts {
-    size_t upper, lower;             /* letters with case */
-    size_t words;                    /* with at least one letter */
-    size_t with_capitals;            /* words */
-    size_t titled;                   /* words: a capital, then small letters */
-    size_t long_small;               /* words of LONG_WORD letters or more that start small */
-    size_t word_letters, word_upper; /* of the word at hand */
+    size_t upper, lower;  /* letters with case */
+    size_t words;         /* words with at least one letter */
+    size_t with_capitals; /* words with capitals */
+    size_t titled;        /* words that consist of a capital and then small letters */
+    size_t long_small;    /* words of LONG_WORD letters or more that begin with a small letter */
+    size_t word_letters, word_upper; /* letters of the current word, and capitals among them */
     bool first_upper;
 };
 
@@ -70,14 +70,14 @@ static void count_stretch(struct counts *counts, struct dg_span text)
     end_word(counts);
 }
 
-/* The protected spans of a text and what is between them, in turn. */
+/* Returns the protected spans of a text, and what is between them, one after the other. */
 struct walk {
     struct dg_span text;
     struct dg_protect_list spans;
     size_t at, next;
 };
 
-/* The next stretch; *protected tells its sort. False at the end. */
+/* The next stretch; *protected tells which kind it is. False at the end. */
 static bool walk_next(struct walk *walk, struct dg_span *stretch, bool *protected)
 {
     if (walk->at >= walk->text.len)
@@ -180,15 +180,15 @@ static size_t word_end(struct dg_span text, size_t at)
     return at;
 }
 
-/* Where capitals go while words are copied. */
+/* The state of copying words, which decides where capitals go. */
 enum capitals { CAPITALS_AT_STARTS, CAPITALS_AT_WORDS };
 
 struct copy {
     struct dg_buf *out;
     const char *language;
     enum capitals capitals;
-    bool at_start; /* no word yet, or a sentence ended: the next word gets a capital */
-    bool ended;    /* the last character ended a sentence, a space has to follow */
+    bool at_start; /* before the first word of a sentence, which gets a capital */
+    bool ended;    /* the last character ended a sentence if a space follows */
 };
 
 static bool wants_capital(const struct copy *copy, struct dg_span word)
@@ -296,7 +296,7 @@ static enum dg_err lower_stretch(struct dg_buf *out, const UCaseMap *cases, enum
     return DG_OK;
 }
 
-/* One pass over the text: protected spans as they are, the rest mapped. */
+/* One pass over the text: protected spans are copied, the rest is mapped. */
 static enum dg_err map_all(struct walk *walk, const UCaseMap *cases, enum dg_casing casing,
                            const struct dg_casing_names *names, bool restore, struct copy *copy)
 {

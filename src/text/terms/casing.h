@@ -34,36 +34,36 @@
 #include <stdbool.h>
 
 enum dg_casing {
-    DG_CASING_PLAIN, /* nothing to do */
+    DG_CASING_PLAIN, /* ordinary text */
     DG_CASING_UPPER, /* all letters are capitals, and it is more than an acronym */
-    DG_CASING_TITLE, /* three words or more, the long ones capitalised, no full stop behind them;
-                        never in German */
+    DG_CASING_TITLE, /* three words or more, the long ones with capitals, and no full stop behind
+                        them; never in German */
 };
 
 /* How a sentence or line is written. Text that is not UTF-8 is plain. */
 enum dg_casing dg_casing_find(struct dg_span text, const char *language);
 
-/* What a word with a capital at its start is. */
+/* What is known of a word with a capital at its start. */
 enum dg_casing_word {
     DG_CASING_UNKNOWN_WORD,
     DG_CASING_NAME,
-    DG_CASING_COMMON_WORD, /* it is usually written small */
+    DG_CASING_COMMON_WORD, /* a word that is usually written small */
 };
 
-/* Who knows the words of a title. */
+/* Someone who knows the words of a title. */
 struct dg_casing_names {
     enum dg_err (*kind)(void *ctx, struct dg_span word, enum dg_casing_word *kind);
     void *ctx;
 };
 
-/* True when less than half of the words with a capital at their start are common words, and none of
- * these is short ("Of", "The"): the text is no title but a line of names. */
+/* True when less than half of the words with a capital at their start are common words, and none
+ * of these is short ("Of", "The"): then the text is not a title but a line of names. */
 enum dg_err dg_casing_is_names(struct dg_span text, const struct dg_casing_names *names,
                                bool *is_names) DG_MUST_CHECK;
 
-/* Appends the text in ordinary case: lower case, but for the start of sentences, English "I", and
- * in Title Case words with other capitals (NASA, iPhone) and those of `names` (NULL: none). Plain
- * text is copied. */
+/* Appends the text in ordinary case: lower case, except for the start of sentences, English "I",
+ * and in Title Case words with other capitals (NASA, iPhone) and those of `names` (NULL: none).
+ * Plain text is copied. */
 enum dg_err dg_casing_lower(struct dg_span text, enum dg_casing casing, const char *language,
                             const struct dg_casing_names *names, struct dg_buf *out) DG_MUST_CHECK;
 

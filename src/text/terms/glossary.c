@@ -17,10 +17,10 @@
 struct dg_glossary {
     struct dg_arena own;
     struct dg_arena *arena;
-    size_t n_refs; /* with memory of its own */
+    size_t n_refs; /* references to the glossary */
     struct dg_dictionary items[DG_GLOSSARY_DICTIONARIES];
     size_t n;
-    struct dg_glossary_scan scan; /* to fold with */
+    struct dg_glossary_scan scan; /* its memory is used to fold terms */
 };
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -325,7 +325,8 @@ static int compare_points(const uint32_t *a, size_t n_a, const uint32_t *b, size
     return n_a < n_b ? -1 : n_a > n_b;
 }
 
-/* For qsort over pointers to terms: then by how they are written, then as they were added. */
+/* For qsort over pointers to terms: next by spelling, then in the order in which they were
+ * added. */
 static int compare_terms(const void *a, const void *b)
 {
     const struct dg_glossary_term *x = *(const struct dg_glossary_term *const *)a;
@@ -380,7 +381,7 @@ static enum dg_err sort(struct dg_glossary *glossary, struct dg_dictionary *dict
     if (!err)
         qsort(sorted, n, sizeof *sorted, compare_terms);
     for (size_t i = 0; !err && i < n; i++) {
-        uint32_t parent = (uint32_t)i; /* 1 + the one before */
+        uint32_t parent = (uint32_t)i; /* 1 + the index of the phrase before it */
         dictionary->order[i] = (uint32_t)(sorted[i] - dictionary->terms);
         if (i && dg_span_eq(sorted[i]->source, sorted[i - 1]->source))
             err = refuse_twice(dictionary, sorted[i - 1], sorted[i], error);
@@ -441,7 +442,7 @@ const struct dg_dictionary *dg_glossary_for(const struct dg_glossary *glossary,
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-/* Maps characters that are the same to a reader to one. */
+/* Maps characters that look the same to a reader to one of them. */
 static uint32_t plain(uint32_t cp)
 {
     return is_blank(cp) ? ' ' : cp == 0x2019 || cp == 0x02BC ? '\'' : cp;
@@ -462,7 +463,7 @@ static bool has_shape(const struct dg_glossary_scan *scan, size_t from,
         if (len == 0)
             break;
         if (plain(cp) == ' ' && was_blank)
-            continue; /* the rest of a run */
+            continue; /* the rest of a run of blanks */
         uint32_t here = plain(scan->plain[from + i++]);
         bool is_equal = here == plain(cp), begins = script_of(last) == NO_LETTER;
         n_cased += u_hasBinaryProperty((UChar32)here, UCHAR_CASED);
@@ -494,7 +495,7 @@ static const struct dg_glossary_term *longest_at(const struct dg_dictionary *dic
 {
     const uint32_t *text = scan->folded + from;
     size_t n = scan->n - from, low = 0, high = dictionary->n;
-    while (low < high) { /* how many terms are not behind the text */
+    while (low < high) { /* finds how many terms do not lie behind the text */
         size_t middle = low + (high - low) / 2;
         const struct dg_glossary_term *term = term_at(dictionary, middle);
         if (compare_points(term->folded, term->n_folded, text,
@@ -526,7 +527,7 @@ static bool ends_sentence(uint32_t cp)
            cp == 0xFF1F;
 }
 
-/* Whether a sentence begins at code point `i`, as far as marks tell. */
+/* Whether a sentence begins at code point `i`, judged by punctuation. */
 static enum dg_glossary_start start_at(const struct dg_glossary_scan *scan, size_t i)
 {
     bool is_apart = false;
@@ -605,7 +606,8 @@ enum dg_err dg_glossary_phrase_init(struct dg_glossary_phrase *phrase, struct dg
     struct dg_glossary_scan scan;
     dg_glossary_scan_init(&scan);
     enum dg_err err = read_text(&scan, text);
-    phrase->folded = err ? NULL : scan.folded; /* the scan's block, which begins with it */
+    /* the block of the scan, which begins with `folded` */
+    phrase->folded = err ? NULL : scan.folded;
     phrase->n = scan.n;
     return err;
 }

@@ -33,12 +33,12 @@
 #include <stdint.h>
 
 enum {
-    DG_GLOSSARY_TERM_BYTES = 1024, /* of a term or a translation */
-    DG_GLOSSARY_FORMS = 8,         /* translations of a term */
+    DG_GLOSSARY_TERM_BYTES = 1024, /* bytes of a term or a translation */
+    DG_GLOSSARY_FORMS = 8,         /* translations of one term */
     DG_GLOSSARY_CASES = 16,        /* source terms of a dictionary that differ only in their case */
-    DG_GLOSSARY_DICTIONARIES = 32, /* of one glossary */
-    DG_GLOSSARY_TERMS = 100000,    /* of one dictionary */
-    DG_GLOSSARY_BYTES = 64 << 20,  /* memory of one glossary */
+    DG_GLOSSARY_DICTIONARIES = 32, /* dictionaries of one glossary */
+    DG_GLOSSARY_TERMS = 100000,    /* terms of one dictionary */
+    DG_GLOSSARY_BYTES = 64 << 20,  /* bytes of memory for one glossary */
 };
 
 enum dg_glossary_format { DG_GLOSSARY_TSV, DG_GLOSSARY_CSV };
@@ -47,14 +47,14 @@ struct dg_glossary_term {
     struct dg_span source;
     const struct dg_span *targets; /* [n_targets] translations; the first is preferred */
     size_t n_targets;
-    bool exact;             /* matches only as it is written */
+    bool exact;             /* matches only in exactly this spelling */
     const uint32_t *folded; /* [n_folded] the source, without case */
     size_t n_folded;
-    size_t position; /* in the text that was read, counted in characters */
+    size_t position; /* the position in the text that was read, in characters */
 };
 
 struct dg_dictionary {
-    struct dg_langtag source, target; /* a text of "" is any language */
+    struct dg_langtag source, target; /* an empty tag stands for any language */
     struct dg_glossary_term *terms;   /* [n] as they were added */
     size_t n, cap;
     uint32_t *order;   /* [n] the terms sorted by their folded source */
@@ -117,21 +117,21 @@ const struct dg_dictionary *dg_glossary_for(const struct dg_glossary *glossary,
 /* How the text writes a term. */
 enum dg_glossary_shape { DG_GLOSSARY_AS_IT_IS, DG_GLOSSARY_CAPITAL, DG_GLOSSARY_UPPER };
 
-/* Where a term is: inside a sentence, at the start of the first sentence, or at the start of a
- * later one. */
+/* Where a term stands: inside a sentence, at the start of the first sentence, or at the start of
+ * a later one. */
 enum dg_glossary_start { DG_GLOSSARY_INSIDE, DG_GLOSSARY_FIRST, DG_GLOSSARY_LATER };
 
 struct dg_glossary_match {
     const struct dg_glossary_term *term;
-    size_t at, len; /* bytes of the text */
+    size_t at, len; /* where the match lies in the text, in bytes */
     enum dg_glossary_shape shape;
     enum dg_glossary_start start;
 };
 
 /* Scratch, and what was found. */
 struct dg_glossary_scan {
-    uint32_t *folded, *plain; /* owned; [n] code points without and with their case */
-    uint32_t *at;             /* owned; [n + 1] byte offset of each code point */
+    uint32_t *folded, *plain; /* owned; [n] code points, without and with their case */
+    uint32_t *at;             /* owned; [n + 1] the byte offset of each code point */
     size_t n, cap;
     bool begins_with_capital;          /* the text's first letter is a capital */
     struct dg_glossary_match *matches; /* owned; [n_matches] */

@@ -12,7 +12,7 @@ struct row {
     struct dg_span cells[CELLS_MAX];
     size_t n;
     struct dg_buf unquoted;
-    size_t starts[CELLS_MAX]; /* of cells that were copied, while the buffer grows */
+    size_t starts[CELLS_MAX]; /* starts of copied cells, while the buffer grows */
     bool is_copied[CELLS_MAX];
 };
 

@@ -33,7 +33,7 @@ static void settle(struct dg_phrase_set *set)
     for (size_t i = 0; i < set->n; i++) {
         if (to && dg_span_eq(set->items[to - 1], set->items[i]))
             continue;
-        uint32_t parent = (uint32_t)to; /* 1 + the one before */
+        uint32_t parent = (uint32_t)to; /* 1 + the index of the phrase before it */
         set->items[to] = set->items[i];
         while (parent && !dg_span_starts(set->items[to], set->items[parent - 1]))
             parent = set->parents[parent - 1];

@@ -23,8 +23,8 @@
 #include <stdint.h>
 
 struct dg_phrase_set {
-    struct dg_span *items; /* owned; [n] sorted and distinct; their bytes are borrowed */
-    uint32_t *parents; /* owned; [n] 1 + the place of the longest phrase that this one begins with;
+    struct dg_span *items; /* owned; [n] sorted and distinct phrases, whose bytes are borrowed */
+    uint32_t *parents; /* owned; [n] 1 + the index of the longest phrase that this one begins with;
                           0: none */
     size_t n;
 };

@@ -18,8 +18,9 @@ struct scan {
     unsigned kinds;
     size_t at;
     bool in_word;     /* the character before `at` is a letter, digit or '_' */
-    size_t token_end; /* the token up to here was classified */
-    size_t tag_free;  /* no tag starts before here: the search for its '>' went so far in vain */
+    size_t token_end; /* tokens were classified up to here */
+    size_t tag_free;  /* no tag starts before this position, because a search for '>' got here in
+                         vain */
 };
 
 void dg_protect_list_init(struct dg_protect_list *list)
@@ -158,7 +159,7 @@ static size_t match_wide(struct scan *scan, uint32_t cp, enum dg_protect_kind *k
     *kind = DG_PROTECT_EMOJI;
     if (end || scan->in_word)
         return end;
-    if (u_charType((UChar32)cp) == U_CURRENCY_SYMBOL || cp == 0x2212) { /* minus */
+    if (u_charType((UChar32)cp) == U_CURRENCY_SYMBOL || cp == 0x2212) { /* the minus sign */
         *kind = DG_PROTECT_NUMBER;
         return dg_protect_match_number(scan->text, scan->at);
     }

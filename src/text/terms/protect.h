@@ -75,9 +75,9 @@ enum dg_err dg_protect_find(struct dg_span text, unsigned kinds,
 /* True when no letter stands outside the spans. */
 bool dg_protect_leaves_nothing(struct dg_span text, const struct dg_protect_list *list);
 
-/* True for a number that languages write in their own ways: a year, a decimal, a price, a time, a
- * percentage, of at most nine digits. Dates of figures, versions, addresses and measures are none.
- */
+/* True for a number that languages write in different ways: a year, a decimal, a price, a time
+ * or a percentage, of at most nine digits. Dates in figures, versions, addresses and measures do
+ * not count. */
 bool dg_protect_is_plain_number(struct dg_span number);
 
 /* True when the text has the digits of a number of `source`, however they are grouped: "12.50" is

@@ -171,7 +171,7 @@ static size_t match_parenthesis(struct dg_span text, size_t at)
 static size_t match_printf(struct dg_span text, size_t at)
 {
     size_t i = at + 1;
-    bool sure = false; /* it cannot be "100 %discount" */
+    bool sure = false; /* set when it cannot be like "100 %discount" */
     if (dg_protect_byte(text, i) == '(') {
         if (!(i = match_parenthesis(text, i)))
             return 0;
@@ -193,7 +193,7 @@ static size_t match_printf(struct dg_span text, size_t at)
     if (!is_conversion(dg_protect_byte(text, i)))
         return 0;
     i++;
-    /* "%s", "%ds" are placeholders; "%discount" is not. */
+    /* "%s" and "%ds" are placeholders; "%discount" is not one. */
     bool word_goes_on =
         dg_protect_is_letter(dg_protect_byte(text, i)) &&
         !(text.ptr[i] == 's' && !dg_protect_is_letter(dg_protect_byte(text, i + 1)));
@@ -228,7 +228,7 @@ size_t dg_protect_match_variable(struct dg_span text, size_t at)
 
 /* ---- <x id="7"/> ----------------------------------------------------------------------------- */
 
-/* On failure *failed_at is where a later tag can start at the earliest. */
+/* On failure *failed_at is the first place where a later tag can start. */
 size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at)
 {
     size_t i = at + 1;
@@ -238,14 +238,14 @@ size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at)
     if (!dg_protect_is_alnum(dg_protect_byte(text, i)) &&
         !(i == at + 1 && dg_protect_byte(text, i) == '!'))
         return 0;
-    bool is_number = dg_protect_is_digit(text.ptr[i]); /* "<0>", but not "<5 or >6" */
+    bool is_number = dg_protect_is_digit(text.ptr[i]); /* in "<0>", but not in "<5 or >6" */
     while (i < text.len && (is_name_char(text.ptr[i]) || strchr(":.-!", text.ptr[i])) &&
            text.ptr[i])
         i++;
     char next = dg_protect_byte(text, i);
     bool closes = next == '/' && dg_protect_byte(text, i + 1) == '>';
     if (next != '>' && next != ' ' && next != '\t' && next != '\n' && next != '\r' && !closes) {
-        *failed_at = i; /* "<https://a.org>" is an address in brackets */
+        *failed_at = i; /* "<https://a.org>" is an address in angle brackets */
         return 0;
     }
     for (; i < text.len && i - at < TAG_MAX; i++) {
@@ -305,7 +305,7 @@ static size_t match_one(struct dg_span text, size_t at)
     uint32_t cp = code_at(text, at, &len), next = code_at(text, at + len, &next_len);
     if (len == 0)
         return 0;
-    if (cp < 0x80) { /* keycap: 1 VS16? U+20E3 */
+    if (cp < 0x80) { /* a keycap: 1 VS16? U+20E3 */
         if (!dg_protect_is_digit((char)cp) && cp != '#' && cp != '*')
             return 0;
         size_t i = at + len + (next == VS16 ? next_len : 0);
@@ -333,7 +333,7 @@ size_t dg_protect_match_emoji(struct dg_span text, size_t at)
             size_t joined = end + len, cp_len;
             uint32_t cp = code_at(text, joined, &cp_len);
             size_t more = match_one(text, joined);
-            if (!more && has(cp, UCHAR_EMOJI)) /* ♂ and the like without its selector */
+            if (!more && has(cp, UCHAR_EMOJI)) /* a symbol such as ♂ without its selector */
                 more = joined + cp_len;
             if (!more)
                 break;

@@ -86,7 +86,7 @@ static bool starts_word(struct dg_span text, size_t at, const char *word)
     return true;
 }
 
-/* The byte behind "scheme://", "mailto:" and the like; 0 when there is no scheme. */
+/* The position behind "scheme://", "mailto:" and the like; 0 when there is no scheme. */
 static size_t scheme_end(struct dg_span text, size_t at)
 {
     static const char *const plain[] = {"mailto:", "tel:", "magnet:?", "doi:10."};
@@ -327,7 +327,7 @@ size_t dg_protect_match_mention(struct dg_span text, size_t at)
     while ((dg_protect_byte(text, end) == '-' || dg_protect_byte(text, end) == '.') &&
            dg_protect_is_alnum(dg_protect_byte(text, end + 1)))
         end = name_end(text, end + 1);
-    if (dg_protect_byte(text, end) == '@') { /* @name@host */
+    if (dg_protect_byte(text, end) == '@') { /* an account such as @name@host */
         struct domain domain = read_domain(text, end + 1, dg_protect_token_end(text, end + 1));
         if (domain.n_dots > 0)
             return domain.end;
@@ -338,7 +338,7 @@ size_t dg_protect_match_mention(struct dg_span text, size_t at)
 size_t dg_protect_match_hashtag(struct dg_span text, size_t at)
 {
     if (at > 0 && text.ptr[at - 1] == '&')
-        return 0; /* a character reference, &#39; */
+        return 0; /* a character reference such as &#39; */
     size_t end = name_end(text, at + 1);
     return end > at + 1 ? end : 0;
 }

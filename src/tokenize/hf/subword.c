@@ -434,7 +434,7 @@ static void share_room(enum dg_subword_give give, bool is_pair, size_t room, siz
     } else if (give == DG_SUBWORD_GIVE_SECOND) {
         n[1] = first < room ? room - first : 0;
         n[0] = first < room ? first : room;
-    } else { /* a text longer than half is cut; if both are, the first by one token more */
+    } else { /* a text longer than half is cut; if both are, the first loses one token more */
         const size_t half = room / 2, other = room - half;
         n[0] = first <= half     ? first
                : second <= half  ? room - second

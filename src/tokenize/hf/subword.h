@@ -96,20 +96,22 @@ int32_t dg_subword_sign(const struct dg_subword *subword, enum dg_subword_sign w
 struct dg_subword_token {
     int32_t id;
     uint32_t begin, end; /* bytes of the text; for a piece that normalisation changed, all bytes
-                            that it comes from */
-    uint32_t word; /* the word of the text that it belongs to, from 0; DG_SUBWORD_NO_WORD: none */
-    uint8_t text;  /* 0 or 1: which of the texts; DG_SUBWORD_FRAME: the template's own token */
-    uint8_t type;  /* the segment, as the template has it */
+                            that it was made of */
+    uint32_t word;       /* the index of its word in the text; DG_SUBWORD_NO_WORD: it has none */
+    uint8_t text; /* the index of the text, 0 or 1; DG_SUBWORD_FRAME: a token of the template */
+    uint8_t type; /* the segment, as stated in the template */
 };
 
 enum { DG_SUBWORD_FRAME = 255 };
 static const uint32_t DG_SUBWORD_NO_WORD = UINT32_MAX;
 
 enum {
-    DG_SUBWORD_TEMPLATE = 1, /* add the template's tokens before and behind the text */
-    DG_SUBWORD_SPECIAL = 2,  /* a special token's string is that token; do not set it for text from
-                              * untrusted sources: without it such a string is ordinary text */
-    DG_SUBWORD_MASKS = 4,    /* the mask token's string is that token, even without SPECIAL */
+    DG_SUBWORD_TEMPLATE = 1, /* the template's tokens are added before and behind the text */
+    /* The string of a special token stands for that token. It must not be set for text from
+     * untrusted sources; without it such a string is ordinary text. */
+    DG_SUBWORD_SPECIAL = 2,
+    DG_SUBWORD_MASKS = 4, /* the string of the mask token stands for that token, even without
+                             SPECIAL */
 };
 
 struct dg_subword_work *dg_subword_work_new(void);
@@ -142,7 +144,8 @@ enum dg_err dg_subword_read(const struct dg_subword *subword, struct dg_subword_
 
 /* Which text is cut when the two do not fit. */
 enum dg_subword_give {
-    DG_SUBWORD_GIVE_LONGER, /* the text that is longer than half; if both are, both keep half */
+    /* the text that is longer than half gives; if both are, both keep half */
+    DG_SUBWORD_GIVE_LONGER,
     DG_SUBWORD_GIVE_FIRST,
     DG_SUBWORD_GIVE_SECOND,
 };
@@ -150,15 +153,15 @@ enum dg_subword_give {
 struct dg_subword_join {
     bool is_pair;
     enum dg_subword_give give;
-    size_t max;  /* tokens in all, with those of the template */
-    size_t skip; /* tokens left out at the beginning of the last text (of a pair the second) */
+    size_t max;  /* the most tokens, including those of the template */
+    size_t skip; /* tokens to leave out at the beginning of the last text (in a pair, the second) */
 };
 
 struct dg_subword_joined {
     const struct dg_subword_token *tokens; /* borrowed from the work until its next use */
     size_t n;
-    size_t n_last; /* how many of them are from the last text */
-    size_t n_left; /* tokens of the last text behind those, for the next window */
+    size_t n_last; /* how many of them belong to the last text */
+    size_t n_left; /* tokens of the last text that follow, for the next window */
     size_t n_lost; /* tokens of a pair's first text that did not fit */
 };
 
@@ -173,9 +176,9 @@ enum dg_err dg_subword_join(const struct dg_subword *subword, struct dg_subword_
  * character become U+FFFD. Special tokens produce no text. */
 struct dg_subword_stream {
     const struct dg_subword *subword; /* borrowed */
-    bool goes_on;                     /* the ids continue a text: a first space is kept */
+    bool goes_on;                     /* the ids continue a text, so a first space is kept */
     bool has_begun;
-    uint8_t held[4]; /* the beginning of a character */
+    uint8_t held[4]; /* the first bytes of a character */
     unsigned n_held;
     struct dg_buf out;
 };

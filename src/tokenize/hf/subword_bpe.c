@@ -87,7 +87,7 @@ static enum dg_err merge_all(const struct dg_subword *subword, struct dg_subword
         left->id = (int32_t)merge->id;
         left->end = right->end;
         left->right = right->right;
-        right->id = -1; /* the right symbol is now part of the left one */
+        right->id = -1; /* its symbol is now part of the one on the left */
         if (left->right != NONE)
             work->symbols[left->right].left = place;
         err = push_pair(subword, work, left->left);

@@ -215,7 +215,7 @@ static size_t change_character(enum dg_subword_change kind, uint32_t cp, char ma
     case DG_SUBWORD_DROP_MARKS:
         return category & U_GC_M_MASK ? 0 : dg_utf8_encode(cp, made);
     default:
-        if (cp == 0x130) { /* the one letter of which two become: i and a dot above */
+        if (cp == 0x130) { /* the only letter that becomes two: i and a dot above */
             memcpy(made, "i\xCC\x87", 3);
             return 3;
         }
@@ -227,7 +227,7 @@ static enum dg_err change_characters(struct dg_subword_work *work, enum dg_subwo
 {
     const struct dg_span text = dg_buf_span(&work->now.text);
     enum dg_err err = DG_OK;
-    size_t done = 0; /* what is as it was goes over in one piece */
+    size_t done = 0; /* unchanged bytes are copied in one piece */
     for (size_t at = 0, len; at < text.len && !err; at += len) {
         uint32_t cp = 0;
         char made[MADE_MAX];
@@ -362,7 +362,7 @@ static enum dg_err change(struct dg_subword_work *work, const struct dg_subword_
     return err;
 }
 
-/* [begin, end) of `text` as it is. */
+/* Copies [begin, end) of `text` unchanged. */
 static enum dg_err fill(struct dg_subword_work *work, struct dg_span text, size_t begin, size_t end)
 {
     const size_t most = (end - begin) * GROWTH_MAX + GROWTH_MORE;
@@ -370,8 +370,8 @@ static enum dg_err fill(struct dg_subword_work *work, struct dg_span text, size_
     work->now.text.max = work->next.text.max = work->normal.text.max =
         most < DG_SUBWORD_TEXT_MAX ? most : DG_SUBWORD_TEXT_MAX;
     enum dg_err err = reserve(&work->now, end - begin);
-    for (size_t at = begin, len; at < end && !err; at += len) { /* every byte comes from its
-                                                                   character */
+    /* every byte comes from the whole character */
+    for (size_t at = begin, len; at < end && !err; at += len) {
         uint32_t cp;
         len = dg_utf8_decode(text, at, &cp);
         err = put_bytes(&work->now, text.ptr + at, len, at, at + len);

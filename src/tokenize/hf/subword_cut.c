@@ -23,7 +23,7 @@ enum class { SPACE, LETTER, NUMBER, OTHER };
 
 struct seen {
     uint32_t cp;
-    size_t end; /* of this character */
+    size_t end; /* the end of this character */
     enum class class;
     bool is_there;
 };

@@ -14,8 +14,8 @@
 
 enum {
     DG_SUBWORD_PIECE_MAX = 1024,     /* bytes of a token */
-    DG_SUBWORD_TOKENS_MAX = 1 << 20, /* of a vocabulary */
-    DG_SUBWORD_HOLES_MAX = 1 << 16,  /* unused ids */
+    DG_SUBWORD_TOKENS_MAX = 1 << 20, /* tokens of a vocabulary */
+    DG_SUBWORD_HOLES_MAX = 1 << 16,  /* ids that are not used */
     DG_SUBWORD_ADDED_MAX = 1 << 14,
     DG_SUBWORD_STEPS_MAX = 8,
     DG_SUBWORD_FRAME_MAX = 16,     /* parts of a template */
@@ -24,41 +24,43 @@ enum {
 
 /* How a text is changed before it is cut. */
 enum dg_subword_change {
-    DG_SUBWORD_PREPEND,       /* put `from` before every stretch that is not empty */
-    DG_SUBWORD_PREPEND_FIRST, /* put it only before the first stretch, unless that begins with it */
-    DG_SUBWORD_PREPEND_NEW,   /* put it before every stretch that does not begin with it */
-    DG_SUBWORD_REPLACE,       /* replace `from` by `to` */
+    DG_SUBWORD_PREPEND,       /* puts `from` before every stretch that is not empty */
+    DG_SUBWORD_PREPEND_FIRST, /* puts `from` only before the first stretch, unless that begins with
+                                 it */
+    DG_SUBWORD_PREPEND_NEW,   /* puts `from` before every stretch that does not begin with it */
+    DG_SUBWORD_REPLACE,       /* replaces `from` by `to` */
     DG_SUBWORD_NFC,
     DG_SUBWORD_NFD,
     DG_SUBWORD_NFKC,
     DG_SUBWORD_NFKD,
-    DG_SUBWORD_CLEAN,        /* drop control characters and U+FFFD; white space becomes a space */
-    DG_SUBWORD_SPACE_HAN,    /* put a space before and behind every Chinese character */
-    DG_SUBWORD_DROP_ACCENTS, /* drop nonspacing marks (Mn) */
-    DG_SUBWORD_DROP_MARKS,   /* drop all marks (M) */
+    DG_SUBWORD_CLEAN, /* drops control characters and U+FFFD, and turns white space into spaces */
+    DG_SUBWORD_SPACE_HAN,    /* puts a space before and behind every Chinese character */
+    DG_SUBWORD_DROP_ACCENTS, /* drops nonspacing marks (Mn) */
+    DG_SUBWORD_DROP_MARKS,   /* drops all marks (M) */
     DG_SUBWORD_LOWERCASE,
-    DG_SUBWORD_CHARSMAP,   /* apply a SentencePiece model's own table */
-    DG_SUBWORD_STRIP,      /* drop white space at the beginning (`left`), at the end (`right`) */
-    DG_SUBWORD_SQUEEZE,    /* two spaces or more become `to` */
-    DG_SUBWORD_MARK_WORDS, /* drop white space; put `to` before each word that does not begin with
-                              it */
+    DG_SUBWORD_CHARSMAP, /* applies the table of a SentencePiece model */
+    DG_SUBWORD_STRIP,    /* drops white space at the beginning (`left`) and at the end (`right`) */
+    DG_SUBWORD_SQUEEZE,  /* turns two spaces or more into `to` */
+    DG_SUBWORD_MARK_WORDS, /* drops white space, and puts `to` before each word that does not begin
+                              with it */
 };
 
 /* How it is cut. */
 enum dg_subword_cut {
     DG_SUBWORD_CUT_GPT2,
-    DG_SUBWORD_CUT_LLAMA3, /* up to `digits` digits together */
-    DG_SUBWORD_CUT_DIGITS, /* every digit alone, or with `digits` above 1 every run of digits */
-    DG_SUBWORD_CUT_BEFORE, /* before every `mark` */
-    DG_SUBWORD_CUT_SPACES, /* at white space, which is dropped */
-    DG_SUBWORD_CUT_BERT,   /* likewise, and every punctuation character alone */
+    DG_SUBWORD_CUT_LLAMA3, /* cuts off up to `digits` digits together */
+    DG_SUBWORD_CUT_DIGITS, /* cuts off every digit, or with `digits` above 1 every run of digits */
+    DG_SUBWORD_CUT_BEFORE, /* cuts before every `mark` */
+    DG_SUBWORD_CUT_SPACES, /* cuts at white space, which is dropped */
+    DG_SUBWORD_CUT_BERT,   /* cuts at white space, which is dropped, and cuts off every punctuation
+                              character */
 };
 
 struct dg_subword_changing {
     enum dg_subword_change kind;
     struct dg_span from, to; /* in the tokenizer's arena */
-    struct dg_charsmap map;  /* likewise */
-    bool left, right;        /* where it strips */
+    struct dg_charsmap map;  /* in the tokenizer's arena */
+    bool left, right;        /* the sides where it strips */
 };
 
 struct dg_subword_cutting {
@@ -68,7 +70,7 @@ struct dg_subword_cutting {
 };
 
 struct dg_subword_merge {
-    uint64_t pair; /* left id << 32 | right id; UINT64_MAX: the place is free */
+    uint64_t pair; /* left id << 32 | right id; UINT64_MAX: the slot is free */
     uint32_t rank, id;
 };
 
@@ -80,8 +82,8 @@ struct dg_subword_added {
 
 /* A part of a template: a text, or a token of the template's own. */
 struct dg_subword_part {
-    int32_t id;   /* of the token; -1: the part is a text */
-    uint8_t text; /* 0 or 1: which text */
+    int32_t id;   /* the id of the token; -1: the part is a text */
+    uint8_t text; /* the index of the text, 0 or 1 */
     uint8_t type;
 };
 
@@ -102,40 +104,41 @@ struct dg_subword {
     struct dg_span *pieces; /* [size] owned; their bytes are in the arena */
     uint8_t *kinds;         /* [size] enum dg_subword_kind */
     uint32_t size;
-    struct dg_map ids; /* string to id */
+    struct dg_map ids; /* maps strings to ids */
     int32_t unk;
-    int32_t signs[DG_SUBWORD_SIGNS]; /* -1: none */
+    int32_t signs[DG_SUBWORD_SIGNS]; /* -1: there is none */
     struct dg_subword_changing changes[DG_SUBWORD_STEPS_MAX];
     struct dg_subword_cutting cuts[DG_SUBWORD_STEPS_MAX];
     size_t n_changes, n_cuts;
-    size_t n_normal; /* the first of the changes: the normaliser's; the others are the
-                      * pre-tokenizer's, made to each part between added tokens */
+    size_t n_normal; /* The first n_normal changes are the normaliser's; the others are the
+                        pre-tokenizer's, which are made to each part between added tokens. */
     struct dg_subword_added *added; /* owned; [n_added] */
     size_t n_added;
-    struct dg_span *added_texts;   /* owned; [n_added] the strings to look for: as they are in a
-                                      normalised text if the token is normalised */
-    struct dg_prefixes added_list; /* over added_texts */
-    bool begins_added[2][256];     /* bytes that begin an added token: as written, and after
-                                      normalisation */
+    struct dg_span *added_texts;   /* Owned; [n_added] the strings to look for, in their normalised
+                                      form if the token is normalised. */
+    struct dg_prefixes added_list; /* searches added_texts */
+    bool begins_added[2][256]; /* bytes that an added token can begin with: as written, and after
+                                  normalisation */
     struct dg_subword_template single, pair;
-    struct dg_arena arena; /* all strings */
-    /* BPE; byte_ids and falls_apart of unigrams too */
+    struct dg_arena arena; /* holds all strings */
+    /* For BPE; byte_ids and falls_apart are for Unigram, too. */
     struct dg_subword_merge *merges; /* owned; [n_places], a power of two; else NULL */
     size_t n_places;
-    int32_t byte_ids[256]; /* -1: none */
+    int32_t byte_ids[256]; /* -1: there is none */
     bool is_byte_level, falls_apart, fuses_unk, takes_whole;
     bool drops_space; /* decoding drops the first space of a text */
     bool marks_space; /* U+2581 is a space */
-    /* WordPiece */
+    /* for WordPiece */
     bool is_wordpiece;
-    bool tidies;                   /* decoding drops spaces before punctuation */
-    struct dg_span prefix, joint;  /* marks of a piece inside a word: in the model, in decoding */
-    size_t word_max;               /* characters; a longer word is unknown */
-    struct dg_prefixes list;       /* over the vocabulary; for Unigram without the special tokens */
-    struct dg_prefixes_walk inner; /* in `list`, after `prefix` */
-    /* Unigram */
+    bool tidies; /* decoding drops spaces before punctuation */
+    /* marks of a piece inside a word: in the model, and in decoding */
+    struct dg_span prefix, joint;
+    size_t word_max;         /* the most characters of a word; a longer word is unknown */
+    struct dg_prefixes list; /* searches the vocabulary, for Unigram without the special tokens */
+    struct dg_prefixes_walk inner; /* the position in `list` after `prefix` */
+    /* for Unigram */
     bool is_unigram;
-    double *scores; /* owned; [n_scores] of the model's own vocabulary */
+    double *scores; /* owned; [n_scores] scores of the model's own vocabulary */
     uint32_t n_scores;
     double unk_score;
 };
@@ -159,8 +162,8 @@ struct dg_subword_symbol {
 /* The best segmentation of a word's beginning that ends here (unigram.c). */
 struct dg_subword_cell {
     double score;
-    uint32_t from, next; /* where its last piece begins; where the next chosen piece ends */
-    int32_t id;          /* its last piece */
+    uint32_t from, next; /* where its last piece begins, and where the next chosen piece ends */
+    int32_t id;          /* the id of its last piece */
 };
 
 struct dg_subword_tokens {
@@ -169,7 +172,7 @@ struct dg_subword_tokens {
 };
 
 struct dg_subword_work {
-    struct dg_subword_tokens out, texts[2]; /* the last result; what dg_subword_read has read */
+    struct dg_subword_tokens out, texts[2]; /* the last result, and what dg_subword_read has read */
     uint32_t word;                          /* the number of the next word */
     struct dg_subword_symbol *symbols;      /* owned */
     size_t n_symbols, symbols_cap;
@@ -178,7 +181,7 @@ struct dg_subword_work {
     struct dg_subword_cell *cells; /* owned */
     size_t cells_cap;
     struct dg_subword_stretch now, next;
-    struct dg_subword_stretch normal; /* result of the normaliser, of which `now` is a part */
+    struct dg_subword_stretch normal; /* the result of the normaliser; `now` is a part of it */
 };
 
 /* Makes room for `n` items of `size` bytes. */

@@ -272,7 +272,7 @@ static enum dg_err read_split(struct dg_subword *subword, const struct dg_json *
         err = dg_json_get_bool(step, "invert", DG_JSON_OPTIONAL, error, &inverts);
     if (err)
         return err;
-    /* These patterns match all of the text, so it makes no difference whether matches or the text
+    /* These patterns match the whole text, so it makes no difference whether matches or the text
      * between them are kept. */
     if (!dg_span_eq(behavior, DG_SPAN("Isolated")) &&
         !(inverts && dg_span_eq(behavior, DG_SPAN("Removed"))))
@@ -393,7 +393,7 @@ static enum dg_err put_sign(const struct dg_subword *subword, struct dg_subword_
     return put_part(template, (struct dg_subword_part){.id = id, .type = (uint8_t)type}, error);
 }
 
-/* The default templates: one text as it is, or one text behind the other. */
+/* The default templates: one text by itself, or one text behind the other. */
 static enum dg_err put_nothing(struct dg_subword *subword, struct dg_error *error)
 {
     enum dg_err err = DG_OK;
@@ -586,8 +586,7 @@ static enum dg_err read_decoder_replace(struct dg_subword *subword, const struct
 }
 
 /* Supported decoders: bytes; marks that become spaces, of which the first may be dropped;
- * WordPiece.
- */
+ * WordPiece. */
 static enum dg_err read_decoder(struct dg_subword *subword, const struct dg_json *step,
                                 struct dg_span type, struct dg_error *error)
 {

@@ -329,7 +329,7 @@ static enum dg_err make_list(struct dg_subword *subword, struct dg_error *error)
     subword->inner = dg_prefixes_start(&subword->list);
     for (size_t i = 0; i < subword->prefix.len; i++)
         if (!dg_prefixes_step(&subword->list, &subword->inner, (uint8_t)subword->prefix.ptr[i]))
-            break; /* no piece continues a word: the walk is over for good */
+            break; /* no piece continues a word, so the walk always ends here */
     if (subword->unk < 0)
         return dg_error_set(
             error, DG_ERR_NOT_FOUND,

@@ -25,25 +25,27 @@ static const uint32_t DG_BPE_QUEUE_NONE = UINT32_MAX;
 
 /* What belongs to one byte of the text; kept together because it is used together. */
 struct dg_bpe_place {
-    uint32_t rank; /* of the pair whose left symbol begins here; NONE: the pair is not a piece */
-    uint16_t len;  /* of the symbol that begins here, maybe marked as frozen; 0: none begins */
-    uint16_t len_before; /* likewise, of the symbol that ends before this byte */
+    uint32_t rank; /* the rank of the pair whose left symbol begins here; NONE: the pair is not a
+                      piece */
+    uint16_t len;  /* the length of the symbol that begins here, perhaps marked as frozen; 0: none
+                      begins */
+    uint16_t len_before; /* the length of the symbol that ends before this byte */
 };
 
 struct dg_bpe_queue_late {
-    uint32_t at, next; /* the next entry of the same rank + 1; 0: none */
+    uint32_t at, next; /* 1 + the next entry of the same rank; 0: none */
 };
 
 struct dg_bpe_queue {
-    uint64_t *heap; /* owned; rank << 32 | place, the smallest on top */
+    uint64_t *heap; /* owned; rank << 32 | place, with the smallest on top */
     size_t n_heap, heap_cap;
     const struct dg_bpe_place *places; /* borrowed until the queue is empty */
     uint32_t n_ranks;
-    uint32_t open;                  /* lower ranks are on the heap or done */
-    uint32_t *first;                /* owned; places of rank r: early[first[r] .. first[r + 1]) */
-    uint32_t *early;                /* owned; the places of start, sorted */
-    uint32_t *newest;               /* owned; for each rank its newest late entry + 1; 0: none */
-    struct dg_bpe_queue_late *late; /* owned; entries pushed after start */
+    uint32_t open;    /* lower ranks are on the heap or done */
+    uint32_t *first;  /* owned; the places of rank r are early[first[r] .. first[r + 1]) */
+    uint32_t *early;  /* owned; the places known at the start, sorted by rank */
+    uint32_t *newest; /* owned; for each rank 1 + its newest late entry; 0: none */
+    struct dg_bpe_queue_late *late; /* owned; entries pushed after the start */
     size_t first_cap, early_cap, newest_cap, n_late, late_cap;
 };
 

@@ -19,14 +19,14 @@
 #include <stdint.h>
 
 struct dg_charsmap {
-    const uint8_t *units; /* borrowed; n_units little-endian u32, unaligned */
+    const uint8_t *units; /* borrowed; n_units little-endian u32, not aligned */
     size_t n_units;       /* 0: the map is empty and replaces nothing */
     const uint8_t *pool;  /* borrowed */
     size_t pool_len;
 };
 
 struct dg_charsmap_hit {
-    size_t key_len;     /* bytes of the longest key that begins the text; 0: none */
+    size_t key_len;     /* bytes of the longest key that the text begins with; 0: none */
     const uint8_t *ptr; /* its replacement, borrowed */
     size_t len;
     bool open; /* more text could make a longer key match here */

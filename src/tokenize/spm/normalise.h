@@ -23,19 +23,20 @@
 #include <stdint.h>
 
 enum {
-    DG_NORMALISE_MAX = 1 << 30, /* most bytes of a text, before and after */
-    DG_NORMALISE_PAD = 32,      /* NULs behind the result */
+    DG_NORMALISE_MAX = 1 << 30, /* the most bytes of a text, before and after */
+    DG_NORMALISE_PAD = 32,      /* NULs that follow the result */
 };
 
 struct dg_normaliser {
     struct dg_charsmap map;
-    bool add_dummy_prefix;            /* a space before the text (or behind it) */
-    bool remove_extra_whitespaces;    /* no spaces at the ends, single ones in the middle */
-    bool escape_whitespaces;          /* spaces become U+2581 */
-    bool whitespace_as_suffix;        /* the dummy goes behind the text */
-    const struct dg_pieces *pieces;   /* of `user` */
+    bool add_dummy_prefix;          /* a space is added before the text, or behind it */
+    bool remove_extra_whitespaces;  /* no spaces at the ends, and only single ones in the middle */
+    bool escape_whitespaces;        /* spaces become U+2581 */
+    bool whitespace_as_suffix;      /* the added space goes behind the text */
+    const struct dg_pieces *pieces; /* the pieces that `user` searches */
     const struct dg_piece_trie *user; /* user-defined pieces, which never change; NULL: none */
-    /* By code point: characters below U+0800 that stay as they are where an ASCII byte follows. */
+    /* For each code point: 1 for characters below U+0800 that stay unchanged if an ASCII byte
+     * follows. */
     uint8_t is_plain[0x800];
 };
 
@@ -62,7 +63,7 @@ void dg_normal_text_deinit(struct dg_normal_text *out);
 struct dg_normalise_state {
     bool is_started; /* something other than leading spaces was seen */
     bool prev_space;
-    size_t consumed; /* bytes of the original, over all slices */
+    size_t consumed; /* bytes of the original that were read, over all slices */
 };
 
 /* Appends to `out`; *used is the number of bytes of `text` that were consumed. With `is_last` that

@@ -22,7 +22,8 @@ enum {
 /* ---- Sorting the strings --------------------------------------------------------------------- */
 
 struct key {
-    uint64_t head; /* the first eight bytes, most significant first: decides most comparisons */
+    uint64_t head; /* the first eight bytes, the most significant first, which decide most
+                      comparisons */
     const uint8_t *text;
     uint32_t len;
     uint32_t id;
@@ -51,8 +52,8 @@ static struct key make_key(const struct dg_pieces *pieces, uint32_t id)
 /* ---- Placing nodes --------------------------------------------------------------------------- */
 
 struct range {
-    uint32_t begin, end, depth; /* keys[begin .. end) share `depth` bytes */
-    uint32_t node;              /* where their node is */
+    uint32_t begin, end, depth; /* the keys [begin, end) have their first `depth` bytes in common */
+    uint32_t node;              /* where their node lies */
 };
 
 /* A node while it is placed: its links in the list of free nodes, and whether it is taken or is
@@ -68,7 +69,7 @@ struct builder {
     const struct key *keys;
     struct slot *slots;
     size_t cap;         /* slots and nodes allocated */
-    uint32_t free_head; /* first free node of the open blocks; NONE: there is none */
+    uint32_t free_head; /* the first free node of the open blocks; NONE: there is none */
     struct range *queue;
     size_t queue_head, queue_tail, queue_cap;
 };
@@ -248,10 +249,10 @@ static enum dg_err build(struct dg_piece_trie *trie, const struct dg_pieces *pie
     struct builder b = {.trie = trie, .pieces = pieces, .keys = keys, .free_head = NONE};
     enum dg_err err = add_block(&b);
     if (!err && n == 0)
-        trie->nodes[0] = 1u << 10; /* a base nobody else has, with no children */
+        trie->nodes[0] = 1u << 10; /* a base that no other node has, without children */
     if (!err && n > 0) {
         take(&b, 0);
-        b.slots[0].is_base = true; /* so that no base is 0 and a live unit is never 0 */
+        b.slots[0].is_base = true; /* so that no base is 0, and a unit in use is never 0 */
         err = enqueue(&b, (struct range){0, (uint32_t)n, 0, 0});
     }
     while (!err && b.queue_head < b.queue_tail)

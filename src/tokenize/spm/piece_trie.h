@@ -39,7 +39,7 @@ enum {
 };
 
 struct dg_piece_trie {
-    uint32_t *nodes; /* owned; node 0 is the root; a multiple of 256 of them */
+    uint32_t *nodes; /* owned; node 0 is the root; their number is a multiple of 256 */
     size_t n_nodes;
 };
 
@@ -51,10 +51,10 @@ void dg_piece_trie_deinit(struct dg_piece_trie *trie);
 
 struct dg_piece_trie_walk {
     const uint8_t *text;
-    uint32_t node;  /* the unit reached; 0: the walk is over */
+    uint32_t node;  /* the unit that was reached; 0: the walk is over */
     uint32_t depth; /* bytes walked */
-    uint32_t id;    /* of the piece found last */
-    uint32_t len;   /* bytes of that piece */
+    uint32_t id;    /* the id of the piece found last */
+    uint32_t len;   /* the bytes of that piece */
 };
 
 static inline void dg_piece_trie_start(const struct dg_piece_trie *trie, const uint8_t *text,

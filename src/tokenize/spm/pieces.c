@@ -61,7 +61,7 @@ static enum dg_err read_piece(const struct dg_wire_field *outer, uint32_t id,
         err =
             dg_error_set(error, DG_ERR_LIMIT, "the string has %zu bytes, at most %d are supported",
                          piece->len, DG_PIECES_LEN_MAX);
-    /* So bounded, no sum over a text can overflow. NaN fails as well. */
+    /* With this bound no sum over a text can overflow. NaN fails as well. */
     if (!err && !(fabsf(piece->score) <= 1e20f))
         err = dg_error_set(error, DG_ERR_FORMAT, "the score is %g, expected a number within 1e20",
                            (double)piece->score);

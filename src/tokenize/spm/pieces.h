@@ -24,8 +24,8 @@
 #include <string.h>
 
 enum {
-    DG_PIECES_MAX = 1 << 22,  /* most pieces of a model */
-    DG_PIECES_LEN_MAX = 1024, /* most bytes of a piece */
+    DG_PIECES_MAX = 1 << 22,  /* the most pieces of a model */
+    DG_PIECES_LEN_MAX = 1024, /* the most bytes of a piece */
     DG_PIECES_HANDLE_BITS = 22,
     DG_PIECES_BLOCK_BITS = 3, /* the position of every 8th string is kept */
 };
@@ -41,13 +41,14 @@ enum dg_piece_type {
 };
 
 struct dg_pieces {
-    const uint8_t *bytes; /* the mapping, or `copy` */
+    const uint8_t *bytes; /* points to the mapping, or to `copy` */
     const uint8_t *end;
     float *scores;    /* owned; [n] */
-    uint32_t *blocks; /* owned; position of every 8th string in `bytes` */
+    uint32_t *blocks; /* owned; the position of every 8th string in `bytes` */
     uint32_t n;
-    bool is_wide;  /* strings are spread over 4 MiB or more: handles are ids, not positions */
-    uint8_t *copy; /* owned; NULL when the file has the usual layout */
+    bool is_wide;  /* the strings are spread over 4 MiB or more, so handles are ids rather than
+                      positions */
+    uint8_t *copy; /* owned; NULL if the file has the usual layout */
     size_t copy_len;
 };
 
@@ -72,8 +73,8 @@ static inline size_t dg_pieces_len(const uint8_t *at)
 static inline const uint8_t *dg_pieces_next(const uint8_t *at)
 {
     const uint8_t *p = at + dg_pieces_len(at) + 5;
-    p += p[0] == 0x18 ? 2 : 0; /* then p[0] is 0A */
-    p += p[1] & 0x80 ? 3 : 2;  /* then p[0] is 0A again */
+    p += p[0] == 0x18 ? 2 : 0; /* then p[0] is 0x0A */
+    p += p[1] & 0x80 ? 3 : 2;  /* then p[0] is 0x0A again */
     return p + (p[1] & 0x80 ? 3 : 2);
 }
 

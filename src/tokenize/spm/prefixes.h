@@ -23,14 +23,13 @@
 
 struct dg_prefixes {
     const struct dg_span *texts; /* borrowed */
-    uint32_t *order;             /* owned; [n] of `texts`, in the order of their bytes */
+    uint32_t *order;             /* owned; [n] indices into `texts`, in the order of their bytes */
     size_t n;
 };
 
 /* Makes a list of the strings order[0 .. n) of `texts`, which must outlive it. Of equal strings the
  * first in the sorted order is found. Takes `order` (NULL if n is 0), also on failure.
- * DG_ERR_NOMEM.
- */
+ * DG_ERR_NOMEM. */
 enum dg_err dg_prefixes_init(struct dg_prefixes *list, const struct dg_span *texts, uint32_t *order,
                              size_t n) DG_MUST_CHECK;
 void dg_prefixes_deinit(struct dg_prefixes *list);

@@ -23,21 +23,21 @@
 #include "tokenize/spm/utf8_char.h"
 
 enum {
-    SHORT_CHUNK = 32, /* symbols; measured: from there on the heap is faster */
-    FROZEN = 0x8000,  /* added to the length of a user-defined symbol: it is never merged */
+    SHORT_CHUNK = 32, /* symbols; measurements show that the heap is faster from there on */
+    FROZEN = 0x8000,  /* added to the length of a user-defined symbol, which is never merged */
 };
 
 static const uint32_t NO_PAIR = UINT32_MAX;
 
 struct split {
-    uint32_t id;       /* an unused piece */
-    uint32_t left_len; /* where it was last put together */
+    uint32_t id;       /* the id of an unused piece */
+    uint32_t left_len; /* where its two parts met when it was last merged */
 };
 
 struct dg_spm_bpe {
-    struct dg_bpe_place *places; /* owned; one for each byte of the chunk and one behind */
+    struct dg_bpe_place *places; /* owned; one for each byte of the chunk, and one more */
     size_t places_cap;
-    struct dg_bpe_queue queue; /* of long chunks */
+    struct dg_bpe_queue queue; /* used for long chunks */
     struct split *splits;      /* owned */
     size_t n_splits, splits_cap;
 };
@@ -47,7 +47,7 @@ struct task {
     struct dg_spm_work *work;
     struct dg_spm_bpe *bpe;
     const uint8_t *text;
-    uint32_t begin, end; /* of the chunk; the arrays are indexed from `begin` */
+    uint32_t begin, end; /* where the chunk lies; the arrays are indexed from `begin` */
     uint32_t n_symbols;
 };
 
@@ -165,7 +165,7 @@ static enum dg_err merge_long(struct task *t)
     enum dg_err err = DG_OK;
     uint32_t key, at;
     for (at = 0; at < len; at++)
-        bpe->places[at].rank = NO_PAIR; /* inside of characters */
+        bpe->places[at].rank = NO_PAIR; /* positions inside of characters */
     for (at = 0; at < len && !err; at += bpe->places[at].len & ~(uint32_t)FROZEN)
         err = consider(t, at);
     if (!err)

@@ -41,18 +41,18 @@ struct dg_spm_partial {
 
 struct dg_spm_stream {
     const struct dg_spm *spm; /* borrowed */
-    bool expects_space;       /* a leading space mark is still to be dropped */
+    bool expects_space;       /* a space mark at the beginning is still to be dropped */
     bool saw_space;
     bool has_text;
-    bool trims;                  /* drop spaces at both ends of the text */
-    bool has_output;             /* something was delivered; with `trims`: something but spaces */
-    struct dg_spm_partial bytes; /* of byte pieces */
-    struct dg_spm_partial tail;  /* of text whose last character is not complete yet */
+    bool trims;      /* spaces at both ends of the text are dropped */
+    bool has_output; /* something was delivered; with `trims`, something other than spaces */
+    struct dg_spm_partial bytes; /* an incomplete character of byte pieces */
+    struct dg_spm_partial tail;  /* text whose last character is not complete yet */
     struct dg_buf raw;           /* text before the denormaliser */
     struct dg_normalise_state state;
     struct dg_normal_text normal; /* text after the denormaliser, when the model has one */
-    struct dg_buf out;            /* the delta, then what is held back */
-    size_t delivered;             /* bytes at the front of `out` that were the last delta */
+    struct dg_buf out;            /* the delta, followed by what is held back */
+    size_t delivered;             /* how many bytes at the front of `out` were the last delta */
 };
 
 /* `max`: bytes of one delta; a longer one fails with DG_ERR_LIMIT. */

@@ -25,8 +25,8 @@ struct dg_spm_work;
 
 struct dg_spm_token {
     uint32_t id;
-    uint32_t begin, end;             /* bytes of the original text; of the byte pieces of one
-                                      * character only the last has a range that is not empty */
+    uint32_t begin, end; /* Bytes of the original text. If byte pieces form a character, only the
+                            last of them has a range that is not empty. */
     uint32_t piece_begin, piece_end; /* bytes of the normalised text */
 };
 

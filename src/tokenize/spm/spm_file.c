@@ -29,7 +29,7 @@ struct row {
     uint32_t number;
     const char *name;
     enum row_type type;
-    void *value; /* bool * or struct dg_span * */
+    void *value; /* a bool * or a struct dg_span * */
 };
 
 static enum dg_err apply_row(const struct row *row, const struct dg_wire_field *field,
@@ -157,7 +157,7 @@ enum dg_err dg_spm_read_specs(struct dg_spm *spm, struct dg_error *error)
         if (err)
             break;
     }
-    /* The library uses the denormaliser only when it has a map. */
+    /* The original library uses the denormaliser only if it has a map. */
     spm->has_denormaliser = spm->denormaliser.map.n_units != 0;
     return err;
 }

@@ -13,7 +13,7 @@
 #include "tokenize/spm/spm_encode.h"
 
 struct dg_spm {
-    struct dg_map_file file; /* a copy; bytes NULL: the model lives in borrowed memory */
+    struct dg_map_file file; /* a copy; its bytes are NULL if the model lies in borrowed memory */
     const uint8_t *bytes;
     size_t len;
 
@@ -29,20 +29,21 @@ struct dg_spm {
     struct dg_piece_trie trie;     /* pieces that text may become: normal, user-defined, and for BPE
                                       unused pieces */
     struct dg_piece_trie reserved; /* unknown, control and byte pieces */
-    struct dg_piece_trie user;     /* user-defined pieces; no nodes when there are none */
-    struct dg_piece_trie unused;   /* unigram only: unused pieces, for lookups; may have no nodes */
+    struct dg_piece_trie user;     /* user-defined pieces; it has no nodes if there are none */
+    /* unigram only: unused pieces, for lookups; it may have no nodes */
+    struct dg_piece_trie unused;
     bool has_unused;
     bool has_shadows;         /* some string is both in `reserved` and in `trie` */
     bool space_is_boundary;   /* no piece has the space mark behind another character */
     bool space_ends_boundary; /* no piece has another character behind the space mark */
 
-    uint32_t *ranks; /* owned, BPE only; rank of each piece's score, 0 for the highest */
+    uint32_t *ranks; /* owned, BPE only; the rank of each piece's score, 0 for the highest */
     uint32_t n_ranks;
 
     uint32_t unk;
     int32_t bos, eos, pad;
-    uint32_t byte_ids[256];     /* with byte_fallback */
-    float min_score, max_score; /* over normal pieces, as the original computes them */
+    uint32_t byte_ids[256];     /* only with byte_fallback */
+    float min_score, max_score; /* over normal pieces, as the original library computes them */
 };
 
 /* One piece of the segmented text, before it becomes tokens. */

@@ -113,7 +113,7 @@ static enum dg_err push_text(struct dg_spm_stream *stream, struct dg_span piece)
     return err;
 }
 
-/* To be done before every piece that is not a byte. */
+/* Called before every piece that is not a byte. */
 static enum dg_err begin_piece(struct dg_spm_stream *stream)
 {
     enum dg_err err = drain_bytes(stream, true);

@@ -32,7 +32,7 @@ struct dg_wire {
     const uint8_t *bytes; /* borrowed */
     size_t len;
     size_t at;     /* the next byte to read */
-    size_t offset; /* where `bytes` begins in the file, for sentences */
+    size_t offset; /* where `bytes` begins in the file, for messages */
 };
 
 struct dg_wire_field {
@@ -41,7 +41,7 @@ struct dg_wire_field {
     uint64_t varint;      /* the value of a VARINT, FIXED32 or FIXED64 */
     const uint8_t *bytes; /* the value of BYTES, borrowed */
     size_t len;
-    size_t offset; /* of the value in the file */
+    size_t offset; /* where the value lies in the file */
 };
 
 void dg_wire_init(struct dg_wire *wire, const uint8_t *bytes, size_t len, size_t offset);

@@ -94,12 +94,12 @@ static const struct dg_opt_table table = {
     .check = check,
 };
 
-/* What one run has. */
+/* The state of one run. */
 struct work {
     const struct options *opt;
     struct dg_clock clock;
     struct dg_progress progress;
-    char what[128]; /* the progress line's beginning */
+    char what[128]; /* the beginning of the progress line */
     bool has_progress;
     struct dg_transfer *transfer;
     struct dg_catalogue catalogue;
@@ -108,7 +108,7 @@ struct work {
     struct get_plan plan;
     struct install *install;
     const volatile sig_atomic_t *stop;
-    const char *name; /* of the package under way */
+    const char *name; /* the name of the package under way */
 };
 
 /* ---- Progress -------------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static void on_say(void *ctx, const char *sentence)
 {
     struct work *work = ctx;
     if (work->has_progress)
-        dg_progress_stop(&work->progress); /* the line comes back with the next bytes */
+        dg_progress_stop(&work->progress); /* the line appears again with the next bytes */
     fprintf(stderr, "dragoman get: %s\n", sentence);
 }
 
@@ -491,7 +491,8 @@ int dg_cmd_get(int argc, char **argv)
     struct dg_transfer_opts transfer = get_transfer_opts(&work.opt->get);
     const bool has_pairs = dg_opt_n_args(set) > 0 || *work.opt->all_with;
     transfer.stop = work.stop = dg_command_stop();
-    signal(SIGXFSZ, SIG_IGN); /* a limit on files is an error of write() */
+    /* so that write() fails with an error when a file reaches the limit */
+    signal(SIGXFSZ, SIG_IGN);
     transfer.progress = on_transfer;
     transfer.say = on_say;
     transfer.ctx = &work;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman models: what is installed; with --available, what can be had. */
+/* dragoman models: lists what is installed; with --available, what can be fetched. */
 #include "tools/tools.h"
 
 #include "base/json/json.h"

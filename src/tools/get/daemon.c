@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Requests over the socket, whose answers are JSON. */
+/* Sends requests over the socket; their answers are JSON. */
 #include "tools/get/daemon.h"
 
 #include "base/json/json_out.h"

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a running daemon of this machine is asked: to load a model, to let one go, what it serves.
- * It is reached by its socket for administrators: --admin-socket, else /run/dragoman/admin.sock,
- * else the one of `./quickstart run` in the build folder. */
+/* Requests to a daemon that runs on this machine: to load a model, to unload one, to list what
+ * it serves. It is reached by its socket for administrators: --admin-socket, else
+ * /run/dragoman/admin.sock, else the one of `./quickstart run` in the build folder. */
 #ifndef DG_TOOLS_GET_DAEMON_H
 #define DG_TOOLS_GET_DAEMON_H
 
 #include "base/json/json.h"
 #include "tools/get/get_flags.h"
 
-/* The socket; false when there is none. */
+/* Finds the socket; false when there is none. */
 bool daemon_socket(const struct get_flags *flags, char path[DG_MODEL_FOLDERS_PATH]);
 
 /* Has the daemon load the model in `dir`. DG_ERR_NOT_FOUND: no daemon. */

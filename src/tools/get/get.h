@@ -14,7 +14,7 @@
 struct get_plan {
     struct dg_package *packages; /* owned; [n] */
     size_t n, cap;
-    size_t n_hops; /* requests that lead through English */
+    size_t n_hops; /* requests that are served by way of English */
 };
 
 void get_plan_free(struct get_plan *plan);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Options from files, the catalogue from wherever it is, and small things that several sub-commands
- * say. */
+/* Options from files, the catalogue from wherever it lies, and small functions that several
+ * sub-commands use. */
 #include "tools/get/get_flags.h"
 
 #include <stdio.h>

@@ -59,13 +59,13 @@ struct get_flags {
 bool get_command(const struct dg_opt_table *table, int argc, char *const *argv,
                  struct dg_opt_set **set, int *exit_code) DG_MUST_CHECK;
 
-/* The catalogue that counts: --catalogue; else the newer one of what --update-catalogue wrote and
- * what is installed. */
+/* Finds the catalogue to use: --catalogue; otherwise the newer one of the installed one and what
+ * --update-catalogue wrote. */
 enum dg_err get_open_catalogue(const struct get_flags *flags, struct dg_transfer *transfer,
                                struct dg_catalogue *catalogue,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Where --update-catalogue writes: beside the folder of models. */
+/* Where --update-catalogue writes: next to the folder of models. */
 enum dg_err get_own_catalogue(const struct get_flags *flags, char path[DG_MODEL_FOLDERS_PATH],
                               struct dg_error *error) DG_MUST_CHECK;
 
@@ -73,14 +73,14 @@ enum dg_err get_own_catalogue(const struct get_flags *flags, char path[DG_MODEL_
 enum dg_err get_models_dir(const struct get_flags *flags, char path[DG_MODEL_FOLDERS_PATH],
                            struct dg_error *error) DG_MUST_CHECK;
 
-/* The options of a transfer; the caller adds stop, progress and say. */
+/* The options of a transfer; the caller sets stop, progress and say. */
 struct dg_transfer_opts get_transfer_opts(const struct get_flags *flags);
 
 /* "25 MB" into `text`; returns `text`. */
 enum { GET_SIZE = 24 };
 const char *get_size(uint64_t bytes, char text[GET_SIZE]);
 
-/* Asks on the terminal; true for yes, and where there is no terminal. */
+/* Asks on the terminal; true for yes, and if there is no terminal. */
 bool get_confirm(const char *question);
 
 #endif

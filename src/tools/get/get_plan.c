@@ -107,7 +107,7 @@ enum dg_err get_plan_show(const struct get_plan *plan, const struct library *lib
         n_files += package->n_files;
         bytes += packed;
         kept += raw;
-        if (raw + packed > most) /* beside the model, while it is imported */
+        if (raw + packed > most) /* these bytes lie next to the model while it is imported */
             most = raw + packed;
     }
     fprintf(stderr, "%zu model%s, %zu files, %s to fetch, into %s; ", plan->n,

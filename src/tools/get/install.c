@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* See install.h for the way of a model. The trial is a process of its own: what a model does to
- * whoever loads it, it does not do to this one. */
+/* install.h describes the steps. The trial runs in a process of its own, so that a harmful model
+ * harms only that process. */
 #define _GNU_SOURCE 1
 #include "config.h"
 #include "base/memory/error_errno.h"
@@ -30,11 +30,11 @@
 enum { PATH_CAP = DG_MODEL_FOLDERS_PATH, KEPT_S = 7 * 24 * 3600, HASHES_MAX = 4 << 20 };
 
 struct install {
-    char dir[PATH_CAP];  /* of the models */
+    char dir[PATH_CAP];  /* the folder of the models */
     char work[PATH_CAP]; /* DIR/.get */
     int lock;
-    const struct install_opts *opts; /* of the package under way */
-    uint64_t before;                 /* bytes of its files before the present one */
+    const struct install_opts *opts; /* about the package under way */
+    uint64_t before;                 /* bytes of the package's files before the current one */
 };
 
 static enum dg_err join(char out[PATH_CAP], const char *dir, const char *name,
@@ -78,7 +78,8 @@ static void remove_tree(const char *path)
     nftw(path, remove_entry, OPEN_MAX_DIRS, FTW_DEPTH | FTW_PHYS);
 }
 
-/* What other models left that nobody has asked for again within a week. */
+/* Removes what unfinished fetches of other models left, if nobody has asked for these again
+ * within a week. */
 static void remove_old(const struct install *install)
 {
     char path[PATH_CAP];
@@ -309,7 +310,7 @@ static const char *const sentences[][2] = {
     {"ur", "صبح بخیر۔"},      {"vi", "Chào buổi sáng."},  {"zh", "早上好。"},
 };
 
-/* A sentence of the language; else the language's own name. */
+/* Finds a sentence in the language; otherwise takes the language's own name. */
 static void find_sentence(const char *language, char text[128])
 {
     struct dg_langtag tag;
@@ -328,7 +329,7 @@ static void find_sentence(const char *language, char text[128])
     dg_buf_deinit(&name);
 }
 
-/* Runs this program, and gives what it writes to standard output and standard error. */
+/* Runs this program, and returns what it writes to standard output and standard error. */
 static enum dg_err run_self(char *const argv[], char *out, size_t cap, struct dg_error *error)
 {
     int ends[2], status = 0;
@@ -375,7 +376,8 @@ static enum dg_err try_model(struct install *install, const struct dg_package *p
     find_sentence(package->source, result->sentence);
     char pair[80];
     snprintf(pair, sizeof pair, "%s-%s", source, target);
-    const bool is_named = strcmp(pair, package->name) == 0; /* else it says languages of its own */
+    /* otherwise it states languages of its own */
+    const bool is_named = strcmp(pair, package->name) == 0;
     char *argv[16] = {name, command, quiet, threads, one, model, path};
     size_t n = 7;
     if (is_named) {
@@ -390,7 +392,7 @@ static enum dg_err try_model(struct install *install, const struct dg_package *p
     enum dg_err err = run_self(argv, result->translation, sizeof result->translation, error);
     result->translation[strcspn(result->translation, "\n")] = '\0';
     for (char *at = result->translation; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7F) /* a terminal would obey them */
+        if ((unsigned char)*at < ' ' || *at == 0x7F) /* a terminal would obey these bytes */
             *at = ' ';
     return err ? dg_error_set(error, DG_ERR_MODEL,
                               "the model was fetched, but does not translate: %s",
@@ -400,7 +402,7 @@ static enum dg_err try_model(struct install *install, const struct dg_package *p
 
 /* ---- The place ------------------------------------------------------------------------------- */
 
-/* A folder that is no model's stands where a model would. */
+/* Refuses a folder that is not a model but stands in the place of one. */
 static bool is_other(const char *path)
 {
     char config[PATH_CAP];
@@ -409,7 +411,7 @@ static bool is_other(const char *path)
            (join(config, path, "config.json", NULL) != DG_OK || access(config, F_OK) != 0);
 }
 
-/* Into its place in one step; what was there before goes. */
+/* Puts the directory into its place in one step; what was there before is removed. */
 static enum dg_err move_in(const struct install *install, const char *model, const char *name,
                            struct install_result *result, struct dg_error *error)
 {
@@ -425,7 +427,7 @@ static enum dg_err move_in(const struct install *install, const char *model, con
         return dg_file_out_sync_dir(install->dir, error);
     if (errno == EEXIST && renameat2(AT_FDCWD, model, AT_FDCWD, result->path, RENAME_EXCHANGE) == 0)
         return dg_file_out_sync_dir(install->dir, error);
-    if (errno == EINVAL || errno == ENOSYS) { /* a file system that cannot exchange */
+    if (errno == EINVAL || errno == ENOSYS) { /* the file system cannot exchange two names */
         char old[PATH_CAP];
         const int n = snprintf(old, sizeof old, "%s.before", model);
         remove_tree(old);
@@ -463,14 +465,15 @@ enum dg_err install_package(struct install *install, struct dg_package *package,
         err = join(files, work, "files", error);
     if (!err)
         err = join(made, work, "made", error);
-    if (!err) /* its own name already, which says the languages */
+    if (!err) /* the present name already states the languages */
         err = join(model, made, package->name, error);
     if (!err)
         err = make_folder(files, error);
     if (!err)
         err = make_folder(made, error);
     if (!err)
-        (void)utimensat(AT_FDCWD, work, NULL, 0); /* what goes on is not old (remove_old) */
+        (void)utimensat(AT_FDCWD, work, NULL, 0); /* so that remove_old does not take a folder in
+                                                     use for an old one */
     if (!err)
         err = fetch_all(install, package, files, error);
     if (!err)
@@ -508,7 +511,8 @@ enum dg_err install_remove(struct install *install, const char *name, struct dg_
     if (err)
         return err;
     struct stat st;
-    const bool had_work = lstat(work, &st) == 0 && S_ISDIR(st.st_mode); /* not "hashes", "lock" */
+    /* apart from "hashes" and "lock" */
+    const bool had_work = lstat(work, &st) == 0 && S_ISDIR(st.st_mode);
     if (is_other(path))
         return dg_error_set(error, DG_ERR_DENIED, "%s is no model's directory; it stays", path);
     remove_tree(gone);

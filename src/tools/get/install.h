@@ -23,9 +23,10 @@ struct install;
 
 struct install_opts {
     struct dg_transfer *transfer;
-    int type; /* as in `dragoman import --type`; 0: as stored */
+    int type; /* as in `dragoman import --type`; 0: the type is kept */
     const volatile sig_atomic_t *stop;
-    /* What is done now, for a progress line: "fetching", "importing"; `total` bytes, 0: unknown. */
+    /* Called at the start of each step ("fetching", "importing"), for a progress line; `total`
+     * bytes, 0: unknown. */
     void (*on_step)(void *ctx, const char *step, uint64_t total);
     void (*on_bytes)(void *ctx, uint64_t n_bytes);
     void *ctx;
@@ -33,9 +34,9 @@ struct install_opts {
 
 struct install_result {
     char path[DG_MODEL_FOLDERS_PATH];
-    char sentence[128]; /* what was translated as a trial; "": nothing */
+    char sentence[128]; /* a sentence that was translated as a trial; "": none */
     char translation[512];
-    char note[256]; /* the import's note; "": none */
+    char note[256]; /* a note from the import; "": none */
 };
 
 /* Makes the folder. DG_ERR_BUSY: another `dragoman get` works in it. */

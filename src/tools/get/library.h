@@ -16,23 +16,23 @@
 struct library_item {
     char name[256];
     char path[DG_MODEL_FOLDERS_PATH];
-    uint64_t bytes;  /* of its files */
-    bool has_origin; /* it was fetched, and `package` says from where */
-    bool is_own;     /* it lies in the folder that get and remove work in */
+    uint64_t bytes;  /* bytes of its files */
+    bool has_origin; /* it was fetched, and `package` tells where from */
+    bool is_own;     /* it lies in the folder that `get` and `remove` work in */
     struct dg_package package;
 };
 
 struct library {
     struct library_item *items; /* owned; sorted by name */
     size_t n;
-    char own[DG_MODEL_FOLDERS_PATH]; /* the folder */
+    char own[DG_MODEL_FOLDERS_PATH]; /* the folder that `get` and `remove` work in */
 };
 
 enum dg_err library_read(struct library *library, const struct get_flags *flags,
                          struct dg_error *error) DG_MUST_CHECK;
 void library_free(struct library *library);
 
-/* NULL when there is none of this name; in any case of letters. */
+/* The model of this name, in upper or lower case; NULL when there is none. */
 const struct library_item *library_find(const struct library *library, const char *name);
 
 #endif

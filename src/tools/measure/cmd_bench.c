@@ -119,9 +119,9 @@ struct bench_case {
 
 struct run {
     double seconds;       /* encoding and all steps */
-    double cpu_seconds;   /* the same of this thread alone: what other programs take is not in it */
-    double first_seconds; /* until the first token was told */
-    double step_seconds;  /* mean of the decoding steps */
+    double cpu_seconds;   /* the same for this thread alone, without what other programs use */
+    double first_seconds; /* until the first token was reported */
+    double step_seconds;  /* the mean over the decoding steps */
 };
 
 struct runner {
@@ -268,9 +268,8 @@ static enum dg_err measure(struct runner *runner)
     struct dg_decoder *decoder = NULL;
     struct dg_decode_job jobs[BATCH_MAX];
     const bool is_enc = dg_blueprint_family(dg_net_blueprint(what->net))->has_head;
-    struct dg_read read = {.kind = is_enc ? DG_READ_STATE : DG_READ_LABELS}; /* all write to one
-                                                                                place, where nobody
-                                                                                looks */
+    /* all rows write to the same place, which nobody reads */
+    struct dg_read read = {.kind = is_enc ? DG_READ_STATE : DG_READ_LABELS};
     int32_t *ids = dg_try_calloc(what->batch * S, sizeof *ids);
     read.values =
         dg_try_calloc(dg_read_size(dg_net_blueprint(what->net), &read, S), sizeof *read.values);
@@ -287,7 +286,8 @@ static enum dg_err measure(struct runner *runner)
         for (size_t i = 0; i < what->batch; i++)
             jobs[i] = (struct dg_decode_job){
                 ids + i * S, S, &opts, &events, NULL, false, is_reader(what->net) ? &read : NULL};
-        err = run_once(runner, decoder, jobs, &runner->runs[0]); /* warms up, is not counted */
+        /* a run to warm up, which is not counted */
+        err = run_once(runner, decoder, jobs, &runner->runs[0]);
     }
     double spent = 0;
     while (!err && runner->n_runs < RUNS_MAX &&
@@ -306,7 +306,7 @@ static void *run_thread(void *arg)
 {
     struct runner *runner = arg;
     if (runner->what->flags->pin)
-        (void)dg_cpu_pin(runner->index); /* it may: asked at the start */
+        (void)dg_cpu_pin(runner->index); /* allowed, which was checked at the start */
     runner->err = measure(runner);
     return NULL;
 }
@@ -345,7 +345,7 @@ static double peak_mib(void)
 
 /* ---- Cases as figures ------------------------------------------------------------------------ */
 
-/* Names and places of what a case measures; a former run's line is read by the same list. */
+/* Names of a case's figures, and where they lie; a former run's line is read with the same list. */
 #define FIGURES(X)                                                                                 \
     X(tokens_per_second, 1)                                                                        \
     X(tokens_per_cpu_second, 1)                                                                    \
@@ -378,7 +378,7 @@ static struct figures figures_of(const struct bench_case *what, const struct run
     return all;
 }
 
-/* What makes a case the same one in two runs. */
+/* The keys that make a case the same one in two runs. */
 static void print_key(char *key, size_t cap, const struct bench_case *what)
 {
     const struct bench *flags = what->flags;
@@ -421,7 +421,7 @@ static double figure_of(struct dg_span line, const char *name)
     return 0;
 }
 
-/* Says how the case's figures stand to those of the same case in a former run's lines. */
+/* Compares the case's figures with those of the same case in a former run's lines. */
 static void compare_case(const struct bench_case *what, const struct figures *figures,
                          struct dg_text_in *former)
 {
@@ -497,7 +497,7 @@ struct work {
     double source, row;
 };
 
-/* Zeros for recurrent networks, whose work is not counted here. */
+/* The multiplications of a token; zeros for recurrent networks, whose work is not counted here. */
 static struct work work_of_token(const struct bench_case *what)
 {
     const struct dg_blueprint *bp = dg_net_blueprint(what->net);
@@ -519,8 +519,8 @@ static struct work work_of_token(const struct bench_case *what)
         (bp->decoder_kind != DG_DECODER_ATTENTION && bp->decoder_kind != DG_DECODER_SSRU))
         return (struct work){0, 0};
     const double source = (double)what->flags->source_len / (double)what->flags->target_len;
-    const double first = bp->decoder_kind == DG_DECODER_SSRU ? 2 : 4; /* matrices D by D of the
-                                                                         first sub-layer */
+    /* D by D matrices of the first sub-layer */
+    const double first = bp->decoder_kind == DG_DECODER_SSRU ? 2 : 4;
     const double cross = (double)bp->decoder.n_layers * 2 * D * D;
     const double decoder = (double)bp->decoder.n_layers * ((first + 2) * D * D + 2 * D * Fd);
     return (struct work){source * (encoder + cross), decoder + D * (double)bp->decoder.V};
@@ -544,7 +544,7 @@ static double last_cache(void)
     return kib ? 1024.0 * (double)kib : bytes > 0 ? (double)bytes : 16.0 * 1024 * 1024;
 }
 
-/* What the machine can read of so many bytes that are read again and again, a second. */
+/* How many bytes a second the machine can read if it reads so many bytes again and again. */
 static double bandwidth(const struct dg_limits *limits, double bytes)
 {
     if (bytes <= 512.0 * 1024)
@@ -552,9 +552,8 @@ static double bandwidth(const struct dg_limits *limits, double bytes)
     return 1e9 * (bytes <= last_cache() ? limits->read_l3_gbs : limits->read_memory_gbs);
 }
 
-/* How much of what the silicon allows one thread a case reached, by its own processor time: of its
- * arithmetic, and of the machine, whose decoder can be no faster than its weights are read once a
- * step. */
+/* The share that a case reached of what the processor allows one thread, by its own processor
+ * time: of its arithmetic, and of the limit that each step has to read all weights once. */
 static void print_share(const struct result *result, const struct dg_limits *limits)
 {
     char key[1024];
@@ -564,7 +563,7 @@ static void print_share(const struct result *result, const struct dg_limits *lim
     static const double element_bytes[] = {
         [DG_PACKED_F32] = 4, [DG_PACKED_BF16] = 2, [DG_PACKED_I8] = 1};
     const double words = (double)what->beam * work.row, all = work.source + words;
-    if (all <= 0 || what->lex) /* how many words a shortlist spares is not counted */
+    if (all <= 0 || what->lex) /* the words that a shortlist spares are not taken into account */
         return;
     const double arithmetic = 0.5e9 * (type == DG_PACKED_I8 ? limits->i8_gops : limits->f32_gflops);
     const double bytes = work.row * element_bytes[type];
@@ -691,7 +690,8 @@ int dg_cmd_bench(int argc, char **argv)
         if (!err)
             err = run_cases(flags, net, lex, &results, &error);
     }
-    if (!err && flags->limits) /* last: what it allocates must not count as the cases' peak */
+    if (!err && flags->limits) /* at the end, because what this allocates must not count as the peak
+                                  of the cases */
         err = print_limits(&results);
     if (err)
         fprintf(stderr, "dragoman bench: %s\n", dg_error_text(&error, err));

@@ -155,7 +155,7 @@ static enum dg_err add_row(const struct eval *flags, const struct dg_bleu_opts *
     return DG_OK;
 }
 
-/* The reference of a hypothesis: of its own file, or behind the tab. */
+/* The reference of a hypothesis: from a file of its own, or from behind the tab. */
 static enum dg_err find_reference(struct lines *refs, struct row *row, size_t n,
                                   struct dg_error *error)
 {

@@ -64,9 +64,9 @@ struct work {
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
     struct dg_langs *langs;   /* NULL with --ids */
-    struct dg_lang_pair pair; /* with it: nothing told */
+    struct dg_lang_pair pair; /* with NULL: no languages are given */
     int32_t eos_id;
-    double length_penalty; /* below 0 until the model, whose it is then, is open */
+    double length_penalty; /* below 0 until the model is open, whose value is then used */
 };
 
 /* ---- One line -------------------------------------------------------------------------------- */

@@ -63,7 +63,7 @@ static enum dg_err put_pieces(const struct encoded *e, struct dg_buf *buf)
     return err;
 }
 
-/* By hand, because printf took as long as the encoding. */
+/* Written without printf, which took as long as the encoding. */
 static enum dg_err put_id(struct dg_buf *buf, int32_t id)
 {
     char digits[11];
@@ -80,7 +80,7 @@ static enum dg_err put_ids(const struct encoded *e, struct dg_buf *buf)
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < e->n && !err; i++)
         err = put_id(buf, e->tokens[i].id);
-    dg_buf_consume(buf, e->n > 0); /* the first space */
+    dg_buf_consume(buf, e->n > 0); /* removes the first space */
     return err;
 }
 

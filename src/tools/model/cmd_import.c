@@ -83,7 +83,7 @@ int dg_cmd_import(int argc, char **argv)
     import.type = dtypes[opt->type];
     import.progress = on_progress;
     import.progress_ctx = &progress;
-    import.stop = dg_command_stop(); /* what it has written goes again */
+    import.stop = dg_command_stop(); /* an interrupted import removes what it has written */
     uint64_t began = dg_clock_now(&clock);
     dg_progress_start(&progress, "importing", "KiB", 0, &clock);
     enum dg_err err = dg_import(dg_opt_arg(set, 0), dg_opt_arg(set, 1), &import, &summary, &error);

@@ -55,12 +55,13 @@ struct card {
     struct dg_model *model;
     const struct dg_blueprint *bp;
     struct dg_safetensors file;
-    struct dg_buf hashes; /* the manifest's text, made now */
+    struct dg_buf hashes; /* the text of a manifest made from the files as they are now */
     char source[LANG_CAP], target[LANG_CAP];
-    char by_name[2 * DG_LANG_CODE + 8];      /* "fr to en": what only the directory's name says */
-    struct dg_langs *langs;                  /* those that a request can choose from; NULL: none */
-    uint64_t n_parameters, n_matrix, n_rows; /* all; in matrices; rows of matrices */
-    const char *manifest;                    /* "none", "ok", "does not match" */
+    char by_name[2 * DG_LANG_CODE + 8]; /* "fr to en", if only the directory's name states it */
+    struct dg_langs *langs;             /* languages that a request can choose from; NULL: none */
+    uint64_t n_parameters, n_matrix, n_rows; /* counts of all parameters, of those in matrices, and
+                                                of rows of matrices */
+    const char *manifest;                    /* one of "none", "ok", "does not match" */
     bool is_signed;
 };
 
@@ -85,7 +86,7 @@ static void copy_field(const struct dg_json *json, const char *name, char *out)
         snprintf(out, LANG_CAP, "%.*s", DG_SPAN_FMT(text));
 }
 
-/* The languages, where the tokenizer's configuration says them. */
+/* Prints the languages, if the tokenizer's configuration states them. */
 static void read_languages(struct card *card)
 {
     char path[4096];
@@ -112,8 +113,8 @@ static void name_of(const char *dir, char name[256])
     snprintf(name, 256, "%.*s", (int)(end - begin), dir + begin);
 }
 
-/* The languages of a model that has many, or those that its name says. One without vocabulary takes
- * ids only, and has none. */
+/* Prints the languages of a model with many, or those that its name states. A model without a
+ * vocabulary takes only ids, and has none. */
 static void list_languages(struct card *card)
 {
     struct dg_tokenizer *tokenizer;
@@ -263,7 +264,7 @@ static void print_side(const char *label, const struct dg_lang *langs, size_t n)
     printf("\n");
 }
 
-/* What the network is told, and how. */
+/* Prints what the network is told about languages, and how. */
 static void print_languages(const struct card *card)
 {
     static const char *const rules[] = {
@@ -356,7 +357,7 @@ static void put_text(struct dg_json_out *out, const char *key, const char *value
     dg_json_out_put_cstr(out, key, value && value[0] ? value : NULL);
 }
 
-/* {"fr": "fra_Latn", ...}: tag and word of the vocabulary; null where there is none. */
+/* {"fr": "fra_Latn", ...}: each tag with its word of the vocabulary; null if there is none. */
 static void put_side(struct dg_json_out *out, const char *key, const struct dg_lang *langs,
                      size_t n)
 {

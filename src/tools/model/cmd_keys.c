@@ -30,7 +30,7 @@ struct options {
     const char *expires;
     int64_t grace_ms;
     bool json;
-    struct dg_key key; /* the fields that people may set */
+    struct dg_key key; /* only the fields that people may set */
 };
 
 #define T struct options
@@ -140,7 +140,7 @@ static enum dg_err rotate_key(struct dg_key_file *file, const struct options *op
 typedef enum dg_err change_fn(struct dg_key_file *file, const struct options *opt, const char *name,
                               struct fresh *fresh, struct dg_error *error);
 
-/* Lock, read, change, write, tell. Only `add_key` may begin a file. */
+/* Locks, reads, changes and writes the file, and reports. Only `add_key` may make a new file. */
 static enum dg_err change(change_fn *how, const struct options *opt, const char *name,
                           struct dg_error *error)
 {
@@ -280,7 +280,7 @@ static enum dg_err run_keys(const struct dg_opt_set *set, struct dg_error *error
 {
     static const struct {
         const char *name;
-        change_fn *how; /* NULL: list */
+        change_fn *how; /* NULL: the command lists the keys */
     } actions[] = {
         {"add", add_key}, {"list", NULL}, {"revoke", revoke_key}, {"rotate", rotate_key}};
     const struct options *opt = dg_opt_values(set);

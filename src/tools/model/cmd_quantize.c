@@ -118,7 +118,7 @@ static bool is_named(const struct quantize *flags, const char *name)
     return false;
 }
 
-/* All, but for those that --keep names and what is fused with them, which stay off. */
+/* All matrices, except those that --keep names and what is fused with them. */
 static void switch_all(struct quantized *quantized, const struct quantize *flags, bool is_on)
 {
     for (size_t i = 0; i < quantized->n; i++)
@@ -152,7 +152,7 @@ static enum dg_err measure_costs(struct quantized *quantized, const struct quant
     return err;
 }
 
-/* The group in use that costs most; n when none costs anything. */
+/* The group in use that costs the most quality; n when none costs any. */
 static size_t dearest(const struct quantized *quantized, const double *cost)
 {
     size_t best = quantized->n;

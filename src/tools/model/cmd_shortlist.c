@@ -58,7 +58,7 @@ static const struct dg_opt_table table = {
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
 
-/* Lines that are no pair are passed over. */
+/* Lines that are not a pair are skipped. */
 static enum dg_err add_line(struct dg_bitext *bitext, struct dg_span line, bool swap,
                             struct dg_error *error)
 {
@@ -99,7 +99,7 @@ struct entries {
     struct entry *list;
     size_t n, cap;
     double least;
-    bool is_full; /* no memory */
+    bool is_full; /* memory ran out */
 };
 
 static void on_entry(void *ctx, uint32_t source, uint32_t target, double p)
@@ -119,7 +119,8 @@ static void on_entry(void *ctx, uint32_t source, uint32_t target, double p)
     entries->list[entries->n++] = (struct entry){source, target, (float)p};
 }
 
-/* By source, then the most probable first, then by target: the same on every machine. */
+/* Sorted by source, then by probability, then by target, so that the result is the same on every
+ * machine. */
 static int by_source(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
@@ -137,7 +138,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* Fills offsets [n_words + 1] and targets; `eos` stands in every list that is not empty, so that
- * what is said can end. */
+ * translations can end. */
 static void make_lists(const struct shortlist *flags, const struct entries *entries, size_t n_words,
                        uint32_t eos, uint64_t *offsets, uint32_t *targets)
 {

@@ -63,7 +63,7 @@ struct work {
     struct dg_tokenizer *tokenizer;
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
-    bool has_json;   /* vocab.json says the ids */
+    bool has_json;   /* the ids are in vocab.json */
     bool *keep;      /* [V] */
     int32_t *new_id; /* [V] -1: gone */
     size_t V, n_kept;
@@ -120,7 +120,7 @@ static enum dg_err mark_text(struct work *work, struct dg_span text, struct dg_e
     return err;
 }
 
-/* Columns of a line are texts alike. */
+/* Every column of a line is a text to count. */
 static enum dg_err mark_file(struct work *work, const char *path, struct dg_error *error)
 {
     struct dg_text_in in;
@@ -135,13 +135,13 @@ static enum dg_err mark_file(struct work *work, const char *path, struct dg_erro
             err = mark_text(work, dg_span_sub(line, 0, len), error);
             line = dg_span_sub(line, len + 1, line.len);
             if (err == DG_ERR_UTF8)
-                err = DG_OK; /* what is no text has no pieces */
+                err = DG_OK; /* a line that is not valid text has no pieces */
         }
     dg_text_in_close(&in);
     return err;
 }
 
-/* The network's id of a model's piece; -1 when it has none. */
+/* The network's id for a model's piece; -1 when it has none. */
 static int32_t id_of(const struct work *work, const struct dg_spm *spm, uint32_t piece,
                      bool is_target)
 {
@@ -261,7 +261,7 @@ struct tensors {
     const struct work *work;
     const struct dg_tensor *from[ITEMS_MAX];
     char names[ITEMS_MAX][DG_LAYOUT_NAME_CAP];
-    bool is_words[ITEMS_MAX]; /* a row, or an element, for each id */
+    bool is_words[ITEMS_MAX]; /* true for items with a row, or an element, for each id */
     struct dg_weights_out_item items[ITEMS_MAX];
     size_t n;
     int32_t *old_id; /* [n_kept] */
@@ -272,7 +272,8 @@ static enum dg_err on_item(void *ctx, const struct dg_layout_item *item)
     struct tensors *t = ctx;
     if (t->n == ITEMS_MAX)
         return DG_ERR_LIMIT;
-    /* Matrices over words by their names: a square of the width may be as large by chance. */
+    /* Matrices over words are recognised by name, since the width squared may equal the size by
+     * chance. */
     const bool is_words = strcmp(item->name, "model.shared.weight") == 0 ||
                           strcmp(item->name, "lm_head.weight") == 0 ||
                           strcmp(item->name, "final_logits_bias") == 0 ||
@@ -313,8 +314,8 @@ static enum dg_err give_rows(void *ctx, size_t i, size_t first, size_t n, float 
 static enum dg_err write_weights(const struct work *work, struct dg_error *error)
 {
     char path[DG_PATH_CAP];
-    struct dg_weights weights = *dg_model_weights(work->model); /* the visit hands out slots,
-                                                                   nothing is written */
+    /* writable because the visit hands out slots; nothing is written through them */
+    struct dg_weights weights = *dg_model_weights(work->model);
     struct tensors *t = dg_try_calloc(1, sizeof *t);
     int32_t *old_id = dg_try_calloc(work->n_kept, sizeof *old_id);
     enum dg_err err =
@@ -413,8 +414,8 @@ static enum dg_err write_all(struct work *work, const bool *source, const bool *
         err = copy_others(work, error);
     if (!err)
         err = write_weights(work, error);
-    return err ? err : write_config(work, error); /* last: without it nobody takes the folder for a
-                                                     model */
+    return err ? err : write_config(work, error); /* last, because without it nobody takes the
+                                                     folder for a model */
 }
 
 static enum dg_err run_trim(const struct dg_opt_set *set, struct dg_error *error)

@@ -160,7 +160,7 @@ enum dg_err judge_loss(const struct drift *drift, const struct dg_net *net, doub
                                                 drift->pair.n_lead};
         err = dg_scorer_run(scorer, pair->source, pair->n_source, &target, logprobs, NULL, error);
         for (size_t t = 0; t < pair->n_target && !err; t++)
-            /* a token that the network never says has no probability */
+            /* a token that the network can never output has no probability */
             if (isfinite(logprobs[t])) {
                 sum -= (double)logprobs[t];
                 n++;

@@ -21,22 +21,22 @@
 #include "tokenize/tokenizer.h"
 
 struct judge_opts {
-    bool swap;                   /* lines are target<TAB>source */
-    size_t most;                 /* how many of the first pairs to use; 0: all */
-    const char *source, *target; /* languages, if the model has to be told them; else "" */
+    bool swap;                   /* lines have the form target<TAB>source */
+    size_t most;                 /* the most pairs to use, from the first on; 0: all */
+    const char *source, *target; /* the languages, if the model has to be told them; else "" */
 };
 
 struct judge_pair {
-    int32_t *source, *target; /* owned; each with its end token */
+    int32_t *source, *target; /* owned; each ends with its end token */
     size_t n_source, n_target;
-    struct dg_span reference; /* the target's text, borrowed from the file */
+    struct dg_span reference; /* the text of the target, borrowed from the file */
 };
 
 struct drift {
     struct dg_text_in file;
     struct dg_tokenizer *tokenizer; /* owned */
     struct dg_langs *langs;         /* one reference */
-    struct dg_lang_pair pair;       /* of `langs` */
+    struct dg_lang_pair pair;       /* a pair of `langs` */
     struct judge_pair *pairs;       /* [n] owned */
     size_t n, cap;
     size_t n_long; /* pairs left out because a side has more tokens than the network takes */

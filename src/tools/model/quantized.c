@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Every parameter is converted once, row by row, and compared with what it was. */
+/* Every parameter is converted once, row by row, and compared with its original. */
 #include "tools/model/quantized.h"
 #include "base/memory/mem.h"
 #include "tensor/convert.h"
@@ -66,7 +66,7 @@ static void compare(struct errors *errors, const float *was, const float *is, si
     }
 }
 
-/* One row into the item's new bytes; false when the type cannot say it. */
+/* Converts one row into the item's new bytes; false when the type cannot represent it. */
 static bool put_row(struct narrowed_item *item, size_t row, const float *values, size_t n)
 {
     char *bytes = (char *)(uintptr_t)item->as.data + row * n * dg_dtype_size(item->as.dtype);
@@ -127,7 +127,7 @@ static enum dg_err convert(struct narrowed_item *item, enum dg_dtype type)
             compare(&errors, rows, rows + n, n);
     }
     dg_free(rows);
-    if (!fits) { /* stays what it is */
+    if (!fits) { /* the matrix keeps its type */
         release(item);
         return DG_OK;
     }
@@ -182,7 +182,7 @@ enum dg_err narrowed_new(struct quantized **out, const struct dg_model *model, e
         return DG_ERR_NOMEM;
     quantized->model = model;
     quantized->type = type;
-    /* The walk only looks: on_item reads slots. */
+    /* The walk only reads, although on_item takes writable slots. */
     struct dg_weights *weights = (struct dg_weights *)(uintptr_t)dg_model_weights(model);
     const enum dg_err err = dg_layout_visit(dg_model_blueprint(model), weights, on_item, quantized);
     if (err) {

@@ -22,12 +22,12 @@
 
 struct narrowed_item {
     char name[DG_LAYOUT_NAME_CAP];
-    char group[DG_LAYOUT_NAME_CAP]; /* the same for matrices that are one product */
-    size_t leader;                  /* first item of the group */
-    bool is_product;                /* a matrix that rows are multiplied with */
+    char group[DG_LAYOUT_NAME_CAP]; /* the same for all matrices that form one product */
+    size_t leader;                  /* index of the group's first item */
+    bool is_product;                /* a matrix that rows are multiplied by */
     struct dg_tensor from;          /* borrowed from the model */
-    struct dg_tensor as;            /* data and scale owned, unless the type is that of `from` */
-    bool is_on;                     /* the network uses `as`, else `from` */
+    struct dg_tensor as; /* data and scale are owned, unless the type is that of `from` */
+    bool is_on;          /* the network uses `as`; otherwise it uses `from` */
     bool fits_f16;
     double relative_error; /* norm of the difference over the norm of the weights */
     double most_error;     /* largest difference over the largest weight */

@@ -87,9 +87,9 @@ struct member;
 struct sentence {
     const struct dg_pair *pair;
     struct member *member;
-    int32_t *ids; /* owned; of the source */
+    int32_t *ids; /* owned; the ids of the source */
     size_t n_ids;
-    struct dg_buf text; /* the answer that is taken; empty: none. With ALL the lines of all */
+    struct dg_buf text; /* the chosen answer; empty: none. With ALL, the lines of all answers. */
     double score;
     size_t n_lines;
     enum dg_err err;
@@ -115,7 +115,7 @@ struct work {
     size_t n_members;
     struct dg_search_opts opts;
     struct sentence *block; /* [BLOCK] */
-    size_t n;               /* of the block */
+    size_t n;               /* lines of the block */
     uint64_t n_pairs, n_written;
     double score;
 };
@@ -138,7 +138,7 @@ static enum dg_err measure(struct sentence *s, double *score)
     return err;
 }
 
-/* What has a tab or ends a line cannot stand in a column. */
+/* A text with a tab or a line end cannot stand in a column. */
 static bool is_column(struct dg_span text)
 {
     return text.len && !memchr(text.ptr, '\t', text.len) && !memchr(text.ptr, '\n', text.len);
@@ -150,7 +150,7 @@ static enum dg_err consider(struct sentence *s, const struct dg_answer *answer)
     const struct distill *flags = m->work->flags;
     double score = 0.0;
     if (answer->finish != DG_FINISH_EOS || answer->n_ids < 2)
-        return DG_OK; /* one without an end is nothing to learn from */
+        return DG_OK; /* an answer without an end teaches nothing */
     dg_buf_clear(&m->scratch);
     enum dg_err err =
         dg_tokenizer_decode(m->work->tokenizer, answer->ids, answer->n_ids - 1, &m->scratch);
@@ -162,7 +162,7 @@ static enum dg_err consider(struct sentence *s, const struct dg_answer *answer)
                               : is_first || (flags->pick == NEAREST && score > s->score);
     if (err || !is_taken || !is_column(dg_buf_span(&m->scratch)))
         return err;
-    if (flags->pick != ALL) { /* in place of the one before */
+    if (flags->pick != ALL) { /* replaces the answer chosen before */
         dg_buf_clear(&s->text);
         s->score = 0.0;
         s->n_lines = 0;

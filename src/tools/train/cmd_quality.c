@@ -94,14 +94,14 @@ struct work {
     struct dg_search_usual usual;
     struct dg_calibration calibration;
     bool keeps;           /* for --fit and --test */
-    struct dg_list items; /* under way */
+    struct dg_list items; /* items under way */
     struct known *known;  /* owned; [n] in the order of the lines */
     size_t n, cap;
-    bool lacks_logprob;   /* of some row */
-    struct dg_buf before; /* --wrong: the reference of the line before */
+    bool lacks_logprob;   /* some row has no log-probability */
+    struct dg_buf before; /* for --wrong: the reference of the previous line */
     bool has_before;
     uint64_t n_lines;
-    double sum; /* of what was said, or with --rows of what is so */
+    double sum; /* the sum of the predictions, or with --rows of the true values */
     enum dg_err err;
     struct dg_error error;
 };
@@ -111,7 +111,7 @@ struct item {
     struct dg_list link;
     struct work *work;
     struct line *line;
-    size_t row;                      /* of `known` */
+    size_t row;                      /* the index in `known` */
     struct dg_span columns[COLUMNS]; /* [n_columns] of the line */
     size_t n_columns;
     double logprob;
@@ -191,7 +191,7 @@ static enum dg_err read_number(const struct item *item, size_t column, const cha
     return DG_OK;
 }
 
-/* What the line says of the translation's log-probability, or the model. */
+/* Reads the log-probability of the translation from the line, or asks the model. */
 static enum dg_err find_logprob(struct item *item, struct dg_error *error)
 {
     struct work *work = item->work;
@@ -210,7 +210,7 @@ static enum dg_err find_logprob(struct item *item, struct dg_error *error)
     return err;
 }
 
-/* Room for what is known of the row, which is the next one. */
+/* Makes room for the results of the next row. */
 static enum dg_err keep_row(struct item *item, struct dg_error *error)
 {
     struct work *work = item->work;
@@ -299,8 +299,8 @@ static enum dg_err put_row(struct item *item, struct dg_span text)
         err = put_field(out, text);
     if (!err)
         err = dg_buf_printf(out, "\t%.4f", is);
-    return err ? err : dg_buf_printf(out, "\t%.4f", item->logprob); /* 0 where there was nothing to
-                                                                       translate */
+    /* 0 if there was nothing to translate */
+    return err ? err : dg_buf_printf(out, "\t%.4f", item->logprob);
 }
 
 static void on_translated(void *ctx, const struct dg_engine_result *result)
@@ -321,7 +321,7 @@ static void on_translated(void *ctx, const struct dg_engine_result *result)
 
 static const struct dg_engine_events translation_events = {NULL, on_sentence, on_translated};
 
-/* The row of a line that gets another's reference. */
+/* The row of a line that gets the reference of another. */
 static enum dg_err put_wrong(struct item *item, struct dg_error *error)
 {
     struct work *work = item->work;
@@ -357,7 +357,8 @@ static enum dg_err make_row(struct item *item, struct dg_error *error)
 {
     struct work *work = item->work;
     const struct line *line = item->line;
-    const struct dg_span reference = item->columns[1]; /* of the line, which outlives the item */
+    /* borrowed from the line, which outlives the item */
+    const struct dg_span reference = item->columns[1];
     enum dg_err err =
         is_wrong(work, item->line->number) ? put_wrong(item, error) : translate(item, error);
     if (err || !work->flags->wrong)
@@ -395,7 +396,7 @@ static enum dg_err begin(void *ctx, struct line *line)
         return work->err ? work->err : DG_ERR_NOMEM;
     }
     *item = (struct item){.work = work, .line = line};
-    line->has_end = line->has_end && !work->keeps; /* then nothing is said of a line */
+    line->has_end = line->has_end && !work->keeps; /* in this case nothing is printed for a line */
     dg_list_link_last(&work->items, &item->link);
     divide(item);
     enum dg_err err =
@@ -421,7 +422,7 @@ static void poll_engine(void *ctx)
 
 /* ---- What is found --------------------------------------------------------------------------- */
 
-/* Correlations of one list with what is so. */
+/* Correlations of one list with the true values. */
 static enum dg_err print_correlation(const char *name, const double *said, const double *is,
                                      size_t n)
 {
@@ -532,7 +533,7 @@ static enum dg_err open_estimator(struct work *work, struct dg_error *error)
     return err;
 }
 
-/* Opened last: what it keeps of the engine is closed first. */
+/* Opened last, because what it uses of the engine must be closed first. */
 static enum dg_err open_translator(struct work *work, struct dg_error *error)
 {
     const struct flags *flags = work->flags;
@@ -593,7 +594,7 @@ static enum dg_err run_quality(const struct dg_opt_set *set, struct dg_error *er
         err = conclude(&work, error);
     dg_scoring_close(work.scoring);
     dg_engine_free(work.engine);
-    while (!dg_list_is_empty(&work.items)) /* nobody will tell their ends */
+    while (!dg_list_is_empty(&work.items)) /* nobody will report that these have ended */
         free_item(DG_LIST_ITEM(work.items.next, struct item, link));
     dg_metric_free(work.metric);
     dg_buf_deinit(&work.before);

@@ -43,7 +43,7 @@ enum { RECIPE_MAX = 1 << 16, FILES_MAX = 64, LEN_CHARS = 500 };
 /* The pairs and the vocabulary, for dg_setup_make. */
 struct data_options {
     int task, labels, vocab_kind, normaliser;
-    const char *form, *from, *to; /* of the template */
+    const char *form, *from, *to; /* parts of the prompt template */
     const char *source, *target, *dev, *vocab, *init;
     const char *source_script, *target_script;
     struct dg_opt_list repeat, begins, mix, candidates;
@@ -95,13 +95,13 @@ struct train {
     struct ending_options ending;
     struct watching_options watching;
     struct report_options report;
-    bool is_encoder; /* made of the others: an encoder alone is trained */
+    bool is_encoder; /* derived from the other options: an encoder alone is trained */
 };
 
 enum task { TRANSLATE, CLASSIFY, MASKED, TAG, ANSWER, SCORE, NEXT_WORD };
 enum family { TRANSFORMER, RECURRENT, ENCODER };
 
-/* Tasks of an encoder alone and of nothing else. */
+/* Tasks for an encoder alone and for no other network. */
 static bool is_reading(int task)
 {
     return task >= MASKED && task <= SCORE;
@@ -453,22 +453,22 @@ static enum dg_err read_script(const char *option, const char *name, int *script
                : DG_OK;
 }
 
-/* What the options say together; the bits of `when` and `unless` below. */
+/* What follows from several options together; the bits of `when` and `unless` below. */
 enum {
-    RESUMED = 1, /* the recipe says what the options are for */
+    RESUMED = 1, /* a run is resumed, whose options are in its recipe */
     BEGINS_WITH_MODEL = 2,
     TRANSLATES = 4,
     CLASSIFIES = 8,
     MASKS = 16,
     NEXT_WORDS = 32,
-    READS = 64, /* a task of an encoder alone and of nothing else */
+    READS = 64, /* a task for an encoder alone and for no other network */
     IS_TRANSFORMER = 128,
     IS_RECURRENT = 256,
-    IS_ENCODER = 512,     /* --family encoder */
-    ENCODER_ALONE = 1024, /* that, or the task says so */
+    IS_ENCODER = 512,     /* given as --family encoder */
+    ENCODER_ALONE = 1024, /* as IS_ENCODER, or implied by the task */
     HAS_HEADS = 2048,
     PAIRS_TRANSFORMER = 4096, /* a Transformer that translates */
-    FALLS = 8192,             /* the schedule ends at --steps */
+    FALLS = 8192,             /* the learning rate falls until --steps */
 };
 
 static unsigned facts_of(const struct train *flags)
@@ -502,7 +502,7 @@ static unsigned facts_of(const struct train *flags)
     return bits;
 }
 
-/* What an encoder alone would ignore. */
+/* Options that an encoder alone would ignore. */
 static const struct dg_opt_rule encoder_rules[] = {
     {.given = "swap,mix,source,guided-attention,optimiser",
      .when = ENCODER_ALONE,
@@ -677,7 +677,7 @@ static enum dg_activation activation_of(const struct train *flags)
     static const enum dg_activation known[] = {DG_ACT_RELU, DG_ACT_RELU, DG_ACT_SILU,
                                                DG_ACT_GELU_TANH};
     if (flags->is_encoder && (flags->network.activation == 0 || flags->network.activation == 3))
-        return DG_ACT_GELU_ERF; /* BERT's */
+        return DG_ACT_GELU_ERF; /* BERT's activation */
     return known[flags->network.activation];
 }
 
@@ -716,7 +716,7 @@ static struct dg_blueprint language_model(const struct train *flags)
     bp.lm.head = bp.D / bp.decoder.H;
     bp.lm.kv_heads =
         (size_t)(flags->network.kv_heads ? flags->network.kv_heads : flags->network.heads);
-    /* The table has seen to their lengths. */
+    /* The table of options has checked their lengths. */
     snprintf(bp.lm.ask.form, sizeof bp.lm.ask.form, "%s", flags->data.form);
     snprintf(bp.lm.ask.source, sizeof bp.lm.ask.source, "%s", flags->data.from);
     snprintf(bp.lm.ask.target, sizeof bp.lm.ask.target, "%s", flags->data.to);
@@ -746,7 +746,7 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
         .len_max = (size_t)flags->learning.len_max,
         .init = flags->data.init,
     };
-    /* Both were checked. */
+    /* Both were checked before. */
     (void)!read_script("", flags->data.source_script, &opts.pairs.source_script, NULL);
     (void)!read_script("", flags->data.target_script, &opts.pairs.target_script, NULL);
     opts.aligns = flags->learning.guide > 0.0;
@@ -809,7 +809,7 @@ static struct dg_setup_opts setup_opts(const struct train *flags)
 static struct dg_trainer_opts trainer_opts(const struct train *flags, const char *dir)
 {
     unsigned freeze;
-    (void)!read_freeze(&flags->learning.freeze, &freeze, NULL); /* was checked */
+    (void)!read_freeze(&flags->learning.freeze, &freeze, NULL); /* this was checked before */
     return (struct dg_trainer_opts){
         .dir = dir,
         .optimiser = {.kind = (enum dg_optimiser_kind)flags->learning.optimiser,
@@ -896,7 +896,7 @@ static enum dg_err save_recipe(const struct dg_opt_set *set, const char *dir,
 struct difference {
     enum dg_err err;
     struct dg_error *error;
-    struct dg_buf *history; /* what was changed, for the card */
+    struct dg_buf *history; /* changed options, for the card */
 };
 
 static void on_change(void *ctx, const struct dg_opt_change *change)
@@ -959,7 +959,7 @@ static volatile sig_atomic_t n_signals;
 static void on_signal(int number)
 {
     n_signals = 1;
-    signal(number, SIG_DFL); /* the second one ends it */
+    signal(number, SIG_DFL); /* a second signal ends the process at once */
 }
 
 /* ---- What a person sees ---------------------------------------------------------------------- */
@@ -968,10 +968,10 @@ struct show {
     const struct train *flags;
     const char *dir;
     bool is_terminal, is_dirty;
-    double shown;         /* seconds of the run */
-    double first_seconds; /* when this part began, */
-    uint64_t first_step;  /* and at which step */
-    uint64_t n;           /* pairs of an epoch */
+    double shown;         /* the time of the run, in seconds, when something was last shown */
+    double first_seconds; /* the time when this part of the run began, */
+    uint64_t first_step;  /* and the step at which it began */
+    uint64_t n;           /* pairs in an epoch */
 };
 
 static void wipe(struct show *show)
@@ -1055,13 +1055,13 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now,
     struct dg_error error = DG_ERROR_NONE;
     char time[48];
     wipe(show);
-    /* A picture that cannot be drawn is no reason to end. */
+    /* A curve that cannot be drawn is no reason to end the run. */
     const enum dg_err err = dg_curve_write(show->dir, &error);
     if (err)
         fprintf(stderr, "the curve could not be drawn: %s\n", dg_error_text(&error, err));
     fprintf(stderr, "step %" PRIu64 " after %s: held-out loss %.4f", now->step,
             dg_progress_duration(now->seconds, time, sizeof time), report->loss);
-    if (!isfinite(report->correlation)) /* of a number it is a square */
+    if (!isfinite(report->correlation)) /* for numbers, the figure is a squared error */
         fprintf(stderr, " (perplexity %.2f)", exp(report->loss));
     if (report->accuracy >= 0.0)
         fprintf(stderr, ", %.2f %% of the %s right", report->accuracy,
@@ -1130,7 +1130,7 @@ static bool has_checkpoint(const char *dir)
            access(path, F_OK) == 0;
 }
 
-/* "step 1200: --time 4h (was 2h)" */
+/* Adds a line such as "step 1200: --time 4h (was 2h)". */
 static enum dg_err put_history(const char *dir, uint64_t step, struct dg_span text,
                                struct dg_error *error)
 {
@@ -1148,7 +1148,7 @@ static enum dg_err put_history(const char *dir, uint64_t step, struct dg_span te
     return err;
 }
 
-/* Steps, and, unless somebody stopped it, what belongs to the end. */
+/* Makes the steps and, unless somebody stopped the run, what belongs to its end. */
 static enum dg_err run_trainer(const struct train *flags, const char *dir,
                                const struct dg_setup *setup, struct dg_trainer *trainer,
                                size_t threads, struct dg_error *error)
@@ -1210,7 +1210,8 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
     const struct dg_trainer_data data = {
         &setup.train,    &setup.dev,   setup.dev_texts,
         setup.tokenizer, setup.labels, setup.candidates.n ? &setup.candidates : NULL};
-    if (*flags->data.init && !has_checkpoint(dir)) /* later on the checkpoint has all of it */
+    /* from then on the checkpoint contains all of it */
+    if (*flags->data.init && !has_checkpoint(dir))
         err = dg_model_open(&init, flags->data.init, error);
     if (!err)
         err = dg_trainer_new(&trainer, &opts, &setup.bp, &data,
@@ -1218,7 +1219,8 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
     if (!err && is_resumed)
         err = dg_trainer_resume(trainer, error);
     if (err == DG_ERR_NOT_FOUND && is_resumed)
-        err = DG_OK; /* prepared, but stopped before the first checkpoint: from the start */
+        err = DG_OK; /* the run was prepared, but stopped before the first checkpoint: it begins
+                        anew */
     if (!err)
         err = put_history(dir, dg_trainer_now(trainer)->step, history, error);
     if (!err) {
@@ -1277,7 +1279,7 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_error *error)
     return err ? err : train_model(flags, flags->out, false, DG_SPAN(""), error);
 }
 
-/* Read a second time when a run goes on: over its recipe. */
+/* When a run is resumed, the options are read a second time, over those of its recipe. */
 static struct {
     int argc;
     char **argv;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Each set is judged twice: greedy, as it is fastest served, and with beams. */
+/* Each set is translated twice: with greedy search, which is the fastest, and with a beam. */
 #include "tools/train/train_end.h"
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
@@ -64,7 +64,7 @@ static enum dg_err judge(const struct train_end *end, const char *name, bool is_
     return DG_OK;
 }
 
-/* Where the run keeps its copy of test set `i`. */
+/* The path of the run's copy of test set `i`. */
 static enum dg_err kept_test(const struct train_end *end, size_t i, char path[PATH_CAP],
                              struct dg_error *error)
 {
@@ -184,7 +184,7 @@ static enum dg_err write_card(const struct train_end *end, const char *how,
     for (size_t i = 0; i < N && !err; i++)
         err = read_text(end->dir, names[i], &files[i], texts[i], error);
     if (!err && card.history.len)
-        card.history.len++; /* with its newline */
+        card.history.len++; /* the newline is part of it */
     if (!err)
         err = dg_card_write(&card, error);
     for (size_t i = 0; i < N; i++)

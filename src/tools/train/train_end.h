@@ -20,9 +20,9 @@ struct train_end {
     const struct dg_setup *setup;
     struct dg_trainer *trainer;
     const struct dg_opt_list *tests; /* files of pairs */
-    bool swap;                       /* their lines are target<TAB>source */
-    size_t n_translate;              /* sentences of each set */
-    int beam;                        /* of the second search */
+    bool swap;                       /* their lines have the form target<TAB>source */
+    size_t n_translate;              /* sentences of each set that are translated */
+    int beam;                        /* the beam of the second search */
     size_t threads;
 };
 

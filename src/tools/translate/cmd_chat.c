@@ -46,10 +46,10 @@ struct chat {
     uv_loop_t loop;
     uv_signal_t interrupt;
     struct dragoman *server;
-    struct dragoman_request *request; /* under way */
+    struct dragoman_request *request; /* the request under way */
     char source[TAG_MAX], target[TAG_MAX];
     int alternatives;
-    bool is_person; /* a person types, so that a prompt is wanted */
+    bool is_person; /* a person types, so a prompt is shown */
     bool has_failed;
 };
 

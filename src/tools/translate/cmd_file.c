@@ -80,7 +80,7 @@ static const struct dg_opt_table table = {
 /* ---- In and out ------------------------------------------------------------------------------ */
 
 struct out {
-    struct dg_file_out *file; /* NULL: stdout */
+    struct dg_file_out *file; /* NULL: standard output */
     size_t n;
 };
 
@@ -153,7 +153,7 @@ static bool has_filter(const struct file_flags *flags, const char *name, struct 
                      dg_filter_takes(strchr(name, '.') ? dg_span_cstr(name) : DG_SPAN(""), bytes);
 }
 
-/* Takes the text out of a file that is no text itself. */
+/* Takes the text out of a file whose format a filter reads. */
 static enum dg_err open_filter(struct file_work *work, const char *name, const char *out,
                                struct dg_buf *text, struct dg_error *error)
 {

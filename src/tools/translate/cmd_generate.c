@@ -218,8 +218,8 @@ static enum dg_err feed(struct work *work, struct dg_lines *lines, struct dg_err
     struct dg_span text;
     if (!work->flags->lines) {
         enum dg_err err = dg_lines_all(lines, &text, error);
-        if (!err && text.len && text.ptr[text.len - 1] == '\n') /* the line end of echo is no part
-                                                                   of the prompt */
+        /* the line end that echo adds does not belong to the prompt */
+        if (!err && text.len && text.ptr[text.len - 1] == '\n')
             text.len--;
         return err ? err : begin(work, text, error);
     }

@@ -125,10 +125,10 @@ static const struct dg_opt_table tables[DG_N_TASKS] = {
 struct work {
     enum dg_read_task task;
     const struct flags *flags;
-    size_t n_best; /* --count and --threshold, as this model wants them */
+    size_t n_best; /* --count and --threshold, in the form that this model needs */
     float threshold;
     struct dg_engine *engine;
-    struct dg_list items; /* under way */
+    struct dg_list items; /* items under way */
     uint64_t n_lines, n_cut, n_tokens;
     enum dg_err err;
     struct dg_error error;
@@ -140,7 +140,7 @@ struct item {
     struct work *work;
     struct line *line;
     struct dg_engine_item texts;
-    struct dg_json_out json; /* of the line, while it is told */
+    struct dg_json_out json; /* the JSON of the line while it is written */
 };
 
 /* ---- What comes ------------------------------------------------------------------------------ */
@@ -274,8 +274,8 @@ static void poll_engine(void *ctx)
     dg_engine_poll(work->engine);
 }
 
-/* How many labels are printed where nobody says it: one, or those that are rather right than wrong.
- */
+/* How many labels are printed if the user does not say: one, or those that are more probably
+ * right than wrong. */
 static void choose_labels(struct work *work, const struct dg_engine_model_info *info)
 {
     const bool gives_any =
@@ -322,7 +322,7 @@ static enum dg_err run_read(enum dg_read_task task, const struct dg_opt_set *set
         *error = work.error;
     }
     dg_engine_free(work.engine);
-    while (!dg_list_is_empty(&work.items)) /* nobody will tell their ends */
+    while (!dg_list_is_empty(&work.items)) /* nobody will report that these have ended */
         free_item(DG_LIST_ITEM(work.items.next, struct item, link));
     line_pipe_deinit(&pipe);
     if (!err)

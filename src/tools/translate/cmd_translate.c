@@ -122,23 +122,24 @@ struct work {
     const struct translate *flags;
     struct dg_search_opts search;
     struct dg_search_usual usual;
-    char name[128]; /* of the model: its directory's; "": the installed ones, by languages */
+    /* the directory of the model; "": an installed model is chosen by its languages */
+    char name[128];
     struct dg_engine *engine;
     struct line_pipe *pipe;
     struct dg_progress *progress;
     struct translate_totals *totals;
     struct dg_span must[DG_CONSTRAINTS_MAX];
-    struct dg_glossary *glossary; /* NULL: none */
+    struct dg_glossary *glossary; /* NULL: no glossary */
 };
 
 /* A line under way. With several answers a sentence's alternatives are joined line-wise. */
 struct translation {
     struct work *work;
     struct line *line;
-    struct dg_buf answers[DG_BEAM_MAX]; /* text so far of each alternative */
-    struct dg_buf pairs[DG_BEAM_MAX];   /* alignment */
-    struct dg_buf weights[DG_BEAM_MAX]; /* soft alignment */
-    struct dg_buf sentences;            /* with --json: objects with commas between */
+    struct dg_buf answers[DG_BEAM_MAX]; /* the text of each alternative so far */
+    struct dg_buf pairs[DG_BEAM_MAX];   /* the alignment of each alternative */
+    struct dg_buf weights[DG_BEAM_MAX]; /* the soft alignment of each alternative */
+    struct dg_buf sentences;            /* with --json: objects separated by commas */
     double scores[DG_BEAM_MAX];
     size_t n_answers;
     size_t n_source, n_target; /* tokens of the sentences before this one */
@@ -214,7 +215,8 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
     if (sentence->n_answers == 0 || translation->work->flags->json)
         return;
     for (size_t i = 0; i < wanted; i++) {
-        size_t k = i < sentence->n_answers ? i : 0; /* fewer alternatives: the best one again */
+        size_t k = i < sentence->n_answers ? i : 0; /* if the sentence has fewer alternatives, its
+                                                       best answer stands for the missing ones */
         append(&translation->answers[i], between);
         append(&translation->answers[i], sentence->answers[k].text);
         translation->scores[i] += sentence->answers[k].score;
@@ -398,7 +400,8 @@ static enum dg_err start(void *ctx, struct line *line)
         return err;
     if (!*work->name)
         err = installed_explain(work->engine, err, &error);
-    /* One bad line must not shift the others: it is answered empty, and said. */
+    /* One bad line must not shift the others: its answer is an empty line, and a message is
+     * printed. */
     fprintf(stderr, "dragoman translate: line %zu: %s\n", line->number, dg_error_text(&error, err));
     if (work->flags->json)
         check_memory(translate_json_error(&line->out, line->number, dg_error_text(&error, err)));
@@ -443,15 +446,16 @@ enum dg_err translate_load(struct dg_engine *engine, const struct translate *fla
                                           .template = flags->template,
                                           .stop = flags->stop,
                                           .source = *flags->template ? flags->remote.source
-                                                                     : NULL, /* what it is told has
-                                                                                to be known */
+                                                                     /* only known if the client
+                                                                      * says so */
+                                                                     : NULL,
                                           .target = *flags->template ? flags->remote.target : NULL};
     struct dg_served_model *loaded;
     enum dg_err err = dg_engine_open(engine, &model, error, &loaded);
     return err ? err : dg_engine_publish(engine, loaded, error);
 }
 
-/* The estimator beside the model, which it judges. */
+/* Opens the estimator of the model's translations. */
 static enum dg_err load_estimator(const struct work *work, struct dg_error *error)
 {
     const struct dg_engine_model model = {
@@ -463,8 +467,8 @@ static enum dg_err load_estimator(const struct work *work, struct dg_error *erro
     return err ? err : dg_engine_publish(work->engine, loaded, error);
 }
 
-/* What would be said of every line is said once: the languages of a model that has many must be
- * named, and it must have a word for the formality. */
+/* Reports once what would otherwise fail for every line: a model of many languages needs their
+ * names, and it must have a word for the formality. */
 static enum dg_err check_languages(const struct work *work, struct dg_error *error)
 {
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
@@ -519,7 +523,7 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
                                   .wake_arg = &pipe};
     if (*flags->model)
         model_name(flags->model, work.name, sizeof work.name);
-    /* a list of names has these between them */
+    /* the names in a list are separated by these characters */
     for (char *c = work.name; *flags->quality && *c; c++)
         *c = *c == ' ' || *c == ',' || *c == '\t' ? '_' : *c;
     enum dg_err err = translate_glossary(flags->glossary, error, &work.glossary);
@@ -561,7 +565,7 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
     return err;
 }
 
-/* A document is translated whole: nothing is said of its lines. */
+/* A document is translated as a whole, so options about lines are refused. */
 static enum dg_err check_format(const struct dg_opt_set *set, const struct translate *flags,
                                 struct dg_error *error)
 {
@@ -575,7 +579,7 @@ static enum dg_err check_format(const struct dg_opt_set *set, const struct trans
     return DG_OK;
 }
 
-/* What the flags leave open or say twice. */
+/* Completes what the flags leave open, and refuses what contradicts. */
 static enum dg_err check_server(const struct dg_opt_set *set, const struct translate *flags,
                                 struct dg_error *error)
 {

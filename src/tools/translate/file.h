@@ -16,9 +16,9 @@ struct file_flags {
     int help;
     const char *model;
     int64_t threads, beam;
-    int kind;            /* 0: detected; else enum dg_doc_format + 1, or one of a filter */
-    const char *columns; /* csv */
-    const char *output;  /* pdf */
+    int kind;            /* 0: detected; else enum dg_doc_format + 1, or a kind of the filters */
+    const char *columns; /* for csv */
+    const char *output;  /* for pdf */
     bool all, mark, dry_run, quiet;
     struct server_flags remote;
 };
@@ -29,15 +29,15 @@ enum { TARGET_CAP = 64 };
 struct file_work {
     const struct file_flags *flags;
     const struct dg_opt_set *set;
-    struct dg_span text;      /* of the file; what a filter says is its text */
-    struct dg_filter *filter; /* that the text comes from; NULL: the file is the text */
+    struct dg_span text;      /* the text of the file, or what its filter takes for the text */
+    struct dg_filter *filter; /* the filter that gives the text; NULL: the whole file is the text */
     enum dg_doc_format format;
     struct dg_doc_opts opts;
-    struct dg_progress progress; /* in bytes of dg_doc_original */
-    struct dg_buf result;        /* the text, translated */
+    struct dg_progress progress; /* counts bytes of dg_doc_original */
+    struct dg_buf result;        /* the translated text */
     char target[TARGET_CAP];     /* the language of the result, as far as it is known */
     size_t n_sentences, n_lost, n_out;
-    size_t n_unsound; /* po: entries without the directives of their originals */
+    size_t n_unsound; /* of a PO file: entries that lack directives of their originals */
 };
 
 /* Puts the whole file, translated, into work->result. */

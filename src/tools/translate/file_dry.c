@@ -24,7 +24,7 @@ enum dg_err file_dry(struct file_work *work, struct dg_error *error)
     struct dg_doc *doc = NULL;
     struct dg_doc_cursor cursor = {0};
     if (work->format == DG_DOC_JSON)
-        work->opts.target = DG_SPAN(""); /* no plurals of another language */
+        work->opts.target = DG_SPAN(""); /* none, so that no plurals of another language are made */
     if (work->format == DG_DOC_TEXT)
         return dg_buf_append_span(&work->result, work->text);
     enum dg_err err = dg_doc_new(work->text, work->format, &work->opts, &doc, error);

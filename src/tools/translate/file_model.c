@@ -48,7 +48,7 @@ static void on_document_done(void *ctx, const struct dg_engine_result *result)
                 work->flags->remote.target);
 }
 
-/* The last part of the model's path: "fr-en" says its languages. */
+/* The last part of the model's path: "fr-en" states its languages. */
 static void name_of(const char *path, char *name, size_t cap)
 {
     size_t end = strlen(path), from;
@@ -96,7 +96,7 @@ enum dg_err file_by_model(struct file_work *work, struct dg_error *error)
     request.usual_length = true;
     if (flags->beam)
         request.search.beam = (size_t)flags->beam;
-    if (!err) /* asked without the text, whose language may be guessed wrongly */
+    if (!err) /* asked without the text, whose language could be guessed wrongly */
         err = dg_engine_can(engine, &request, error);
     request.text = work->text;
     request.format = work->format;

@@ -23,13 +23,13 @@ struct translate {
     int64_t threads, slots;
     bool ids, whole_lines, stream, scores, alignment, soft_alignment, json, quiet, shortlist;
     int64_t alignment_layer, alignment_head;
-    int format;                    /* enum dg_doc_format */
-    int formality;                 /* enum dg_formality */
-    const char *formal, *informal; /* words of the model's vocabulary */
+    int format;                    /* a value of enum dg_doc_format */
+    int formality;                 /* a value of enum dg_formality */
+    const char *formal, *informal; /* words in the model's vocabulary */
     struct text_flags text;
-    const char *template, *stop; /* of a language model */
+    const char *template, *stop; /* for a language model */
     const char *prefix, *suppress, *glossary;
-    const char *quality; /* an estimator's directory; "": none */
+    const char *quality; /* the directory of an estimator; "": none */
     struct dg_opt_list must;
     struct search_flags search;
     struct server_flags remote;
@@ -40,7 +40,8 @@ struct translate_totals {
     size_t n_lines, n_failed, n_sentences, n_tokens_in, n_tokens_out;
     size_t n_cut_short, n_loops, n_repaired;
     bool has_glossary;
-    size_t n_terms, n_missed; /* of the glossary: found, and found but not used */
+    size_t n_terms, n_missed; /* terms of the glossary that were found, and those of them that were
+                                 not used */
 };
 
 struct dg_engine_result;

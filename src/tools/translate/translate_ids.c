@@ -28,7 +28,7 @@ struct work {
     struct dg_flow flow;
     struct dg_progress *progress;
     struct translate_totals *totals;
-    int32_t end_id; /* behind every source; -1: none */
+    int32_t end_id; /* the token after every source; -1: none */
 };
 
 static enum dg_err print_answer(const struct work *work, const struct line *line,
@@ -143,7 +143,7 @@ static enum dg_err start(void *ctx, struct line *line)
     int32_t *ids = NULL;
     size_t n = 0;
     enum dg_err err = ids_parse(dg_span_make(line->text, line->len), &ids, &n, &error);
-    if (!err && n == 0) { /* an empty line stays one */
+    if (!err && n == 0) { /* an empty line remains empty */
         if (work->flags->json)
             err = dg_buf_printf(&line->out, "{\"line\":%zu,\"answers\":[]}", line->number);
         line->is_done = true;
@@ -207,7 +207,7 @@ static enum dg_err run_ids(struct work *work, struct line_pipe *pipe, const stru
     return err;
 }
 
-/* Ids that must be said. */
+/* Ids that the output must contain. */
 struct forced {
     int32_t *prefix; /* owned */
     struct dg_constraint constraints[DG_CONSTRAINTS_MAX];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Answers as JSON, member by member as the header shows them; what was not asked for or is not
- * there is left out. */
+/* Answers as JSON, member by member in the order of the header; what was not asked for, or does
+ * not exist, is left out. */
 #include "tools/translate/translate_json.h"
 
 size_t translate_aligned(const float *alignment, size_t t, size_t n_source)

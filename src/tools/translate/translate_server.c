@@ -27,9 +27,9 @@ struct remote {
     uv_loop_t loop;
     uv_async_t news;
     uv_thread_t thread;
-    struct dragoman *server; /* the loop's thread only */
+    struct dragoman *server; /* used only on the loop's thread */
     pthread_mutex_t lock;
-    struct dg_list asked, answered; /* of struct question */
+    struct dg_list asked, answered; /* lists of struct question */
     bool is_over;
 };
 
@@ -38,16 +38,16 @@ struct question {
     struct dg_list link;
     struct remote *remote;
     struct line *line;
-    struct dg_buf text;     /* what has come and was not yet printed */
-    char *failure;          /* owned; NULL: it was answered */
-    bool is_over, is_short; /* short: memory ran out for its text */
+    struct dg_buf text;     /* what has arrived and was not printed yet */
+    char *failure;          /* owned; NULL: the question was answered */
+    bool is_over, is_short; /* is_short: memory ran out for its text */
     int64_t n_sentences, n_tokens_in, n_tokens_out;
     size_t n_terms, n_missed;
 };
 
 /* ---- On the loop's thread -------------------------------------------------------------------- */
 
-/* Under the lock; once it is given up, the question may be gone. */
+/* Called under the lock; once the lock is released, the question may no longer exist. */
 static void give_back(struct question *question)
 {
     if (dg_list_is_empty(&question->link))
@@ -61,7 +61,7 @@ static void set_failure(struct question *question, const char *code, const char 
     snprintf(question->failure, size, "%s (%s)", message, code);
 }
 
-/* What the server counted. */
+/* The counts in the server's answer. */
 static void read_usage(struct question *question, struct dg_span answer)
 {
     const struct dg_json_limits limits = {
@@ -162,7 +162,7 @@ static enum dg_err start(void *ctx, struct line *line)
 {
     struct remote *remote = ctx;
     bool is_blank = strspn(line->text, " \t\r") == line->len;
-    if (is_blank) { /* nothing to translate: as it was */
+    if (is_blank) { /* nothing to translate: the line is returned unchanged */
         line->is_done = true;
         remote->totals->n_lines++;
         return dg_buf_append(&line->out, line->text, line->len);

@@ -17,7 +17,7 @@ enum { TENSION_STEPS = 8, SLOTS_MIN = 1 << 12 };
 static const double tension_min = 0.1, tension_max = 14.0, unseen = 1e-9;
 
 struct slot {
-    uint64_t key; /* 0: empty; else the two words and one */
+    uint64_t key; /* 0: the slot is empty; otherwise the two words plus one */
     float probability, count;
 };
 
@@ -27,16 +27,16 @@ struct table {
     size_t n_used, n_forgotten;
     double *totals;     /* [n_given + 1] */
     uint32_t *n_others; /* [n_given + 1] entries of a given word */
-    size_t n_given;     /* words; the next number stands for nothing */
+    size_t n_given;     /* number of words; the next number stands for the empty word */
     size_t n_other;
     double tension, perplexity;
-    bool is_fresh; /* no iteration yet: all are equally likely */
+    bool is_fresh; /* before the first iteration all translations are equally likely */
 };
 
 struct dg_aligner {
     struct dg_aligner_pairs pairs;
     struct dg_aligner_opts opts;
-    struct table tables[2]; /* target given source, source given target */
+    struct table tables[2]; /* target given source, and source given target */
     uint32_t *sizes; /* [LEN_MAX + 1][LEN_MAX + 1] pairs of so many source and target words */
     int32_t best[2][DG_ALIGNER_LEN_MAX];
 };
@@ -142,7 +142,8 @@ static double distance(size_t i, size_t n_i, size_t j, size_t n_j)
     return fabs(((double)i + 1.0) / (double)n_i - ((double)j + 1.0) / (double)n_j);
 }
 
-/* weights[j] becomes the prior of given word j for the other's word i; all but p0 of it. */
+/* weights[j] becomes the prior probability that given word j stands for the other's word i;
+ * together they have all but p0. */
 static void prior(const struct dg_aligner *a, const struct table *table, size_t i, size_t n_other,
                   size_t n_given, double *weights)
 {
@@ -200,7 +201,7 @@ static enum dg_err fill(struct dg_aligner *a, unsigned direction)
 
 struct expected {
     double log_likelihood, distance;
-    uint64_t n; /* other's words */
+    uint64_t n; /* occurrences of the other word */
 };
 
 /* The expected counts of a word: those of the pairs of words go to the table. */
@@ -356,8 +357,8 @@ static enum dg_err table_init(struct table *table, size_t n_given, size_t n_othe
                               const struct dg_aligner_opts *opts)
 {
     size_t most = SLOTS_MIN;
-    while (most * 2 * sizeof(struct slot) * 3 / 2 <= opts->memory / 2) /* half as much again while
-                                                                          it grows */
+    /* half as much again, for the moment of growth */
+    while (most * 2 * sizeof(struct slot) * 3 / 2 <= opts->memory / 2)
         most *= 2;
     *table = (struct table){.n_slots = SLOTS_MIN,
                             .n_slots_max = most,
@@ -443,9 +444,9 @@ void dg_aligner_free(struct dg_aligner *a)
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-/* For each of the other's words the given word that it most probably stands for, -1 for none. Of
- * two that are as probable the one nearer to the diagonal has the greater prior, of two as near the
- * first is taken. */
+/* For each of the other's words the given word that it most probably stands for; -1: none.
+ * Between two that are equally probable, the one nearer to the diagonal has the greater prior;
+ * between two equally near ones, the first is taken. */
 static void best_of(const struct dg_aligner *a, unsigned direction, const struct sides *s,
                     int32_t *best)
 {

@@ -33,12 +33,13 @@ enum { DG_ALIGNER_LEN_MAX = 255 }; /* words of a side; longer pairs are ignored,
 struct dg_aligner_opts {
     unsigned iterations;
     double p0;          /* share of words that translate nothing */
-    double tension;     /* how strong the diagonal is; 0: no prior (model 1) */
-    bool fixed_tension; /* keep the tension instead of learning it */
-    double alpha;       /* of the Dirichlet prior of translations: small, so that rare words collect
-                           little */
-    size_t memory;      /* bytes of both tables */
-    const volatile sig_atomic_t *stop; /* NULL, or not 0 to end with DG_ERR_CANCELLED */
+    double tension;     /* how strongly the diagonal is preferred; 0: no prior (model 1) */
+    bool fixed_tension; /* the tension is kept instead of learned */
+    double alpha;  /* parameter of the Dirichlet prior of translations; a small value keeps rare
+                      words from collecting much */
+    size_t memory; /* the most bytes of both tables */
+    const volatile sig_atomic_t *stop; /* NULL, or a flag that ends the work with DG_ERR_CANCELLED
+                                          when it is not 0 */
     /* Called on the caller's thread; or NULL. */
     void (*progress)(void *ctx, unsigned iteration, double perplexity);
     void *progress_ctx;
@@ -80,7 +81,8 @@ void dg_aligner_visit(const struct dg_aligner *aligner,
 /* What was learned for a direction: 0 source to target, 1 target to source. */
 struct dg_aligner_report {
     double tension, perplexity;
-    size_t n_entries, n_forgotten; /* pairs of words */
+    /* pairs of words that the tables hold, and that were forgotten */
+    size_t n_entries, n_forgotten;
 };
 
 struct dg_aligner_report dg_aligner_report(const struct dg_aligner *aligner, unsigned direction);

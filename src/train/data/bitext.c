@@ -99,7 +99,7 @@ static enum dg_err add_target_pieces(struct dg_bitext *bitext, struct dg_span te
     enum dg_err err = dg_target_ids(bitext->tokenizer, bitext->target_work, text, &ids, &n);
     if (err)
         return err;
-    if (n > 1) /* but the end token */
+    if (n > 1) /* a sentence with more than its end token */
         err = dg_buf_append(&bitext->ids, ids, (n - 1) * sizeof *ids);
     dg_free(ids);
     return err;

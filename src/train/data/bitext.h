@@ -24,14 +24,14 @@
 #include "train/data/example.h"
 
 struct dg_bitext {
-    const struct dg_tokenizer *tokenizer; /* borrowed; NULL: words */
+    const struct dg_tokenizer *tokenizer; /* borrowed; NULL: texts are split into words */
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
     struct dg_map words[2];
-    struct dg_buf ids;     /* int32_t */
-    struct dg_buf offsets; /* uint64_t [2 n + 1] */
+    struct dg_buf ids;     /* array of int32_t */
+    struct dg_buf offsets; /* array of uint64_t, [2 n + 1] */
     size_t n;
-    size_t n_source, n_target; /* the ids are below these numbers */
+    size_t n_source, n_target; /* all ids are below these numbers */
 };
 
 enum dg_err dg_bitext_init(struct dg_bitext *bitext,

@@ -131,7 +131,7 @@ static enum dg_err put_pair(struct writer *w, const struct dg_pair *pair, struct
     if (!err)
         err = target_of(w, pair->target, &target, &n_target, error);
     if (!err && w->labels && n_source > w->len_max)
-        n_source = w->len_max; /* as the classifier cuts it */
+        n_source = w->len_max; /* cut to the length that the classifier reads */
     if (!err && !w->labels &&
         (n_source > w->len_max || n_target > w->len_max || n_source < 2 || n_target < 2)) {
         w->out.stats.n_long++;
@@ -206,8 +206,8 @@ static enum dg_err check_sentence(const int32_t *ids, uint64_t from, uint64_t to
     return DG_OK;
 }
 
-/* What a pooled head is to say of a text: a label, any number of them in ascending order, or the
- * bits of a number. */
+/* What a pooled head is to output for a text: a label, any number of labels in ascending order,
+ * or the bits of a number. */
 static bool are_labels(const int32_t *labels, uint64_t n, const struct dg_blueprint *bp)
 {
     float number = 0.0f;
@@ -224,7 +224,7 @@ static bool are_labels(const int32_t *labels, uint64_t n, const struct dg_bluepr
     return true;
 }
 
-/* What is to be said of source [n] by an encoder's head (pass.h). */
+/* What an encoder's head (pass.h) is to output for source [n]. */
 static enum dg_err check_said(const int32_t *target, uint64_t n_target, uint64_t n,
                               const struct dg_blueprint *bp)
 {

@@ -40,8 +40,8 @@ struct dg_corpus {
 };
 
 struct dg_corpus_stats {
-    size_t n_written, n_long; /* pairs; long ones are left out, but long held-out texts of a
-                                 language model are cut */
+    size_t n_written, n_long; /* numbers of pairs; long pairs are left out, but long held-out texts
+                                 of a language model are cut */
     uint64_t n_source_tokens, n_target_tokens, n_unknown;
 };
 

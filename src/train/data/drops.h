@@ -29,7 +29,7 @@ enum dg_drop {
 #define DG_DROP_ENUM(code, text) code,
     DG_DROPS(DG_DROP_ENUM)
 #undef DG_DROP_ENUM
-        DG_N_DROPS /* as a reason: none */
+        DG_N_DROPS /* as a reason: the pair is kept */
 };
 
 const char *dg_drop_text(enum dg_drop drop);

@@ -27,14 +27,14 @@
 struct dg_example {
     const int32_t *source; /* borrowed */
     const int32_t *target;
-    uint32_t n_source, n_target;      /* 1 or more */
-    const struct dg_link *links;      /* [n_links] by target: word alignment; borrowed */
-    uint32_t n_links;                 /* 0: not known */
-    uint32_t n_candidates, candidate; /* how many minimum-risk candidates the source has, and which
-                                       * of them this is; 0: none. They follow one another
-                                       * (risk_candidates.h); only translating Transformers use
-                                       * them */
-    float cost;                       /* of a candidate: how bad it is, 0 to 1 */
+    uint32_t n_source, n_target; /* 1 or more */
+    const struct dg_link *links; /* [n_links] by target: word alignment; borrowed */
+    uint32_t n_links;            /* 0: links are not known */
+    /* How many minimum-risk candidates the source has, and which of them this example is; 0: it
+     * has none. The candidates of a source follow one another (risk_candidates.h). Only
+     * Transformers that translate use them. */
+    uint32_t n_candidates, candidate;
+    float cost; /* cost of the candidate, 0 (good) to 1 (bad) */
 };
 
 enum { DG_EXAMPLE_UNSAID = -1 };

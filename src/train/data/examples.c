@@ -25,7 +25,7 @@ enum dg_labelled_text_kind dg_examples_kind(const struct dg_blueprint *bp)
     case DG_HEAD_SPANS:
         return DG_LESSON_ANSWER;
     case DG_HEAD_WORDS:
-    case DG_HEAD_REPLACED: /* nobody learns it here */
+    case DG_HEAD_REPLACED: /* this head is not trained here */
     case DG_HEAD_NONE:
         break;
     }
@@ -147,7 +147,8 @@ static enum dg_err put_label(struct making *m, struct dg_span label, size_t n,
     return DG_OK;
 }
 
-/* Of labels or a number: as much of both texts as there is room for, the longer one cut first. */
+/* For labels or a number: takes as much of both texts as there is room for, and cuts the longer
+ * one first. */
 static enum dg_err put_whole(struct making *m, const struct dg_labelled_text *labelled_text,
                              struct dg_error *error)
 {
@@ -189,9 +190,9 @@ bool dg_examples_goes_on(const struct dg_labels *labels, struct dg_span label, s
     return dg_labels_find(labels, dg_span_cstr(room), number);
 }
 
-/* What is to be said of the text's token `i`; `word` walks along the labelled text's words. A token
- * may have the space before it, or be nothing else: it belongs to the word behind the space, as
- * when it is served. */
+/* What is to be output for the text's token `i`; `word` walks along the words of the labelled
+ * text. A token that begins with a space, or is nothing else, belongs to the word behind the
+ * space, as it does in the server. */
 static enum dg_err tag_of(const struct making *m, const struct dg_labelled_text *labelled_text,
                           size_t i, size_t *word, size_t *last, int32_t *tag,
                           struct dg_error *error)
@@ -248,7 +249,8 @@ static enum dg_err put_tags(struct making *m, const struct dg_labelled_text *lab
     return err;
 }
 
-/* The answer's first token and its last; false: it lies in none. */
+/* Finds the answer's first token and its last; false: the answer does not begin or end within
+ * the tokens. */
 static bool find_answer(const struct tokens *context, const struct dg_labelled_text *labelled_text,
                         size_t *first, size_t *last)
 {

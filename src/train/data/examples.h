@@ -27,15 +27,15 @@
 struct dg_examples_making {
     const struct dg_subword *subword;
     const struct dg_blueprint *bp;
-    const struct dg_labels *labels; /* LABEL, LABELS, TAGS */
-    size_t len_max;                 /* tokens of an example */
+    const struct dg_labels *labels; /* for LABEL, LABELS and TAGS */
+    size_t len_max;                 /* the most tokens of an example */
 };
 
 struct dg_examples_stats {
     size_t n_written;
-    size_t n_cut;  /* texts that were too long */
-    size_t n_lost; /* texts that gave no example: a question that leaves no room, an answer that
-                      does not fit tokens */
+    size_t n_cut;  /* texts that were cut because they were too long */
+    size_t n_lost; /* texts that gave no example: a question that leaves no room for its context, or
+                      an answer that does not begin and end with tokens */
     uint64_t n_tokens, n_unknown;
 };
 
@@ -49,7 +49,7 @@ enum dg_err dg_examples_write(const char *path, const struct dg_examples_making 
 /* The kind of labelled text that the network's head learns from. */
 enum dg_labelled_text_kind dg_examples_kind(const struct dg_blueprint *bp);
 
-/* The label of a word's further parts: "I-PER" for "B-PER" if there is one, else the same. */
+/* The label of a word's further parts: "I-PER" for "B-PER" if that exists, otherwise the same. */
 bool dg_examples_goes_on(const struct dg_labels *labels, struct dg_span label, size_t *number);
 
 #endif

@@ -24,7 +24,7 @@ enum {
     LINE_VALUES_MAX = 2 * WORDS_MAX + 100
 };
 #define LABEL_BAR   '|' /* between the labels of a column */
-#define NUMBER_MAX  1e6 /* of those that are learned */
+#define NUMBER_MAX  1e6 /* counts of the labels that are learned */
 #define ENTRIES_MAX ((size_t)1 << 32)
 #define ARENA_MAX   ((size_t)64 << 30)
 
@@ -70,7 +70,7 @@ static enum dg_drop judge(const struct dg_labelled_data *labelled_data,
     return DG_N_DROPS;
 }
 
-/* Text, pair, and what is to be said of them, as one key. */
+/* Makes one key of the text, the second text and what is to be learned. */
 static enum dg_err key_of(struct dg_labelled_data *labelled_data,
                           const struct dg_labelled_text *labelled_text, struct dg_span *key)
 {
@@ -143,8 +143,8 @@ static enum dg_err keep(struct dg_labelled_data *labelled_data, struct dg_span t
     return kept->ptr ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* Where the answer stands: where it is said to begin, or the first time that the context has it;
- * length 0: it does not. */
+/* Finds the answer: where the file says that it begins, or its first occurrence in the context.
+ * Length 0: the context lacks it. */
 static void find_answer(struct dg_labelled_text *labelled_text, struct dg_span answer,
                         int64_t start)
 {
@@ -232,9 +232,9 @@ static enum dg_err take_sentence(struct dg_labelled_data *labelled_data, struct 
 struct reading {
     struct dg_labelled_data *labelled_data;
     const char *path;
-    uint64_t line; /* from 1 */
+    uint64_t line; /* the number of the line, from 1 */
     struct dg_error *error;
-    struct sentence *sentence; /* owned; TAGS */
+    struct sentence *sentence; /* owned; for TAGS */
 };
 
 static enum dg_err refuse(const struct reading *r, const char *expected)
@@ -243,7 +243,7 @@ static enum dg_err refuse(const struct reading *r, const char *expected)
                         r->line, expected);
 }
 
-/* At most COLUMNS_MAX; what is behind them belongs to the last. */
+/* Splits a line into at most COLUMNS_MAX columns; the rest belongs to the last one. */
 static size_t split(struct dg_span line, struct dg_span columns[COLUMNS_MAX])
 {
     size_t n = 0;
@@ -300,7 +300,7 @@ static enum dg_err read_label(struct reading *r, const struct dg_span *columns, 
     return err ? err : take(r->labelled_data, &labelled_text);
 }
 
-/* A label, or any number of them with bars between: nothing at all is none of them. */
+/* Reads a label, or any number of labels separated by bars; an empty text means no label. */
 static enum dg_err split_labels(struct reading *r, struct dg_span column,
                                 struct dg_labelled_text *labelled_text)
 {
@@ -359,7 +359,7 @@ static enum dg_err read_word(struct reading *r, const struct dg_span *columns, s
         return refuse(r, "word<TAB>label, or an empty line behind a sentence");
     if (sentence->n == WORDS_MAX)
         return refuse(r, "an empty line behind a sentence of at most 10000 words");
-    /* A line is borrowed from the file, which is open until all are read. */
+    /* The line is borrowed from the file, which stays open until all lines are read. */
     sentence->words[sentence->n] = dg_chars_trim(columns[0], " \r\n\f\v\t");
     sentence->tags[sentence->n++] = dg_chars_trim(columns[n - 1], " \r\n\f\v\t");
     return DG_OK;
@@ -375,7 +375,7 @@ static enum dg_err read_answer(struct reading *r, const struct dg_span *columns,
         return refuse(r, "question<TAB>context<TAB>answer, and behind it nothing or <TAB>where it "
                          "begins, in bytes");
     enum dg_err err = keep(r->labelled_data, columns[0], &labelled_text.text);
-    if (!err) /* as it is, so that the place counts from its beginning */
+    if (!err) /* unchanged, so that positions count from its beginning */
         err = (labelled_text.pair = dg_arena_copy(&r->labelled_data->arena, columns[1])).ptr
                   ? DG_OK
                   : DG_ERR_NOMEM;
@@ -444,7 +444,7 @@ static enum dg_err get_words(struct reading *r, const struct dg_json *json)
     return err ? err : take_sentence(r->labelled_data, sentence);
 }
 
-/* "labels": [...], or "label" where there is one. */
+/* Reads "labels": [...], or "label" if the line has one. */
 static enum dg_err get_labels(struct reading *r, const struct dg_json *json,
                               struct dg_labelled_text *labelled_text)
 {
@@ -574,7 +574,7 @@ enum dg_err dg_labelled_data_read(struct dg_labelled_data *labelled_data, const 
 
 /* ---- Holding out ----------------------------------------------------------------------------- */
 
-/* What labelled texts that belong together have in common. */
+/* Groups labelled texts that have a text in common. */
 static struct dg_span group_of(const struct dg_labelled_text *labelled_text,
                                enum dg_labelled_text_kind kind)
 {

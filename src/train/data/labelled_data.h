@@ -48,7 +48,7 @@ enum dg_labelled_text_kind {
 };
 
 struct dg_labelled_text {
-    /* ANSWER: question and context; TAGS: the words with spaces between */
+    /* ANSWER: the question and the context; TAGS: the words joined by spaces */
     struct dg_span text, pair;
     bool has_pair, has_answer;
     struct dg_span label;
@@ -57,24 +57,24 @@ struct dg_labelled_text {
     /* [n_tags] TAGS: the words' labels; LABELS: the text's, each once */
     const struct dg_span *tags;
     size_t n_words, n_tags;
-    size_t answer_at, answer_len; /* bytes of the context */
+    size_t answer_at, answer_len; /* bytes in the context */
     uint32_t repeat;              /* how often it occurs in an epoch */
 };
 
 struct dg_labelled_data_opts {
     enum dg_labelled_text_kind kind;
-    size_t len_max;  /* characters of a text; 0: any */
-    bool duplicates; /* keep them */
+    size_t len_max;  /* the most characters of a text; 0: no limit */
+    bool duplicates; /* duplicates are kept */
 };
 
 struct dg_labelled_data {
     struct dg_labelled_data_opts opts;
     struct dg_labelled_text *list; /* [n] owned */
     size_t n, cap;
-    uint32_t repeat; /* of the texts read from now on; 1 at first */
+    uint32_t repeat; /* for the texts that are read from now on; 1 at first */
     uint64_t n_lines;
     uint64_t dropped[DG_N_DROPS];
-    struct dg_arena arena; /* all text */
+    struct dg_arena arena; /* holds all texts */
     struct dg_map seen;
 };
 
@@ -90,8 +90,8 @@ enum dg_err dg_labelled_data_read(struct dg_labelled_data *labelled_data, const 
 enum dg_err dg_labelled_data_hold_out(struct dg_labelled_data *labelled_data, size_t n,
                                       uint64_t seed, size_t *n_held) DG_MUST_CHECK;
 
-/* The same with held-out texts from elsewhere: drops the entries that share a text with one of
- * them. */
+/* The same with held-out texts from another source: drops the entries that share a text with one
+ * of them. */
 enum dg_err dg_labelled_data_forbid(struct dg_labelled_data *labelled_data,
                                     const struct dg_labelled_text *others, size_t n) DG_MUST_CHECK;
 

@@ -56,7 +56,7 @@ static bool grow_from(const struct grid *g, size_t s, size_t t)
     bool grew = false;
     for (int ds = -1; ds <= 1; ds++)
         for (int dt = -1; dt <= 1; dt++) {
-            /* below zero is beyond the end */
+            /* a value below zero wraps to one beyond the end */
             const size_t s2 = s + (size_t)ds, t2 = t + (size_t)dt;
             if (s2 >= g->S || t2 >= g->T)
                 continue;
@@ -81,7 +81,7 @@ static void grow_diag(const struct grid *g)
     }
 }
 
-/* Links of a direction between words that both have none yet. */
+/* Adds the links of one direction whose two words both have none yet. */
 static void final_and(const struct grid *g, uint8_t direction)
 {
     for (size_t t = 0; t < g->T; t++)
@@ -140,7 +140,7 @@ static enum dg_err list_taken(struct dg_links *links, const struct grid *g)
 enum dg_err dg_links_symmetrise(struct dg_links *links, const int32_t *forward, size_t n_target,
                                 const int32_t *backward, size_t n_source, enum dg_symmetrise how)
 {
-    const size_t n = n_source * n_target; /* both are at most 65536 */
+    const size_t n = n_source * n_target; /* cannot overflow: both are at most 65536 */
     if (n_source > UINT16_MAX || n_target > UINT16_MAX)
         return DG_ERR_LIMIT;
     if (n > links->grid_cap) {

@@ -28,18 +28,18 @@ enum dg_symmetrise {
     DG_SYMMETRISE_GROW_DIAG,
     DG_SYMMETRISE_INTERSECT,
     DG_SYMMETRISE_UNION,
-    DG_SYMMETRISE_FORWARD, /* for each target word the source word */
-    DG_SYMMETRISE_REVERSE, /* for each source word the target word */
+    DG_SYMMETRISE_FORWARD, /* each target word with its source word */
+    DG_SYMMETRISE_REVERSE, /* each source word with its target word */
 };
 
 struct dg_link {
-    uint16_t source, target; /* positions */
+    uint16_t source, target; /* positions of the two words */
 };
 
 struct dg_links {
     struct dg_link *list; /* [n] owned; by target, then source */
     size_t n, cap;
-    uint8_t *grid; /* scratch: a cell for each pair of words */
+    uint8_t *grid; /* scratch memory: a cell for each pair of words */
     size_t grid_cap;
 };
 

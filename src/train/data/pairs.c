@@ -85,7 +85,7 @@ static enum dg_drop judge_pair(const struct dg_pairs *pairs, struct dg_span line
     return DG_N_DROPS;
 }
 
-/* The same of a text by itself. */
+/* The same for a text without a translation. */
 static enum dg_drop judge(const struct dg_pairs *pairs, struct dg_span line, struct dg_pair *pair)
 {
     if (!pairs->opts.lines)
@@ -125,7 +125,8 @@ static enum dg_err take_line(struct dg_pairs *pairs, struct dg_span line)
     enum dg_drop drop = judge(pairs, line, &pair);
     pairs->n_lines++;
     if (drop == DG_N_DROPS && !pairs->opts.duplicates) {
-        /* From the first byte of the first side to the last of the second: both lie in one line. */
+        /* From the first byte of one side to the last byte of the other: both lie in the same
+         * line. */
         const bool is_swapped = pair.source.ptr > pair.target.ptr;
         const char *first = is_swapped ? pair.target.ptr : pair.source.ptr;
         const struct dg_span last = is_swapped ? pair.source : pair.target;
@@ -217,7 +218,8 @@ enum dg_err dg_pairs_read_two(struct dg_pairs *pairs, const char *source_path,
     return err;
 }
 
-/* Opens a file; of one of JSON what is read from then on is the lines that it stands for. */
+/* Opens a file. If it is JSON, the lines that are read from then on are those that it stands
+ * for. */
 static enum dg_err open_lines(const struct dg_pairs *pairs, struct dg_text_in *in, const char *path,
                               struct dg_error *error)
 {
@@ -271,7 +273,7 @@ enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others
         if (!err)
             err = dg_map_put(&sides[1], others[i].target, 1);
     }
-    /* `others` may be the first n of the list itself: those stay. */
+    /* `others` may be the first n pairs of the list itself, which are kept. */
     size_t kept = others == pairs->list ? n : 0;
     for (size_t i = kept; i < pairs->n && !err; i++) {
         if ((!pairs->opts.lines && dg_map_get(&sides[0], pairs->list[i].source, NULL)) ||

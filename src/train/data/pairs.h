@@ -28,14 +28,16 @@
 #include <stdint.h>
 
 struct dg_pairs_opts {
-    size_t len_max;   /* characters of a side */
-    double ratio_max; /* (longer side + 10) / (shorter side + 10), in characters; 0: any */
-    bool swap;        /* files are target<TAB>source */
-    bool duplicates;  /* keep them */
-    bool labels;      /* the target is a label of a classifier: any text, shared by many */
-    bool lines; /* the files contain texts, not pairs: sources are empty, targets are the lines */
-    int source_script, target_script; /* dg_script_find: most letters must be in it; DG_SCRIPT_ANY:
-                                         any */
+    size_t len_max; /* the most characters of a side */
+    /* the largest (longer side + 10) / (shorter side + 10), in characters; 0: any */
+    double ratio_max;
+    bool swap;       /* lines have the form target<TAB>source */
+    bool duplicates; /* duplicates are kept */
+    bool labels;     /* the target is a label for a classifier: any text, and many pairs share it */
+    bool lines; /* the files contain texts rather than pairs: sources are empty, and targets are the
+                   lines */
+    int source_script, target_script; /* values of dg_script_find: most letters must belong to this
+                                         script; DG_SCRIPT_ANY: any script */
 };
 
 #define DG_PAIRS_OPTS_DEFAULT                                                                      \
@@ -55,12 +57,12 @@ struct dg_pairs {
     struct dg_pairs_opts opts;
     struct dg_pair *list; /* [n] owned; the texts are borrowed from `files` */
     size_t n, cap;
-    uint32_t repeat; /* of the pairs read from now on; 1 at first */
+    uint32_t repeat; /* for the pairs that are read from now on; 1 at first */
     uint64_t n_lines;
     uint64_t dropped[DG_N_DROPS];
     struct dg_text_in files[DG_PAIRS_FILES_MAX];
     size_t n_files;
-    struct dg_map seen; /* whole lines */
+    struct dg_map seen; /* whole lines, to find duplicates */
 };
 
 void dg_pairs_init(struct dg_pairs *pairs, const struct dg_pairs_opts *opts);
@@ -84,7 +86,8 @@ enum dg_err dg_pairs_sample(struct dg_pairs *pairs, size_t n, uint64_t seed) DG_
 enum dg_err dg_pairs_hold_out(struct dg_pairs *pairs, size_t n, uint64_t seed,
                               size_t *n_held) DG_MUST_CHECK;
 
-/* The same with held-out pairs from elsewhere: drops pairs that share a side with one of them. */
+/* The same with held-out pairs from another source: drops pairs that share a side with one of
+ * them. */
 enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others,
                             size_t n) DG_MUST_CHECK;
 

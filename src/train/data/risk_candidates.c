@@ -57,7 +57,7 @@ static enum dg_err check_lessons(const struct dg_labelled_data *labelled_data, s
     return DG_OK;
 }
 
-/* What is like a held-out pair is dropped. */
+/* A source that resembles a held-out pair is dropped. */
 static enum dg_err forbid(struct dg_labelled_data *labelled_data, const struct dg_pair *held,
                           size_t n)
 {

@@ -39,23 +39,24 @@ struct dg_risk_candidates {
     struct dg_map_file file;
     const uint64_t *first; /* [n + 1] */
     const float *cost;     /* [answers.n] from 0 (perfect) to 1 */
-    size_t n;              /* sources */
+    size_t n;              /* number of sources */
 };
 
 struct dg_risk_candidates_opts {
     const struct dg_tokenizer *tokenizer;
-    size_t len_max, len_chars;  /* longest side in tokens and in characters; longer answers are left
-                                   out */
+    size_t len_max, len_chars;  /* the longest side in tokens and in characters; longer answers are
+                                   left out */
     const struct dg_pair *held; /* [n_held] pairs whose sources must not be learned from */
     size_t n_held;
 };
 
 struct dg_risk_candidates_stats {
-    size_t n_sources, n_answers; /* written */
-    size_t n_alone;              /* sources left out: with one answer, or all equally good */
-    size_t n_long;               /* answers left out as too long */
+    size_t n_sources, n_answers; /* numbers of sources and answers that were written */
+    size_t n_alone; /* sources left out because they have a single answer, or answers that are all
+                       equally good */
+    size_t n_long;  /* answers left out because they are too long */
     uint64_t dropped[DG_N_DROPS];
-    double cost; /* the mean over the answers written */
+    double cost; /* the mean cost of the answers that were written */
 };
 
 enum dg_err dg_risk_candidates_write(const char *dir, const char *const *files, size_t n_files,

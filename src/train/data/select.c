@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Words are what stands between spaces in the normalised text. */
+/* Words are separated by spaces in the normalised text. */
 #include "train/data/select.h"
 #include "tokenize/spm/normalise.h"
 #include "vocabulary/charsmap_build.h"
@@ -16,7 +16,7 @@ struct select {
     struct dg_normal_text text;
 };
 
-/* A side with single spaces, none at its ends; borrowed until the next call. */
+/* A side with single spaces, and none at its ends; borrowed until the next call. */
 static enum dg_err normal(struct select *select, struct dg_span side, struct dg_span *out)
 {
     select->text.len = 0;

@@ -18,7 +18,7 @@ struct writer {
     struct dg_tokenizer_work *work;
     struct dg_corpus_out out;
     struct dg_buf prompt;
-    struct dg_buf stream; /* ids of the text, or of all packed ones, that are not written yet */
+    struct dg_buf stream; /* ids that are not written yet, of this text or of all packed ones */
 };
 
 /* ---- Prompts --------------------------------------------------------------------------------- */

@@ -27,12 +27,12 @@
 
 struct dg_texts_opts {
     const struct dg_tokenizer *tokenizer;
-    const struct dg_blueprint *bp; /* its lm.ask.form, if it has one, turns the pairs' sources into
+    const struct dg_blueprint *bp; /* its lm.ask.form, if set, turns the sources of pairs into
                                       prompts */
-    size_t len_max;                /* tokens that the network reads at once */
-    bool is_packed;                /* lines only */
-    bool is_one_each; /* one example for each line or pair, cut if it is too long: for held-out ones
-                       */
+    size_t len_max;                /* the most tokens that the network reads at once */
+    bool is_packed;                /* for lines only */
+    bool is_one_each; /* One example for each line or pair, cut if it is too long. This is for
+                         held-out texts. */
 };
 
 /* Lines are the targets of `pairs`; each is written as often as its `repeat` says. */
@@ -43,10 +43,10 @@ enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts,
 /* A blueprint's form with the names of its languages, which are those of a served model
  * (engine/route/langs.h). */
 struct dg_texts_form {
-    struct dg_span form; /* borrowed from the blueprint; empty: none */
+    struct dg_span form; /* borrowed from the blueprint; empty: there is none */
     struct {
         struct dg_langtag tag;
-        char name[64]; /* in English */
+        char name[64]; /* the language's name in English */
     } source, target;
 };
 

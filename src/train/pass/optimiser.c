@@ -27,8 +27,8 @@ struct dg_optimiser {
     float **gradients;                  /* [team size][n] */
     double *squares;                    /* [n_blocks] */
     size_t n_blocks;
-    size_t n_matrices;   /* elements before the first vector: weight decay ends there */
-    struct dg_adam adam; /* of the step under way */
+    size_t n_matrices;   /* elements before the first vector; weight decay applies to these only */
+    struct dg_adam adam; /* the state of the step under way */
     float average_share;
     bool has_step;
     struct range *frozen; /* [n_frozen] in order, none touching the next */
@@ -58,7 +58,7 @@ bool dg_optimiser_is_frozen(unsigned freeze, const struct dg_param *param)
                (freeze & DG_FREEZE_ENCODER && strstr(name, ".encoder.layers.")) ||
                (freeze & DG_FREEZE_DECODER && is_of_decoder(name));
     if (strncmp(name, "head.", 5) == 0)
-        return false; /* what an encoder alone says is what it is trained for */
+        return false; /* an encoder alone is trained for exactly this output */
     if (strstr(name, ".encoder_attn."))
         return (freeze & (DG_FREEZE_DECODER | DG_FREEZE_CROSS)) != 0;
     if (strstr(name, ".encoder.layers."))
@@ -86,7 +86,7 @@ static bool list_frozen(struct dg_optimiser *o)
     return true;
 }
 
-/* The part of [at, at + len) that range `i` freezes; false for none. */
+/* Finds the part of [at, at + len) that range `i` freezes; false: there is none. */
 static bool frozen_part(const struct dg_optimiser *o, size_t i, size_t at, size_t len,
                         struct range *part)
 {
@@ -324,7 +324,7 @@ void dg_optimiser_step(struct dg_optimiser *o, struct dg_optimiser_report *repor
             .decay = (float)(report->rate * o->opts.weight_decay),
             .grad_scale = (float)clip,
         };
-        /* A young average forgets faster, so that start values do not linger. */
+        /* While the average is young, it forgets faster, so that start values do not linger. */
         const double young = (1.0 + t) / (10.0 + t);
         o->average_share = (float)(1.0 - (young < o->opts.average ? young : o->opts.average));
     }

@@ -24,7 +24,7 @@
 #include <stdbool.h>
 
 enum dg_schedule {
-    /* the paper's: rises for `warmup` steps, then falls as 1/sqrt(step) */
+    /* the Transformer paper's: rises for `warmup` steps, then falls as 1/sqrt(step) */
     DG_SCHEDULE_INVERSE_SQRT,
     DG_SCHEDULE_COSINE,   /* rises, then falls along half a cosine to `rate_min` at `steps` */
     DG_SCHEDULE_LINEAR,   /* rises, then falls in a straight line to `rate_min` at `steps` */
@@ -33,10 +33,10 @@ enum dg_schedule {
 
 /* Parts of a network that training does not change. */
 enum dg_freeze {
-    DG_FREEZE_EMBEDDINGS = 1, /* of words and positions, and the output's matrix and bias; never an
-                                 encoder's head */
-    DG_FREEZE_ENCODER = 2,    /* its layers */
-    DG_FREEZE_DECODER = 4,    /* its layers, with their attention over the source */
+    DG_FREEZE_EMBEDDINGS = 1, /* embeddings of words and positions, and the output's matrix and
+                                 bias; never an encoder's head */
+    DG_FREEZE_ENCODER = 2,    /* the encoder's layers */
+    DG_FREEZE_DECODER = 4,    /* the decoder's layers, with their attention over the source */
     DG_FREEZE_CROSS = 8,      /* the decoder's attention over the source alone */
     DG_FREEZE_NORMS = 16,     /* all gains and biases of norms */
 };
@@ -49,18 +49,18 @@ enum dg_optimiser_kind {
 struct dg_optimiser_opts {
     enum dg_optimiser_kind kind;
     enum dg_schedule schedule;
-    double rate;       /* the highest; 0: the paper's, 1 / sqrt(D * warmup) */
-    double rate_min;   /* where cosine, line and cool-down end */
-    uint64_t warmup;   /* steps */
-    uint64_t steps;    /* of the whole run, for cosine, line and cool-down */
+    double rate;       /* the highest rate; 0: that of the paper, 1 / sqrt(D * warmup) */
+    double rate_min;   /* the rate at which cosine, line and cool-down end */
+    uint64_t warmup;   /* number of steps */
+    uint64_t steps;    /* steps of the whole run, for cosine, line and cool-down */
     uint64_t cooldown; /* how many of the last `steps` lower the rate to `rate_min` in a straight
                           line */
     double beta1, beta2, epsilon;
-    double weight_decay; /* not of biases and gains */
-    double clip;         /* largest norm of the gradient; 0: no clipping */
+    double weight_decay; /* does not apply to biases and gains */
+    double clip;         /* the largest norm of the gradient; 0: no clipping */
     double average;      /* decay of the moving average; 0: none is kept */
-    size_t average_last; /* the average is instead that of so many snapshots, which the trainer
-                            writes there; 0: it is not */
+    size_t average_last; /* The average is taken over so many snapshots instead, which the trainer
+                            writes there; 0: it is a moving average. */
     unsigned freeze;     /* bits of enum dg_freeze; frozen parts do not count for the norm either */
 };
 
@@ -78,11 +78,11 @@ enum dg_err dg_optimiser_new(struct dg_optimiser **optimiser, struct dg_params *
                              struct dg_error *error) DG_MUST_CHECK;
 void dg_optimiser_free(struct dg_optimiser *optimiser); /* NULL is fine */
 
-/* Where a member adds its gradients [params.n]. */
+/* The array [params.n] to which a member adds its gradients. */
 float *dg_optimiser_gradient(struct dg_optimiser *optimiser, size_t member);
 
 struct dg_optimiser_report {
-    double norm; /* of the gradient, before clipping */
+    double norm; /* the norm of the gradient before clipping */
     double rate;
     bool is_skipped; /* the gradient was not finite: only the count of steps changed */
 };
@@ -105,8 +105,8 @@ void dg_optimiser_count(struct dg_optimiser *optimiser);
  * is kept, and the moments are NULL with SGD. A resumed run writes into them. */
 struct dg_optimiser_state {
     float *moment1, *moment2, *average;
-    uint64_t *step;    /* steps done */
-    uint64_t *updates; /* steps that changed something */
+    uint64_t *step;    /* steps made */
+    uint64_t *updates; /* steps that changed the parameters */
 };
 
 struct dg_optimiser_state dg_optimiser_state(struct dg_optimiser *optimiser);

@@ -16,7 +16,7 @@ enum { LIST_MAX = 64 * 40 + 16 };
 
 struct placing {
     struct dg_params *params;
-    unsigned rank;            /* of this walk */
+    unsigned rank;            /* the rank that this walk visits */
     struct dg_tensor **slots; /* [LIST_MAX] */
 };
 
@@ -121,8 +121,9 @@ static float normal(struct dg_random *random)
     return (float)(sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v));
 }
 
-/* What PyTorch begins plain recurrent networks with: words standard normal; of cells everything
- * uniform up to 1/sqrt(D), of linear layers up to 1/sqrt of what they read. */
+/* The start values of PyTorch's plain recurrent networks: words are standard normal; all of a
+ * cell is uniform up to 1/sqrt(D); linear layers are uniform up to 1/sqrt of their input's
+ * width. */
 static void randomise_seq(struct dg_params *params, const struct dg_param *param,
                           struct dg_random *random)
 {
@@ -177,7 +178,7 @@ static enum dg_err load_item(void *ctx, const struct dg_layout_item *item)
             continue;
         const bool fits = dg_tensor_present(from) && dg_tensor_count(from) == param->len;
         if (!fits && is_head(loading->params, param))
-            return DG_OK; /* of another task: it begins anew */
+            return DG_OK; /* it belongs to another task, so it begins anew */
         if (!fits)
             return dg_error_set(loading->error, DG_ERR_INVALID,
                                 "the tensor %s has another shape than expected", item->name);
@@ -191,7 +192,7 @@ static enum dg_err load_item(void *ctx, const struct dg_layout_item *item)
 enum dg_err dg_params_load(struct dg_params *params, const struct dg_weights *from,
                            struct dg_error *error)
 {
-    /* The visit hands out slots; nothing is written through them. */
+    /* Writable because the visit hands out slots; nothing is written through them. */
     struct dg_weights copy = *from;
     struct loading loading = {params, error};
     return dg_layout_visit(&params->bp, &copy, load_item, &loading);

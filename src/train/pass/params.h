@@ -30,7 +30,7 @@ struct dg_param {
     char name[DG_LAYOUT_NAME_CAP];
     unsigned rank;
     size_t shape[2];
-    size_t at; /* first element in the array */
+    size_t at; /* index of the first element in the array */
     size_t len;
     bool is_bias, is_gain, is_embedding;
 };

@@ -146,7 +146,7 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* What only some families have. */
+/* Memory that only some families have. */
 static enum dg_err make_family(struct dg_pass *pass)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
@@ -238,7 +238,7 @@ size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *ex
 size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n)
 {
     size_t source = 0, target = 0, scores = 0, i = 0;
-    for (; i < n; i++) { /* and back to where a group begins */
+    for (; i < n; i++) { /* and back to the place where a group begins */
         size_t n_source, n_target;
         count_rows(&pass->params->bp, &examples[i], &n_source, &n_target);
         const size_t longest = larger(n_source, n_target);
@@ -324,7 +324,7 @@ static void encode_back(struct dg_pass *pass)
     dg_pass_embed_back(pass, false, 0);
 }
 
-/* Through layer i's first sub-layer: self-attention, or what stands in its place. */
+/* Runs layer i's first sub-layer: self-attention, or what the family has in its place. */
 static const float *first_of_decoder(struct dg_pass *pass, size_t i)
 {
     const struct dg_decoder_layer *w = &pass->params->weights.transformer.decoder_layers[i];

@@ -32,7 +32,7 @@ struct dg_pass; /* opaque */
 struct dg_pass_limits {
     size_t source_rows, target_rows;       /* tokens of all sentences together */
     size_t scores;                         /* largest sum of max(n_source, n_target)^2 */
-    const struct dg_grad_kernels *kernels; /* NULL: the best */
+    const struct dg_grad_kernels *kernels; /* NULL: the fastest ones */
     const struct dg_products *products;    /* NULL: F32 */
 };
 
@@ -46,53 +46,58 @@ struct dg_pass_mask {
 
 /* The kinds of loss. */
 enum dg_pass_loss {
-    DG_PASS_LOSS_TOKEN,    /* the mean over target tokens */
-    DG_PASS_LOSS_SENTENCE, /* the textbook's for recurrent networks: summed over a sentence's
-                            * tokens, up to its end or to a wrong end by the network; reported
-                            * divided by the target's length */
+    DG_PASS_LOSS_TOKEN, /* the mean loss over target tokens */
+    /* As textbooks have it for recurrent networks: the sum over a sentence's tokens, up to its
+     * end or to the point where the network wrongly ends; reported divided by the target's
+     * length. */
+    DG_PASS_LOSS_SENTENCE,
 };
 
 struct dg_pass_batch {
     const struct dg_example *examples; /* [n] */
     size_t n;
-    float scale;       /* factor of the loss: 1 / (target tokens of the whole batch) */
-    float smoothing;   /* mass of the target that is spread over the vocabulary, 0 to below 1 */
-    float dropout;     /* of embeddings and of each sub-layer's output, 0 to below 1; in a plain
-                        * recurrent network of the target's words and between layers */
-    float dropout_ffn; /* of the feed-forward layer's inner values */
+    float scale;     /* the factor of the loss: 1 / (target tokens of the whole batch) */
+    float smoothing; /* the probability mass of the target that is spread over the vocabulary, from
+                        0 to below 1 */
+    /* Dropout of embeddings and of each sub-layer's output, from 0 to below 1; in a plain
+     * recurrent network, of the target's words and between layers. */
+    float dropout;
+    float dropout_ffn; /* dropout of the inner values of feed-forward layers */
     float guide; /* weight of the links' cross entropy in the loss; 0: attention is not guided */
-    size_t guide_head; /* of the last decoder layer, from 1: guided, and counted in `guided`. 0: the
-                          mean of all heads is counted */
+    size_t guide_head; /* A head of the last decoder layer, from 1, that is guided and counted in
+                          `guided`. 0: the mean of all heads is counted. */
     float teacher;     /* plain recurrent networks: share of the sentences that read the target; the
                         * others read the network's own output */
-    float risk;        /* weight of the candidates' expected cost / sources with candidates in the
-                          whole batch */
-    float sharpness;   /* exponent of the probabilities that weigh the candidates: 1 leaves them as
-                          they are */
-    enum dg_pass_loss loss; /* plain recurrent networks; for sentences `scale` is 1 / (pairs of the
-                               whole batch) */
-    struct dg_pass_mask mask;        /* an encoder's head for words */
-    uint64_t key;                    /* draws the dropout: seed and number of the step */
-    uint64_t source_row, target_row; /* tokens of the whole batch before this part, by which dropout
-                                        is drawn */
-    uint64_t first; /* examples of the whole batch before this part, likewise for a language model
-                     */
+    float risk; /* the weight of the candidates' expected cost, divided by the number of sources
+                   with candidates in the whole batch */
+    float sharpness; /* exponent of the probabilities that weigh the candidates: 1 leaves them as
+                        they are */
+    enum dg_pass_loss loss; /* for plain recurrent networks; with DG_PASS_LOSS_SENTENCE `scale` is 1
+                               / (pairs of the whole batch) */
+    struct dg_pass_mask mask; /* an encoder's head for words */
+    uint64_t key;             /* determines the dropout: the seed and the number of the step */
+    uint64_t source_row, target_row; /* tokens of the whole batch before this part, from which
+                                        dropout is drawn */
+    uint64_t first; /* examples of the whole batch before this part, used in the same way for a
+                       language model */
 };
 
 /* Sums over target tokens (or over sentences, with DG_PASS_LOSS_SENTENCE), to which a run adds. */
 struct dg_pass_sums {
-    double loss;     /* smoothed */
-    double plain;    /* -log p(target): perplexity is exp(plain / n_losses) */
-    double n_losses; /* the divisor of both: tokens, or sentences */
+    double loss; /* with label smoothing */
+    /* without smoothing: -log p(target), so that perplexity is exp(plain / n_losses) */
+    double plain;
+    double n_losses; /* the divisor of both losses: tokens, or sentences */
     uint64_t n_tokens;
     uint64_t n_source_tokens;
-    double guided;     /* sum over linked target words of -log of the attention on their links */
+    /* sum over linked target words of -log of the attention that goes to their links */
+    double guided;
     uint64_t n_linked; /* target words with a link */
-    uint64_t n_agreed; /* target words whose greatest attention is on a linked word */
-    double risk;       /* expected cost, summed over sources with candidates, which the counts above
-                          leave out */
-    uint64_t n_sources; /* with candidates */
-    uint64_t n_right;   /* of a classifier or an encoder alone: right predictions */
+    uint64_t n_agreed; /* target words whose greatest attention goes to a linked word */
+    double risk; /* the expected cost, summed over sources with candidates; the counts above leave
+                    these out */
+    uint64_t n_sources; /* sources with candidates */
+    uint64_t n_right;   /* right predictions of a classifier or an encoder alone */
 };
 
 enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
@@ -129,7 +134,7 @@ bool dg_pass_draw_mask(const struct dg_blueprint *bp, const struct dg_pass_batch
  * text has it. Borrowed until the next run. */
 struct dg_pass_said {
     int32_t said, truth;
-    float number, wanted; /* DG_LABELS_NUMBER */
+    float number, wanted; /* for DG_LABELS_NUMBER */
 };
 
 const struct dg_pass_said *dg_pass_said(const struct dg_pass *pass, size_t i, size_t *n);

@@ -61,7 +61,7 @@ static void ssru_back(struct dg_pass *pass, struct pass_cell *kept, const struct
         const size_t end = at + pass->batch->examples[i].n_target * D;
         for (size_t j = end; j-- > at;) {
             const float before = j >= at + D ? c[j - D] : 0.0f;
-            /* dz holds dc behind j */
+            /* dz holds dc for positions after j */
             const float later = j + D < end ? dz[j + D] * f[j + D] : 0.0f;
             dz[j] = (c[j] > 0.0f ? dz[j] : 0.0f) + later;
             dv[j] = dz[j] * (1.0f - f[j]);
@@ -108,7 +108,7 @@ static void means_back(const struct dg_pass *pass, float *dx, float *dc)
     }
 }
 
-/* What feed-forward layer i reads. */
+/* The input of feed-forward layer i. */
 static const float *aan_input(const struct dg_pass *pass, const struct pass_cell *kept, size_t i)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
@@ -171,7 +171,7 @@ static void aan_back(struct dg_pass *pass, struct pass_cell *kept, const struct 
         gates_back(pass, kept, w, x);
     else
         memcpy(pass->dz, pass->dmid, M * D * sizeof *pass->dz);
-    /* From layer to layer by turns in two halves; it ends in dmid. */
+    /* The gradient alternates between two halves from layer to layer; it ends in dmid. */
     float *dy = pass->dz;
     for (size_t i = bp->aan_depth; i-- > 0;) {
         const struct dg_linear_weights *fc = &w->fc[i];

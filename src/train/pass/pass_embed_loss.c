@@ -17,7 +17,7 @@
 struct table {
     const struct dg_tensor *rows, *learned;
     const struct dg_norm_weights *norm;
-    const struct dg_tensor *types; /* of segments; NULL: none */
+    const struct dg_tensor *types; /* embeddings of segments; NULL: none */
 };
 
 static struct table table_of(const struct dg_pass *pass, bool is_target)
@@ -166,7 +166,7 @@ static size_t next_target(const struct dg_pass *pass, struct cursor *at)
     return id;
 }
 
-/* What makes logits: a matrix [V, D] and maybe a bias. */
+/* The weights that make logits: a matrix [V, D] and perhaps a bias. */
 static struct dg_linear_weights output_of(const struct dg_pass *pass)
 {
     const struct dg_weights *w = &pass->params->weights;

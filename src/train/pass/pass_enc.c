@@ -26,7 +26,8 @@
 
 enum { ANSWER_LEN = 30 }; /* tokens of an answer that is judged: the server's default */
 
-/* Places of dropout and draws of their own (pass.c has the others). */
+/* Numbers of the places where only this pass uses dropout and random draws (pass.c has the
+ * others). */
 static const uint64_t head_site = UINT64_C(1) << 40, mask_site = UINT64_C(1) << 41;
 
 struct enc_pass {
@@ -34,7 +35,7 @@ struct enc_pass {
     uint32_t *rows;            /* [Ms] rows that are asked */
     struct dg_pass_said *said; /* [2 Ms] of each; of DG_LABELS_EACH [Ms, V] */
     uint32_t *first;           /* [Ms + 1] of each example, the first of these */
-    size_t n;                  /* rows asked */
+    size_t n;                  /* number of rows whose output is needed */
     float *in;                 /* [Ms, D] those rows of h */
     float *pre, *act;          /* [Ms, D] the dense's product, before and behind the activation */
     float *normed, *stats;     /* [Ms, D], [Ms, 2] */
@@ -102,7 +103,7 @@ static float float_of(int32_t bits)
     return x;
 }
 
-/* The tokens around the texts are no words. */
+/* The tokens around the texts are not words. */
 static bool is_frame(const struct dg_example *example, size_t t)
 {
     const size_t second = (size_t)example->target[0];
@@ -157,7 +158,7 @@ static void ask_labels(struct enc_pass *enc, size_t row, const int32_t *truth, s
         said[truth[i]].truth = 1;
 }
 
-/* Of one example whose first row is `m`. */
+/* Prepares the example whose first row is `m`. */
 static void ask_example(struct dg_pass *pass, const struct dg_example *example, size_t m)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
@@ -219,9 +220,9 @@ static void cross_entropy(const struct dg_pass *pass, float *logits, size_t n, s
     sums->plain += (double)share * plain;
 }
 
-/* Of V labels the mean of what each costs, -log p where it is right and -log (1 - p) where it is
- * not, p = 1 / (1 + exp(-x)); in training its gradient, (p - truth) / V, in the logits' place.
- * Smoothing brings each truth nearer to a half. */
+/* The mean over V labels of what each costs: -log p where it is right and -log (1 - p) where it
+ * is not, with p = 1 / (1 + exp(-x)). In training the logits are replaced by the gradient, (p -
+ * truth) / V. Smoothing moves each truth towards a half. */
 static void labels_loss(const struct dg_pass *pass, float *logits, struct dg_pass_said *said,
                         struct dg_pass_sums *sums)
 {
@@ -231,7 +232,7 @@ static void labels_loss(const struct dg_pass *pass, float *logits, struct dg_pas
     for (size_t l = 0; l < V; l++) {
         const double x = (double)logits[l], truth = said[l].truth,
                      target = truth * (1.0 - smoothing) + 0.5 * smoothing;
-        const double wrong = fmax(x, 0.0) + log1p(exp(-fabs(x))); /* -log (1 - p) */
+        const double wrong = fmax(x, 0.0) + log1p(exp(-fabs(x))); /* equal to -log (1 - p) */
         said[l].said = x > 0.0;
         is_right &= said[l].said == said[l].truth;
         sums->loss += share * (wrong - x * target);
@@ -268,7 +269,7 @@ static void measure_rows(struct dg_pass *pass, const float *top, struct dg_pass_
 {
     const struct dg_enc_weights *w = &pass->params->weights.enc;
     const size_t D = pass->params->bp.D, V = pass->params->bp.decoder.V, n = pass->enc->n;
-    const size_t n_said = dg_pass_gives_each(&pass->params->bp) ? V : 1; /* of a row */
+    const size_t n_said = dg_pass_gives_each(&pass->params->bp) ? V : 1; /* outputs of a row */
     for (size_t first = 0; first < n; first += pass->logits_rows) {
         const size_t rows = n - first < pass->logits_rows ? n - first : pass->logits_rows;
         const float *in = top + first * D;
@@ -287,7 +288,7 @@ static void measure_rows(struct dg_pass *pass, const float *top, struct dg_pass_
     sums->n_losses += (double)n;
 }
 
-/* The likeliest answer of n places, of which the first says that there is none. */
+/* The most probable answer among n positions, the first of which means that there is none. */
 static void best_span(const float *starts, const float *ends, size_t n, size_t *from, size_t *to)
 {
     float best = starts[0] + ends[0];
@@ -330,7 +331,7 @@ static void span_loss(struct dg_pass *pass, const struct dg_example *example, fl
     sums->n_right += said[0].said == said[0].truth && said[1].said == said[1].truth;
 }
 
-/* The same for all texts; dx is written. */
+/* The same for all texts; dx is overwritten. */
 static void measure_spans(struct dg_pass *pass, const float *h, struct dg_pass_sums *sums)
 {
     const struct dg_enc_weights *w = &pass->params->weights.enc;
@@ -359,7 +360,7 @@ static struct dg_grad_drop pooled_drop(const struct dg_pass *pass)
                         pass->batch->first);
 }
 
-/* From the asked rows to what the output matrix reads. */
+/* From the needed rows to the input of the output matrix. */
 static const float *enter_head(struct dg_pass *pass)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
@@ -380,7 +381,7 @@ static const float *enter_head(struct dg_pass *pass)
     return enc->normed;
 }
 
-/* The pass's dz becomes the gradient of the asked rows. */
+/* The pass's dz becomes the gradient of the needed rows. */
 static void enter_head_back(struct dg_pass *pass)
 {
     const struct dg_blueprint *bp = &pass->params->bp;

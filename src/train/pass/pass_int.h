@@ -27,8 +27,8 @@ struct pass_sub {
 struct pass_attention {
     struct pass_sub sub;
     float *wide; /* [M, 3D], or [Mt, D] */
-    float *kv;   /* cross only: [Ms, 2D] */
-    float *p;    /* probabilities: for each sentence [H, T, S] */
+    float *kv;   /* only in cross-attention: [Ms, 2D] */
+    float *p;    /* attention probabilities: for each sentence [H, T, S] */
     float *z;    /* [M, D] */
 };
 
@@ -49,14 +49,14 @@ struct pass_cell {
     float *wide; /* SSRU: candidates [M, D], then forget gates [M, D]; AAN: its two gates, if it has
                     them */
     float *state;  /* [M, D] SSRU: c; AAN: the mean */
-    float *y;      /* AAN: [M, D] the output of its feed-forward layers */
+    float *y;      /* AAN: [M, D], the output of its feed-forward layers */
     float *hidden; /* AAN: [depth - 1] of [M, aan_F] after the activation */
-    float *pre;    /* likewise before the activation; NULL with RELU, whose output is enough */
+    float *pre;    /* the same before the activation; NULL with RELU, which needs only its output */
 };
 
 struct pass_decoder_layer {
     struct pass_attention self;
-    struct pass_cell cell; /* either this or `self` is used */
+    struct pass_cell cell; /* a layer uses either this or `self` */
     struct pass_attention cross;
     struct pass_ffn ffn;
 };
@@ -68,8 +68,8 @@ struct pass_side {
     float *stats;               /* [M, 2] of the embedding's norm */
     float *final, *final_stats; /* the stack's norm; NULL without one */
     float *positions;           /* [longest, D] of sinusoids */
-    size_t n_positions;         /* filled so far */
-    uint64_t row;               /* of this run in the whole batch */
+    size_t n_positions;         /* positions that are filled */
+    uint64_t row;               /* the first row of this run in the whole batch */
     size_t M;
 };
 
@@ -93,27 +93,27 @@ struct dg_pass {
     void *product_scratch;
     struct dg_pass_limits limits;
     enum dg_op_act act;
-    const struct dg_pass_batch *batch; /* of the run under way */
-    bool is_training;                  /* with dropout and a backward pass */
-    struct dg_pass_sums *sums;         /* of the run under way */
+    const struct dg_pass_batch *batch; /* the batch of the run under way */
+    bool is_training;                  /* the run uses dropout and has a backward pass */
+    struct dg_pass_sums *sums;         /* the sums of the run under way */
     float *gradient;                   /* [params.n] of the run under way */
 
     struct pass_side source, target;
     struct pass_encoder_layer *encoder; /* [encoder.n_layers] */
     struct pass_decoder_layer *decoder;
 
-    struct seq_pass *seq; /* of a plain recurrent network, which uses nothing else here but logits
-                             and scratch */
-    struct enc_pass *enc; /* of an encoder alone, in place of what belongs to the target */
-    struct lm_pass *lm;   /* of a language model, besides the target's side */
+    struct seq_pass *seq; /* for a plain recurrent network, which besides this uses only logits and
+                             scratch */
+    struct enc_pass *enc; /* for an encoder alone, in place of the members for the target */
+    struct lm_pass *lm;   /* for a language model, besides the members for the target */
 
     float *dx;       /* [max(Ms, Mt), D] gradient of the stream */
-    float *dmid;     /* the same: of a sub-layer's output or input */
-    float *dz;       /* the same: of attention's output */
+    float *dmid;     /* gradient of a sub-layer's output or input */
+    float *dz;       /* gradient of attention's output */
     float *dwide;    /* [max(Ms, Mt), max(3D, F)] */
     float *dkv;      /* [Ms, 2D] */
     float *dencoded; /* [Ms, D] */
-    float *scratch;  /* of attention */
+    float *scratch;  /* scratch memory of attention */
     float *guide;    /* [scores] a head's attention over one sentence */
     float *logits;   /* [logits_rows, V] */
     size_t logits_rows;
@@ -172,7 +172,7 @@ float *dg_pass_leave(struct dg_pass *pass, struct pass_sub *sub, const struct dg
 void dg_pass_leave_back(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w,
                         const struct pass_side *side, uint64_t site);
 
-/* Where the gradient of f's input belongs: with post-norm it is added to dx, with pre-norm it stays
+/* Where the gradient of f's input goes: with post-norm it is added to dx, with pre-norm it stays
  * in dmid until enter_back. */
 float *dg_pass_input_gradient(struct dg_pass *pass, float *beta);
 void dg_pass_enter_back(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w,

@@ -29,7 +29,7 @@
 struct lm_layer {
     struct pass_sub attention, ffn;
     float *wide;   /* [M, A + 2K] queries and keys turned, values */
-    float *p;      /* probabilities: for each text [H, T, T] */
+    float *p;      /* attention probabilities: for each text [H, T, T] */
     float *z;      /* [M, A] */
     float *pre;    /* [M, F], or [M, 2F] gate and what it lets through */
     float *hidden; /* [M, F] after activation and dropout */
@@ -44,7 +44,7 @@ struct lm_pass {
 };
 
 struct shape {
-    size_t D, A, K, F, H, G, wide, inner; /* inner: of the first feed-forward product */
+    size_t D, A, K, F, H, G, wide, inner; /* inner: width of the first feed-forward product */
 };
 
 static struct shape shape_of(const struct dg_pass *pass)
@@ -203,7 +203,7 @@ static void embed_back(struct dg_pass *pass, uint64_t site)
         }
 }
 
-/* Rows of which something is asked lie together in `out` [targets, D]. */
+/* Rows whose output is needed lie together in `out` [targets, D]. */
 static void pick(const struct dg_pass *pass, float *out, const float *h)
 {
     const size_t D = pass->params->bp.D;
@@ -259,7 +259,8 @@ static void turn_all(const struct dg_pass *pass, float *wide, const struct shape
             turn(pass, wide, n_heads, t, sign);
 }
 
-/* One text's heads: all at once where each query has keys of its own, else query head `h` alone. */
+/* The heads of one text: all at once if each query head has keys of its own, otherwise query
+ * head `h` alone. */
 static struct dg_grad_attention heads_of(const struct dg_pass *pass, const float *wide, size_t T,
                                          const struct shape *s, size_t h)
 {
@@ -299,8 +300,8 @@ static float *attention(struct dg_pass *pass, struct lm_layer *kept, const struc
     return dg_pass_leave(pass, &kept->attention, &w->attention_norm, x, &pass->target, site);
 }
 
-/* One text's queries of a group say each what their keys and values should be: the first is kept,
- * the others are added. */
+/* The queries of a group share keys and values, and each gives a gradient for them: the first
+ * one is kept, the others are added to it. */
 static void add_shared(const struct dg_pass *pass, float *d, const float *said, size_t T,
                        const struct shape *s)
 {
@@ -350,7 +351,7 @@ static void attention_back(struct dg_pass *pass, struct lm_layer *kept, const st
 
 /* ---- Feed-forward ---------------------------------------------------------------------------- */
 
-/* The inner dropout is a place of its own, told apart from the sub-layer's by the top bit. */
+/* The inner dropout has a number of its own, which differs from the sub-layer's in the top bit. */
 static struct dg_grad_drop inner_drop(const struct dg_pass *pass, uint64_t site)
 {
     return dg_pass_drop(pass, pass->batch->dropout_ffn, site | UINT64_C(1) << 63, pass->target.row);
@@ -359,7 +360,7 @@ static struct dg_grad_drop inner_drop(const struct dg_pass *pass, uint64_t site)
 static const struct dg_linear_weights *first_product(const struct dg_pass *pass,
                                                      const struct dg_lm_layer *w)
 {
-    return pass->params->bp.lm.gated ? &w->gate : &w->up; /* `up` lies behind the gate */
+    return pass->params->bp.lm.gated ? &w->gate : &w->up; /* `up` lies behind the gate in memory */
 }
 
 static float *feed_forward(struct dg_pass *pass, struct lm_layer *kept, const struct dg_lm_layer *w,
@@ -382,8 +383,8 @@ static float *feed_forward(struct dg_pass *pass, struct lm_layer *kept, const st
     return dg_pass_leave(pass, &kept->ffn, &w->ffn_norm, x, &pass->target, site);
 }
 
-/* From the gradient of h in dhidden to that of the first product in dwide. A gate's activation is
- * computed again, where the gradient of what it lets through will stand. */
+/* From the gradient of h in dhidden to that of the first product in dwide. The activation of a
+ * gate is computed again, in the memory where the gradient of its other factor will stand. */
 static void act_back(struct dg_pass *pass, const struct lm_layer *kept, const struct shape *s)
 {
     for (size_t m = 0; m < pass->target.M; m++) {

@@ -43,8 +43,8 @@ void dg_pass_risk_weigh(struct dg_pass *pass, float *nll, struct dg_pass_sums *s
                     batch->risk * batch->sharpness * (float)(risk - (double)group[j].cost);
             sums->risk += risk;
             sums->n_sources++;
-            sums->loss += risk * (double)batch->risk / (double)batch->scale; /* as the others' are
-                                                                                before `scale` */
+            /* divided by `scale`, which none of these losses has been multiplied by yet */
+            sums->loss += risk * (double)batch->risk / (double)batch->scale;
         }
         i += n;
     }

@@ -26,8 +26,8 @@ static void carve_order(struct dg_pass_carve *c, struct seq_order *order, size_t
     order->example = dg_pass_carve(c, B, sizeof *order->example);
     order->place = dg_pass_carve(c, B, sizeof *order->place);
     order->len = dg_pass_carve(c, B, sizeof *order->len);
-    order->first = dg_pass_carve(c, B + 1, sizeof *order->first); /* no sentence is longer than the
-                                                                     rows */
+    /* B + 1, because no sentence is longer than the number of rows */
+    order->first = dg_pass_carve(c, B + 1, sizeof *order->first);
     order->counted = dg_pass_carve(c, B, sizeof *order->counted);
 }
 
@@ -265,7 +265,7 @@ static void sort(struct seq_order *order, const struct dg_pass_batch *batch, boo
 
 /* ---- Loss ------------------------------------------------------------------------------------ */
 
-/* Weight of a row in the gradient, and what is reported of it. */
+/* The weight of a row in the gradient, and in the reported loss. */
 struct share {
     float scale;
     double reported;
@@ -385,7 +385,7 @@ static void classify(struct dg_pass *pass, struct dg_pass_sums *sums)
     move_start(pass, seq->dtop, top_start(pass, seq->dstart), true);
 }
 
-/* What is decided for each sentence before the first step. */
+/* Decides what each sentence does, before the first step. */
 static void draw_ways(struct dg_pass *pass)
 {
     struct seq_pass *seq = pass->seq;

@@ -39,7 +39,7 @@ static inline size_t seq_live(const struct seq_order *order, size_t t)
     return order->first[t + 1] - order->first[t];
 }
 
-/* What one direction of a layer keeps. */
+/* What one direction of a layer keeps for the backward pass. */
 struct seq_run {
     float *gates;  /* [M, kept D] in order, for the cell's backward pass */
     float *before; /* [M, D] by steps: h before each step */
@@ -54,7 +54,8 @@ struct seq_layer {
 };
 
 struct seq_pass {
-    size_t D, C, kept; /* kept: numbers that a cell's backward pass needs for each of D */
+    size_t D, C, kept; /* kept: how many numbers a cell's backward pass needs for each of the D
+                          units */
     struct seq_order source, target;
     struct seq_layer *encoder, *decoder; /* [n_layers] */
 
@@ -84,8 +85,8 @@ struct seq_pass {
     int32_t *fed;              /* [Mt] the inputs so far */
     uint32_t *said;            /* [B] by places: target tokens that count */
     bool *is_forced, *is_over; /* [B] by places */
-    size_t steps;              /* of the decoder: the last one that a sentence needed */
-    bool has_logits;           /* pass->logits has the logits of all rows */
+    size_t steps;              /* in the decoder: the last step that some sentence needed */
+    bool has_logits;           /* pass->logits holds the logits of all rows */
 };
 
 /* Products that choose a kernel by the number of rows. */
@@ -124,7 +125,7 @@ void dg_seq_encode_back(struct dg_pass *pass);
 void dg_seq_decode(struct dg_pass *pass);
 void dg_seq_decode_back(struct dg_pass *pass);
 
-/* The encoder's layer whose last state the decoder's layer `i` begins with. */
+/* The encoder's layer whose last state is the first state of the decoder's layer `i`. */
 size_t dg_seq_start_layer(const struct dg_blueprint *bp, size_t i);
 
 /* ---- Attention (pass_seq_attention.c) -------------------------------------------------------- */

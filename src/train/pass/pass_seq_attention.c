@@ -35,7 +35,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Where the source of target place j is. */
+/* The row of the source position j of a target. */
 static size_t source_place(const struct seq_pass *seq, size_t j)
 {
     return seq->source.place[seq->target.example[j]];
@@ -67,7 +67,8 @@ void dg_seq_ask(struct dg_pass *pass, size_t first, size_t n, const float *h)
         dg_seq_nt(pass, seq->query + first * D, h, &w->query.weight, n, D, D, 0.0f);
     if (kind_of(pass) != DG_SEQ_LOCATION)
         return;
-    float *both = seq->both + first * 2 * D; /* the context comes to where h stands until then */
+    float *both = seq->both + first * 2 * D; /* the context is written later to the place that holds
+                                                h now */
     for (size_t j = 0; j < n; j++)
         memcpy(both + j * 2 * D + D, h + j * D, D * sizeof *both);
     dg_seq_nt(pass, seq->weights + first * places, both, &w->location.weight, n, places, 2 * D,
@@ -163,8 +164,8 @@ void dg_seq_ask_back(struct dg_pass *pass, size_t first, size_t n, float *dh)
         dg_seq_nn(pass, dh, seq->dquery + first * D, &w->query.weight, n, D, D, 1.0f);
     if (kind_of(pass) != DG_SEQ_LOCATION)
         return;
-    float *dboth = seq->dboth + first * 2 * D; /* read no more: the combining layer's own gradient
-                                                  is elsewhere */
+    float *dboth = seq->dboth + first * 2 * D; /* free for reuse: the combining layer's own gradient
+                                                  lies elsewhere */
     dg_seq_nn(pass, dboth, seq->weights + first * places, &w->location.weight, n, 2 * D, places,
               0.0f);
     for (size_t j = 0; j < n; j++) {
@@ -173,7 +174,7 @@ void dg_seq_ask_back(struct dg_pass *pass, size_t first, size_t n, float *dh)
     }
 }
 
-/* [word, state before] of every row, in dboth, which nobody reads any more. */
+/* [word, state before] of every row, in dboth, which is not needed any more. */
 static const float *asked(struct dg_pass *pass, const float *before, size_t M)
 {
     struct seq_pass *seq = pass->seq;

@@ -62,7 +62,7 @@ static void embed(struct dg_pass *pass, size_t t)
     dg_seq_drop(pass, word, &seq->target, t, SITE_WORDS);
 }
 
-/* What the first layer reads at time t. */
+/* The input of the first layer at time t. */
 static void mix(struct dg_pass *pass, size_t t)
 {
     const struct dg_seq_weights *w = &pass->params->weights.seq;
@@ -109,8 +109,8 @@ static void run_layer(struct dg_pass *pass, size_t i, size_t t)
     memcpy(layer->out + first * D, h, n * D * sizeof(float));
 }
 
-/* What the sentences that go their own way say at time t, and whether they have come to an end too
- * early. */
+/* Computes what the sentences that read their own output say at time t, and whether they have
+ * ended too early. */
 static void speak(struct dg_pass *pass, size_t t)
 {
     const struct dg_seq_weights *w = &pass->params->weights.seq;
@@ -138,7 +138,7 @@ static void speak(struct dg_pass *pass, size_t t)
     }
 }
 
-/* The next inputs; true when a sentence goes on. */
+/* Prepares the next inputs; true when some sentence continues. */
 static bool next_inputs(struct dg_pass *pass, size_t t)
 {
     struct seq_pass *seq = pass->seq;
@@ -204,7 +204,7 @@ static float *run_layer_back(struct dg_pass *pass, size_t i, size_t t)
     return din;
 }
 
-/* From the gradient `din` [n, D] of what the first layer read to words, states and source. */
+/* From the gradient `din` [n, D] of the first layer's input to words, states and source. */
 static void mix_back(struct dg_pass *pass, size_t t, const float *din)
 {
     const struct dg_seq_weights *w = &pass->params->weights.seq;

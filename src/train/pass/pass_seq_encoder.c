@@ -58,7 +58,7 @@ static void run_direction(struct dg_pass *pass, const struct walk *walk, size_t 
     add(start_of(pass, seq->start, at, true), seq->c, order->B * D);
 }
 
-/* din [M, D] += what dout says through this direction. */
+/* din [M, D] += the gradient that dout gives through this direction. */
 static void run_direction_back(struct dg_pass *pass, const struct walk *walk, size_t at, float *din,
                                const float *dout)
 {
@@ -149,7 +149,7 @@ void dg_seq_encode_back(struct dg_pass *pass)
     for (size_t i = bp->encoder.n_layers; i-- > 0;) {
         struct seq_layer *layer = &seq->encoder[i];
         const struct dg_seq_layer *w = &pass->params->weights.seq.encoder[i];
-        float *din = layer->out; /* read no more */
+        float *din = layer->out; /* free for reuse: the output is not read any more */
         memset(din, 0, bytes);
         run_direction_back(pass, &(struct walk){&layer->forward, &w->forward, layer, false}, i, din,
                            seq->dencoded);

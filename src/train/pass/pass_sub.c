@@ -11,7 +11,7 @@
 /* One sentence's share of an attention. */
 struct share {
     struct dg_grad_attention a;
-    size_t query, key; /* first rows */
+    size_t query, key; /* the first row of each */
     float *p;
 };
 
@@ -153,7 +153,7 @@ void dg_pass_cross_back(struct dg_pass *pass, struct pass_attention *kept,
 
 /* ---- Feed-forward ---------------------------------------------------------------------------- */
 
-/* The inner dropout is a place of its own, told apart from the sub-layer's by the top bit. */
+/* The inner dropout has a number of its own, which differs from the sub-layer's in the top bit. */
 static struct dg_grad_drop inner_drop(const struct dg_pass *pass, const struct pass_side *side,
                                       uint64_t site)
 {

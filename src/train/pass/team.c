@@ -20,9 +20,9 @@ struct dg_team {
     pthread_mutex_t lock;
     pthread_cond_t begin, end;
     size_t n;
-    size_t n_started; /* threads, without member 0 */
+    size_t n_started; /* threads besides member 0 */
     size_t n_busy;
-    unsigned round; /* grows with every call */
+    unsigned round; /* increases with every call */
     int is_over;
     dg_team_fn fn;
     void *ctx;

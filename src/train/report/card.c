@@ -20,7 +20,7 @@ enum { PATH_CAP = 4096, CARD_MAX = 1 << 20, LENGTHS = 512 };
 
 struct lengths {
     double mean;
-    size_t most; /* 99 of 100 sources are no longer */
+    size_t most; /* 99 of 100 sources are at most so long */
 };
 
 static struct lengths lengths_of(const struct dg_corpus *corpus)
@@ -70,7 +70,7 @@ static bool is_lm(const struct dg_card *card)
     return dg_blueprint_family(&card->params->bp)->has_prompt;
 }
 
-/* A language model that learned from lines of text, and nothing else. */
+/* A language model that has learned from lines of text only. */
 static bool has_lines(const struct dg_card *card)
 {
     return is_lm(card) && !*card->params->bp.lm.ask.form;
@@ -108,7 +108,7 @@ static enum dg_err put_recurrent(const struct dg_blueprint *bp, struct dg_buf *o
                                bp->tie_source_target ? ", shared" : "");
 }
 
-/* What an encoder alone is for, by its head. */
+/* The purpose of an encoder alone, by its head. */
 static const char *purpose(const struct dg_blueprint *bp)
 {
     switch (bp->enc.head) {
@@ -214,10 +214,10 @@ static enum dg_err put_data(const struct dg_card *card, struct dg_buf *out)
                                          "Find out before you hand the model on.\n");
 }
 
-/* The options, of files only their names: where they lay is nobody's business. */
+/* The options. Of files only the names appear, because their folders are private. */
 static enum dg_err put_recipe(struct dg_span recipe, struct dg_buf *out)
 {
-    size_t word = out->len; /* where the value or list item under way begins */
+    size_t word = out->len; /* where the current value or list item begins */
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < recipe.len && !err; i++) {
         const char c = recipe.ptr[i];

@@ -21,21 +21,22 @@
 #include "train/run/trainer.h"
 
 struct dg_card {
-    const char *dir; /* its last part is the model's name */
+    const char *dir; /* the model directory; its last part is the model's name */
     const struct dg_params *params;
-    const struct dg_corpus *train; /* pairs as ids, each as often as it is repeated */
+    const struct dg_corpus *train; /* the training pairs as ids, each as often as it is repeated */
     size_t n_dev;
-    const struct dg_trainer_now *now; /* at the end of the run */
-    const char *end;                  /* dg_trainer_end_text */
+    const struct dg_trainer_now *now; /* the state at the end of the run */
+    const char *end;                  /* the result of dg_trainer_end_text */
     size_t threads;
     const struct dg_scores *scores;
     const struct dg_validate_report *samples; /* NULL: none */
-    /* Markdown or plain text; empty: the section says that nothing was given, or is missing. */
+    /* These are Markdown or plain text. If one is empty, its section says that nothing was
+     * given, or is left out. */
     struct dg_span note;        /* what the model is for */
     struct dg_span files;       /* a list of the data's files (training/data.txt) */
     struct dg_span attribution; /* data, licences, thanks */
     struct dg_span recipe;      /* options of the run, as recipe.conf has them */
-    struct dg_span history;     /* lines about options that were changed during the run */
+    struct dg_span history;     /* lines about options that changed during the run */
 };
 
 /* Appends the card; DG_ERR_IO or DG_ERR_NOT_FOUND when the model's file cannot be read. */

@@ -32,7 +32,7 @@ static struct dg_span column(struct dg_span line, size_t i)
     return tab ? dg_span_sub(line, 0, (size_t)(tab - line.ptr)) : line;
 }
 
-/* NaN for what is no number. */
+/* NaN for what is not a number. */
 static double number(struct dg_span text)
 {
     char room[64], *end;
@@ -93,12 +93,12 @@ void dg_curve_deinit(struct dg_curve *curve)
 enum { WIDTH = 800, HEIGHT = 420, LEFT = 60, RIGHT = 740, TOP = 40, BOTTOM = 370 };
 
 struct frame {
-    double step_max, loss_min, loss_max, bleu_max; /* bleu_max 0: none was measured */
-    bool has_task;                                 /* the right axis is that of a task's figure */
+    double step_max, loss_min, loss_max, bleu_max; /* bleu_max is 0 if BLEU was not measured */
+    bool has_task;                                 /* the right axis shows the figure of a task */
 };
 
-/* What the right axis shows: BLEU, or a task's own figure, of which what is below 0 is at 0. NaN:
- * not measured. */
+/* The value on the right axis: BLEU, or the figure of a task, where values below 0 are drawn at
+ * 0. NaN: not measured. */
 static double right_of(const struct dg_curve_point *p)
 {
     return isnan(p->task) ? p->bleu : fmax(p->task, 0.0);
@@ -133,7 +133,7 @@ static struct frame frame_of(const struct dg_curve *curve)
     for (size_t i = 0; i < curve->n; i++) {
         const struct dg_curve_point *p = &curve->points[i];
         f.step_max = fmax(f.step_max, p->step);
-        f.loss_min = fmin(f.loss_min, fmin(p->loss, p->dev_loss)); /* fmin leaves a NaN aside */
+        f.loss_min = fmin(f.loss_min, fmin(p->loss, p->dev_loss)); /* fmin ignores NaN */
         f.loss_max = fmax(f.loss_max, fmax(p->loss, p->dev_loss));
         f.bleu_max = isnan(right_of(p)) ? f.bleu_max : fmax(f.bleu_max, right_of(p));
         f.has_task |= !isnan(p->task);
@@ -218,7 +218,7 @@ static enum dg_err put_training(const struct dg_curve *curve, const struct frame
     return err ? err : dg_buf_append_cstr(out, "\"/>\n");
 }
 
-/* What was measured at validations: `bleu` or the loss. */
+/* Draws what was measured at validations: `bleu` or the loss. */
 static enum dg_err put_validations(const struct dg_curve *curve, const struct frame *f, bool bleu,
                                    struct dg_buf *out)
 {

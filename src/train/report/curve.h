@@ -19,9 +19,9 @@
 #include <stddef.h>
 
 struct dg_curve_point {
-    double step, loss;           /* loss NaN: only validated */
+    double step, loss;           /* loss is NaN if the point has only a validation */
     double dev_loss, bleu, chrf; /* NaN: not measured */
-    double task; /* of a classifier or an encoder alone: the figure of its task (validate.h) */
+    double task; /* for a classifier or an encoder alone: the figure of its task (validate.h) */
 };
 
 struct dg_curve {
@@ -29,7 +29,7 @@ struct dg_curve {
     size_t n, cap;
 };
 
-/* DG_ERR_NOT_FOUND where there is no log. */
+/* DG_ERR_NOT_FOUND when there is no log. */
 enum dg_err dg_curve_read(struct dg_curve *curve, const char *log_path,
                           struct dg_error *error) DG_MUST_CHECK;
 void dg_curve_deinit(struct dg_curve *curve);

@@ -27,12 +27,13 @@ enum { DG_SCORES_MAX = 32, DG_SCORES_NAME_CAP = 64 };
 struct dg_scores_row {
     char set[DG_SCORES_NAME_CAP]; /* without tabs */
     bool is_before;
-    uint64_t n, n_translated; /* pairs; the loss is over all of them */
+    uint64_t n, n_translated; /* pairs in the set, of which n_translated were translated; the loss
+                                 covers all of them */
     double loss;
-    double bleu, chrf;           /* greedy; negative: not measured */
-    double bleu_beam, chrf_beam; /* with beams */
+    double bleu, chrf;           /* of greedy translations; negative: not measured */
+    double bleu_beam, chrf_beam; /* of translations with a beam */
     int beam;
-    uint64_t n_endless; /* greedy translations that did not end */
+    uint64_t n_endless; /* greedy translations that reached no end */
     char task[16]; /* the name of `figure`: "accuracy", "F1", "exact", "correlation"; "": none */
     double figure;
 };
@@ -54,7 +55,8 @@ void dg_scores_put(struct dg_scores *scores, const struct dg_scores_row *row);
  * bars. */
 void dg_scores_name(char name[DG_SCORES_NAME_CAP], const char *path);
 
-/* Markdown: a line for each set, and for "before" where there is one. */
+/* Writes a table in Markdown: a line for each set, and for the scores before the run if there
+ * are any. */
 enum dg_err dg_scores_table(const struct dg_scores *scores, struct dg_buf *out) DG_MUST_CHECK;
 
 #endif

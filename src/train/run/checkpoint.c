@@ -21,8 +21,8 @@ enum { CONFIG_MAX = 1 << 16, PARTS_MAX = 6, COUNTERS = 2 };
 struct part {
     const char *name;
     enum dg_dtype dtype;
-    size_t len;  /* elements */
-    void *bytes; /* where they are */
+    size_t len;  /* number of elements */
+    void *bytes; /* where they lie */
 };
 
 /* The parts of a checkpoint; `counters` holds the optimiser's, then the caller's numbers. */
@@ -49,7 +49,7 @@ static enum dg_err fill(void *ctx, size_t i, struct dg_safetensors_out *out, str
                                     error);
 }
 
-/* What both ways need: the counters and the blueprint's text. */
+/* What both directions need: the counters, and the blueprint as text. */
 struct frame {
     uint64_t *counters;
     struct dg_buf config;

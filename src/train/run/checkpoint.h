@@ -24,7 +24,8 @@
 struct dg_checkpoint {
     struct dg_params *params;
     struct dg_optimiser_state state;
-    uint64_t *numbers; /* the caller's own: counters, doubles as their bits */
+    uint64_t *numbers; /* numbers with a meaning for the caller only: counters, and the bits of
+                          doubles */
     size_t n_numbers;
 };
 

@@ -30,12 +30,12 @@ struct make {
     dg_setup_say_fn say;
     void *ctx;
     struct dg_pairs train, dev, mix;
-    struct dg_buf list;  /* of files, for the card */
-    struct dg_pair *all; /* owned; what is learned from when old pairs are mixed in */
-    size_t n_held;       /* of the first of `train` */
+    struct dg_buf list;  /* the list of files, for the card */
+    struct dg_pair *all; /* owned; the pairs to learn from when old pairs are mixed in */
+    size_t n_held;       /* the first so many pairs of `train` are held out */
     struct dg_blueprint bp;
     struct dg_tokenizer *tokenizer;
-    struct dg_labels labels; /* of a classifier */
+    struct dg_labels labels; /* the labels of a classifier */
 };
 
 void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...)
@@ -85,7 +85,7 @@ void dg_setup_blueprint_seq(struct dg_blueprint *bp)
     bp->positions = DG_POS_NONE;
     bp->embedding_scale = 1.0f;
     bp->tie_source_target = bp->tie_output = false;
-    bp->start = DG_START_TOKEN; /* the end token, which is never read otherwise */
+    bp->start = DG_START_TOKEN; /* the end token, because the model never reads it otherwise */
 }
 
 void dg_setup_blueprint_lm(struct dg_blueprint *bp, enum dg_setup_shape shape)
@@ -114,7 +114,7 @@ void dg_setup_blueprint_lm(struct dg_blueprint *bp, enum dg_setup_shape shape)
     bp->n_beams = 1;
 }
 
-/* What is asked for is a language model; one that learns from lines of text. */
+/* Whether a language model is to be trained; and whether it learns from lines of text. */
 static bool is_lm(const struct make *make)
 {
     return dg_blueprint_family(&make->opts->bp)->has_prompt;
@@ -202,7 +202,7 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
     return DG_OK;
 }
 
-/* The held-out pairs, wherever they came from. */
+/* The held-out pairs, wherever they come from. */
 static const struct dg_pair *held(const struct make *make, size_t *n)
 {
     *n = make->n_held ? make->n_held : make->dev.n;
@@ -233,7 +233,7 @@ static enum dg_err write_dev(const struct make *make, struct dg_error *error)
     return dg_file_out_close(out, err, error);
 }
 
-/* Old pairs, so many for each new one, none of them like a held-out one. */
+/* Adds old pairs, so many for each new pair, none of which resembles a held-out one. */
 static enum dg_err read_mix(struct make *make, struct dg_error *error)
 {
     const struct dg_setup_opts *opts = make->opts;
@@ -258,7 +258,7 @@ static enum dg_err read_mix(struct make *make, struct dg_error *error)
     return dg_buf_printf(&make->list, "- mixed in: %zu of %zu old pairs\n", make->mix.n, n_old);
 }
 
-/* Answers that compete, none to a held-out source. */
+/* Reads competing answers, none of whose sources is held out. */
 static enum dg_err write_rivals(struct make *make, struct dg_error *error)
 {
     const struct dg_setup_opts *opts = make->opts;
@@ -313,7 +313,7 @@ static enum dg_err learn_vocab(struct make *make, bool source, bool target, stru
                                struct dg_error *error)
 {
     struct dg_spm_train *train = NULL;
-    struct dg_texts_form form; /* a language model's */
+    struct dg_texts_form form; /* for a language model */
     enum dg_err err = dg_texts_form_init(&form, &make->opts->bp, error);
     if (!err)
         err = dg_spm_train_new(&train, &make->opts->spm, error);
@@ -425,8 +425,8 @@ static void complete_seq(struct dg_blueprint *bp)
         bp->source_len_max = bp->seq.places;
 }
 
-/* Texts begin with the end token, as GPT-2's do; what says nothing is never said; the context is
- * what it learns from. */
+/* Texts begin with the end token, as in GPT-2; ids that stand for nothing are never generated;
+ * the context is the length that it learns with. */
 static void complete_lm(struct dg_blueprint *bp, size_t len_max)
 {
     bp->bos_id = bp->eos_id;
@@ -437,7 +437,7 @@ static void complete_lm(struct dg_blueprint *bp, size_t len_max)
     bp->encoder.V = bp->decoder.V;
 }
 
-/* One that goes on learning asks as it is told now. */
+/* A model that is trained further is prompted as this run says. */
 static enum dg_err take_lm_of(struct make *make, struct dg_error *error)
 {
     struct dg_blueprint *bp = &make->bp;
@@ -549,7 +549,7 @@ enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* All that has been made of a run says how pairs become ids. */
+/* Everything that was made in a run determines how pairs become ids. */
 static enum dg_err write_set(const char *path, const struct dg_tokenizer *tokenizer,
                              const struct dg_blueprint *bp, const struct dg_labels *labels,
                              bool is_packed, bool is_dev, const struct dg_pair *pairs, size_t n,
@@ -692,8 +692,8 @@ enum dg_err dg_setup_make_dirs(const char *dir, struct dg_error *error)
     return DG_OK;
 }
 
-/* Held-out pairs must stay in step with their text, so none of them is too long: those are taken
- * out before the text is written. */
+/* The ids of held-out pairs must stay in step with their text, so pairs that are too long are
+ * removed before the text is written. */
 static enum dg_err make_all(struct make *make, const char *const *files, size_t n_files,
                             struct dg_error *error)
 {
@@ -758,7 +758,7 @@ static bool learns_lines(const struct dg_blueprint *bp)
     return dg_blueprint_family(bp)->has_prompt && !*bp->lm.ask.form;
 }
 
-/* Ids are made anew each time: the text is what counts. */
+/* Ids are made anew each time, because only the text is kept. */
 static enum dg_err open_set(const struct dg_setup *setup, const char *text, const char *ids,
                             struct dg_pairs *pairs, struct dg_corpus *corpus, size_t *n_cut,
                             struct dg_error *error)

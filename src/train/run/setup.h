@@ -43,30 +43,34 @@
 
 struct dg_setup_opts {
     struct dg_pairs_opts pairs;
-    const uint32_t *repeat; /* [n_files] how often each file's pairs count in an epoch; NULL: once
-                             */
-    const char *dev; /* a file of held-out pairs, borrowed; NULL or "": drawn from the others */
-    size_t n_dev;    /* how many are drawn */
+    /* [n_files] how often each file's pairs count in an epoch; NULL: once */
+    const uint32_t *repeat;
+    const char *dev; /* a file of held-out pairs, borrowed; NULL or "": held-out pairs are drawn
+                        from the others */
+    size_t n_dev;    /* how many pairs are drawn */
     uint64_t seed;
-    const char *vocab; /* a SentencePiece model, borrowed; NULL or "": learned from the pairs */
+    const char *vocab; /* a SentencePiece model, borrowed; NULL or "": a vocabulary is learned from
+                          the pairs */
     struct dg_spm_train_opts spm;
-    size_t len_max; /* tokens of a side */
-    bool aligns;    /* align the pairs' words (aligner.h): training/links.bin, dev-links.bin */
-    struct dg_blueprint bp;                /* vocabulary sizes and token ids are filled in */
-    const char *source_file, *target_file; /* two more files, of the lines of each side; NULL or
-                                            * "": none */
+    size_t len_max; /* the most tokens of a side */
+    bool aligns;    /* aligns the words of the pairs (aligner.h) and writes training/links.bin and
+                       dev-links.bin */
+    struct dg_blueprint bp; /* setup fills in the vocabulary sizes and the token ids */
+    const char *source_file, *target_file; /* files with the source and target sides of further
+                                              pairs, a line each; NULL or "": none */
     const char *const *mix; /* [n_mix] files of old pairs, mixed in against forgetting */
     size_t n_mix;
     const char *const *candidates; /* [n_candidates] files of minimum-risk candidates
                                     * (risk_candidates.h) */
     size_t n_candidates;
-    double mix_ratio;             /* old pairs for each new pair, drawn by the seed */
-    struct dg_select_opts select; /* all zeros: all pairs */
-    bool lowers;      /* an encoder's learned vocabulary has only small letters without accents */
-    bool is_packed;   /* for a language model's lines: examples are stretches of all lines, end to
-                         end, rather than single lines */
-    const char *init; /* a model directory that gives the blueprint and the vocabulary; NULL or "":
-                         none */
+    double mix_ratio; /* how many old pairs go with each new pair; they are drawn by the seed */
+    struct dg_select_opts select; /* all zeros: all pairs are used */
+    /* the learned vocabulary of an encoder has only lower-case letters without accents */
+    bool lowers;
+    bool is_packed;   /* For the lines of a language model: examples are cut from all lines joined,
+                         rather than from single lines. */
+    const char *init; /* the model directory that the blueprint and the vocabulary come from; NULL
+                         or "": none */
 };
 
 /* The paper's network, small: 4 + 2 layers of width 256, one vocabulary for both sides. */
@@ -97,15 +101,16 @@ enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_fi
 struct dg_setup {
     struct dg_blueprint bp;
     struct dg_corpus train, dev;
-    struct dg_risk_candidates candidates; /* n is 0: none */
+    struct dg_risk_candidates candidates; /* `n` is 0 if there are none */
     struct dg_pairs dev_pairs;
-    size_t n_dev_cut; /* for a language model: held-out texts cut at the end of its context */
+    size_t n_dev_cut; /* for a language model: held-out texts that were cut at the end of its
+                         context */
     const struct dg_pair *dev_texts; /* [dev.n]; NULL for an encoder alone */
     struct dg_tokenizer *tokenizer;
-    /* owned; of a classifier or an encoder alone with labels; else NULL */
+    /* owned; the labels of a classifier or of an encoder alone; else NULL */
     struct dg_labels *labels;
-    int32_t mask_id; /* of an encoder alone; negative: none */
-    size_t len_max;  /* tokens of its examples in other sets; the caller may lower it */
+    int32_t mask_id; /* the mask token of an encoder alone; negative: it has none */
+    size_t len_max;  /* the most tokens of its examples in other sets; the caller may lower it */
 };
 
 enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir,

@@ -24,7 +24,7 @@ struct make {
     dg_setup_say_fn say;
     void *ctx;
     struct dg_labelled_data train, dev;
-    size_t n_held; /* of the first of `train` */
+    size_t n_held; /* the first so many examples of `train` are held out */
     struct dg_buf list;
     struct dg_tokenizer *tokenizer;
     struct dg_labels labels;
@@ -168,7 +168,8 @@ static enum dg_err add_label(struct make *make, struct dg_span label)
     if (err || type.len == label.len || kind != 'B' ||
         dg_examples_kind(&make->bp) != DG_LESSON_TAGS)
         return err;
-    /* What goes on with it: a word of the data may be several of the tokenizer's. */
+    /* The label of a continued entity: one word of the data may be several words of the
+     * tokenizer. */
     snprintf(room, sizeof room, "I%.*s", (int)(label.len - 1), label.ptr + 1);
     return dg_labels_add(&make->labels, dg_span_cstr(room));
 }
@@ -200,7 +201,7 @@ static enum dg_err take_labels_of(struct make *make, const struct dg_labels *bef
     return err;
 }
 
-/* The same where its head tells the same kind of them. */
+/* The same, if the model's head outputs the same kind of labels. */
 static enum dg_err keep_labels(struct make *make, enum dg_head head, struct dg_error *error)
 {
     char path[DG_PATH_CAP];

@@ -53,8 +53,7 @@ enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
                                  struct dg_error *error) DG_MUST_CHECK;
 
 /* ---- Encoders alone (setup_enc.c): their parts of dg_setup_make, dg_setup_open, dg_setup_open_set
- * ---
- */
+ * --- */
 
 enum dg_err dg_setup_make_enc(const char *dir, const char *const *files, size_t n_files,
                               const struct dg_setup_opts *opts, dg_setup_say_fn say, void *ctx,

@@ -10,7 +10,7 @@
 /* ---- Entities -------------------------------------------------------------------------------- */
 
 struct entity {
-    size_t first, end; /* words */
+    size_t first, end; /* positions of words */
     struct dg_span type;
 };
 
@@ -21,7 +21,7 @@ static struct dg_span label_at(const struct dg_labels *labels, const struct dg_p
     return dg_labels_entity(labels->list[number], kind);
 }
 
-/* The next entity from word `at` on; false: there is none. */
+/* Finds the next entity from word `at` on; false: there is none. */
 static bool next_entity(const struct dg_labels *labels, const struct dg_pass_said *said, size_t n,
                         bool is_truth, size_t at, struct entity *entity)
 {
@@ -62,7 +62,7 @@ static void add_entities(struct dg_task_metrics *metrics, const struct dg_labels
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* Of the tokens of two spans; that there is none is a span of its own. */
+/* Compares the tokens of two spans; "no answer" counts as a span of its own. */
 static double overlap(const struct dg_pass_said *said)
 {
     const int32_t from = said[0].said > said[0].truth ? said[0].said : said[0].truth;
@@ -96,7 +96,7 @@ static void add_labels(struct dg_task_metrics *metrics, const struct dg_pass_sai
     metrics->n_right += is_right;
 }
 
-/* In per cent; 100 where nothing was to be found and nothing was. */
+/* A ratio in per cent; 100 if nothing was to be found and nothing was found. */
 static double f1_of(const struct dg_task_metrics_count *count)
 {
     const uint64_t n = count->n_true + count->n_said;

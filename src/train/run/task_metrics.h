@@ -34,8 +34,8 @@ struct dg_task_metrics {
     uint64_t n, n_right;
     struct dg_task_metrics_count entities;
     bool has_entities;
-    struct dg_task_metrics_count labels[DG_LABELS_MAX]; /* of DG_LABELS_EACH */
-    double f1;                                          /* of answers, summed */
+    struct dg_task_metrics_count labels[DG_LABELS_MAX]; /* for DG_LABELS_EACH */
+    double f1;                                          /* the sum of the answers' F1 */
     double x, y, xx, yy, xy;                            /* sums over predicted and true numbers */
 };
 

@@ -40,7 +40,7 @@ struct kept {
 enum { N_KEPT = sizeof(struct kept) / sizeof(uint64_t) };
 
 struct share {
-    size_t first, n; /* of the step's examples */
+    size_t first, n; /* the part of the step's examples */
     uint64_t source_row, target_row;
     struct dg_pass_sums sums;
 };
@@ -54,13 +54,13 @@ struct dg_trainer {
     struct dg_pass **passes; /* [threads] */
     struct share *shares;    /* [threads] */
     struct dg_order order;
-    struct dg_example *examples; /* of the step under way */
+    struct dg_example *examples; /* the examples of the step under way */
     size_t cap_examples;
-    struct dg_pass_batch batch; /* what all shares of the step have in common */
+    struct dg_pass_batch batch; /* what all parts of the step have in common */
     struct dg_trainer_now now;
-    struct dg_pass_sums window; /* since the last line of the log */
+    struct dg_pass_sums window; /* sums since the last line of the log */
     double line_seconds;
-    double earlier_seconds; /* of the parts of the run before this one */
+    double earlier_seconds; /* seconds of earlier parts of the run */
     uint64_t started_ns, saved_ns;
     struct dg_clock clock;
     int log; /* file descriptor; -1: not open */
@@ -150,7 +150,8 @@ static enum dg_err make_passes(struct dg_trainer *t, struct dg_error *error)
     return err;
 }
 
-/* One that no pass has room for would never be learned: a step would not end. */
+/* Refuses an example that no pass has room for: it would never be learned, and a step would not
+ * end. */
 static enum dg_err check_lengths(const struct dg_trainer *t, struct dg_error *error)
 {
     for (size_t i = 0; i < t->data.train->n; i++) {
@@ -565,7 +566,7 @@ static void deal(struct dg_trainer *t, size_t n, uint64_t all_tokens)
         *share = (struct share){.first = i, .source_row = source, .target_row = target};
         for (; i < n; i++) {
             const struct dg_example *example = &t->examples[i];
-            /* The half of an example decides to whom it goes. */
+            /* An example belongs to the member in whose share its middle lies. */
             if (member + 1 < members && example->candidate == 0 &&
                 2 * (source + target) + example->n_source + example->n_target > 2 * until)
                 break;
@@ -721,7 +722,8 @@ static void swap_average(struct dg_trainer *t)
     }
 }
 
-/* Where the average is that of snapshots: with the weights of now among them. */
+/* Takes a snapshot of the present weights. If the average is taken over snapshots, it includes
+ * this one. */
 static enum dg_err take_snapshot(struct dg_trainer *t, struct dg_error *error)
 {
     char path[DG_PATH_CAP];
@@ -876,7 +878,8 @@ enum dg_err dg_trainer_run(struct dg_trainer *t, const struct dg_trainer_events 
         err = go_on(t, events, ctx, end, &validated, error);
     if (!err && !validated && *end != DG_TRAINER_STOPPED && t->data.dev->n)
         err = validate(t, events, ctx, error);
-    /* Without held-out pairs, or stopped before the first validation: what there is. */
+    /* There are no held-out pairs, or the run ended before the first validation: the present
+     * weights are published. */
     if (!err && t->now.best_step == 0 && *end != DG_TRAINER_STOPPED) {
         if (!t->data.dev->n)
             err = take_snapshot(t, error);

@@ -35,39 +35,40 @@ enum dg_trainer_metric {
     DG_TRAINER_BLEU,
     DG_TRAINER_CHRF,
     DG_TRAINER_TASK, /* for classifiers and encoders alone the figure of their task
-                        (dg_validate_task); else the loss */
+                        (dg_validate_task), for others the loss */
 };
 
 struct dg_trainer_opts {
     const char *dir; /* the model directory */
     struct dg_optimiser_opts optimiser;
     size_t threads;
-    size_t batch_tokens; /* of a step, at least one pair: the larger of source and target tokens; a
-                            large step is done in parts */
-    size_t part_tokens;  /* of one pass of one thread */
+    size_t batch_tokens; /* Tokens of a step, which has at least one pair; the larger of the counts
+                            of source and target. A large step is made in parts. */
+    size_t part_tokens;  /* tokens of one pass on one thread */
     enum dg_products_kind products;
-    size_t len_max; /* tokens of a side */
+    size_t len_max; /* the most tokens of a side */
     float smoothing, dropout, dropout_ffn;
-    float guide;       /* weight of the word links in the loss, for pairs that have some; 0: none */
-    size_t guide_head; /* of the last decoder layer, from 1 */
-    float risk;        /* weight of the expected cost of the candidates, if there are any */
-    float sharpness;   /* of the probabilities that weigh the candidates (pass.h) */
-    size_t rivals_tokens; /* of a step, besides batch_tokens: sources with candidates are drawn
-                             until they have so many target tokens */
-    float teacher;        /* this and `loss`: for recurrent networks (pass.h) */
+    float guide; /* the weight of the word links in the loss, for pairs that have links; 0: they are
+                    not used */
+    size_t guide_head;    /* the head of the last decoder layer, from 1 */
+    float risk;           /* the weight of the candidates' expected cost, if there are any */
+    float sharpness;      /* the exponent of the probabilities that weigh the candidates (pass.h) */
+    size_t rivals_tokens; /* Of a step, in addition to batch_tokens: sources with candidates are
+                             drawn until they have so many target tokens. */
+    float teacher;        /* `teacher` and `loss` are for recurrent networks (pass.h) */
     enum dg_pass_loss loss;
-    struct dg_pass_mask mask; /* an encoder's head for words */
+    struct dg_pass_mask mask; /* for an encoder's head for words */
     uint64_t seed;
 
-    uint64_t steps;       /* the run ends after so many; 0: no limit */
+    uint64_t steps;       /* the run ends after so many steps; 0: no limit */
     uint64_t epochs;      /* the run ends after so many passes over the pairs; 0: no limit */
     uint64_t time_ms;     /* the run ends after this time, counted over resumes; 0: no limit */
-    uint64_t valid_every; /* steps */
+    uint64_t valid_every; /* steps between validations */
     size_t patience; /* the run ends after so many validations without a new best; 0: no limit */
-    enum dg_trainer_metric metric; /* by which validations are compared */
-    size_t n_translate;            /* dev sentences to translate at a validation */
+    enum dg_trainer_metric metric; /* the figure by which validations are compared */
+    size_t n_translate;            /* held-out sentences that are translated at each validation */
     int beam;
-    uint64_t save_ms;   /* between checkpoints */
+    uint64_t save_ms;   /* time between checkpoints */
     uint64_t log_every; /* steps between lines of the log */
 };
 
@@ -82,24 +83,25 @@ struct dg_trainer_opts {
 
 /* The progress of a run. */
 struct dg_trainer_now {
-    uint64_t step, epoch; /* steps done; epochs begun, from 1 */
-    uint64_t position, n; /* pairs of this epoch that are done, and all of them */
-    double seconds;       /* of the whole run, including the time before a resume */
+    uint64_t step, epoch; /* steps made, and epochs begun, counted from 1 */
+    uint64_t position, n; /* pairs of this epoch that were used, and all pairs */
+    double seconds;       /* the time of the whole run, including that before a resume */
     double loss;          /* -log p per target token since the last line of the log, without
                              smoothing */
-    double objective;     /* likewise, of what is minimised, including the risk */
+    double objective;     /* the value that is minimised, including the risk, over the same steps */
     double norm, rate;
-    double tokens_per_second; /* target tokens, since the last line */
+    double tokens_per_second; /* target tokens per second since the last line of the log */
     uint64_t n_skipped;       /* steps whose gradient was not finite */
-    double best;              /* of the metric */
+    double best;              /* the best value of the metric */
     uint64_t best_step;
     size_t n_worse; /* validations since the best one */
 };
 
 struct dg_trainer_events {
     bool (*should_stop)(void *ctx);                               /* asked after every step */
-    void (*on_step)(void *ctx, const struct dg_trainer_now *now); /* every step */
-    void (*on_line)(void *ctx, const struct dg_trainer_now *now); /* every line of the log */
+    void (*on_step)(void *ctx, const struct dg_trainer_now *now); /* called after every step */
+    /* called for every line of the log */
+    void (*on_line)(void *ctx, const struct dg_trainer_now *now);
     void (*on_valid)(void *ctx, const struct dg_trainer_now *now,
                      const struct dg_validate_report *report, bool is_best);
     void (*on_save)(void *ctx, const struct dg_trainer_now *now);
@@ -119,11 +121,12 @@ struct dg_trainer; /* opaque */
 
 /* The data of training and of validation; all borrowed. */
 struct dg_trainer_data {
-    const struct dg_corpus *train, *dev; /* dev may have no pairs: then nothing is validated */
+    const struct dg_corpus *train, *dev; /* dev may have no pairs; then nothing is validated */
     const struct dg_pair *dev_texts;     /* [dev->n] */
     const struct dg_tokenizer *tokenizer;
-    const struct dg_labels *labels; /* for an encoder alone that labels words; else NULL is fine */
-    const struct dg_risk_candidates *candidates; /* NULL: none */
+    /* for an encoder alone that labels words; others may pass NULL */
+    const struct dg_labels *labels;
+    const struct dg_risk_candidates *candidates; /* NULL: there are none */
 };
 
 /* The weights start from the seed, or from `init` (a model's weights of the same blueprint), unless

@@ -21,7 +21,8 @@ struct losing {
     const struct dg_validate *what;
     struct dg_pass_sums *sums;       /* [team size] */
     struct dg_task_metrics *tallies; /* [team size] of encoders alone */
-    size_t n_left_out;               /* the first member's; all come by them */
+    /* counted by the first member only, because every member meets all of them */
+    size_t n_left_out;
 };
 
 static void metrics(struct losing *losing, size_t member, size_t n)
@@ -43,7 +44,7 @@ static void measure(void *ctx, size_t member)
     const struct dg_validate *what = losing->what;
     struct dg_example examples[64];
     size_t turn = 0;
-    uint64_t row = 0; /* draws masks: the same ones at every validation */
+    uint64_t row = 0; /* draws the masks, the same ones at every validation */
     for (size_t i = 0; i < what->dev->n; turn++) {
         size_t n = 0;
         while (n < sizeof examples / sizeof *examples && i + n < what->dev->n) {
@@ -51,7 +52,7 @@ static void measure(void *ctx, size_t member)
             n++;
         }
         const size_t fitting = dg_pass_n_fitting(what->passes[member], examples, n);
-        if (fitting == 0) { /* no pass has room for it */
+        if (fitting == 0) { /* no pass has room for the pair */
             if (member == 0)
                 losing->n_left_out++;
             i++;
@@ -77,7 +78,8 @@ static enum dg_err measure_loss(const struct dg_validate *what, struct dg_valida
 {
     const size_t n = dg_team_size(what->team);
     struct dg_pass_sums *sums = dg_try_calloc(n, sizeof *sums), all = {0};
-    struct dg_task_metrics *tallies = dg_try_calloc(n + 1, sizeof *tallies); /* the last one: all */
+    /* the last element sums up all others */
+    struct dg_task_metrics *tallies = dg_try_calloc(n + 1, sizeof *tallies);
     if (!sums || !tallies) {
         dg_free(sums);
         dg_free(tallies);

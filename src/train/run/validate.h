@@ -28,40 +28,43 @@
 enum { DG_VALIDATE_SAMPLES = 3 };
 
 struct dg_validate {
-    const struct dg_params *params; /* with the weights to score */
+    const struct dg_params *params; /* these hold the weights to validate */
     struct dg_team *team;
     struct dg_pass *const *passes; /* [team size] */
-    const struct dg_corpus *dev;   /* the pairs as ids */
+    const struct dg_corpus *dev;   /* the held-out pairs as ids */
     const struct dg_pair *texts;   /* [dev->n] the same pairs as text */
     const struct dg_tokenizer *tokenizer;
-    size_t n_translate; /* how many of the first pairs; 0: only the loss */
+    size_t n_translate; /* how many pairs are translated, from the first on; 0: only the loss is
+                           computed */
     int beam;
-    size_t guide_head; /* the head of the last layer whose attention is compared with the links,
-                          from 1; 0: the mean of all its heads */
-    const struct dg_labels *labels; /* for an encoder alone that labels words; else NULL is fine */
-    struct dg_pass_mask mask;       /* an encoder's head for words */
+    size_t guide_head; /* The head of the last layer whose attention is compared with the links,
+                          from 1; 0: the mean of all its heads. */
+    /* for an encoder alone that labels words; others may pass NULL */
+    const struct dg_labels *labels;
+    struct dg_pass_mask mask; /* for an encoder's head for words */
 };
 
 struct dg_validate_report {
     double loss;       /* -log p per target token */
-    size_t n_left_out; /* pairs too long for any pass, which the loss leaves out */
-    double accuracy;   /* of a classifier or an encoder alone: the share of labels, or masked words,
-                        * that are right, or of texts all of whose labels are right if each may
-                        * have any number, in per cent; negative: not measured */
-    double f1;         /* of an encoder alone: of entities, of answers' tokens, or of labels if each
-                        * text may have any number (over all texts), in per cent; negative: not
-                        * measured */
-    double macro_f1;   /* the mean of each such label's own F1; negative: not measured */
-    double exact;      /* of answers: the share with both ends right, in per cent; negative: not
-                        * measured */
-    double correlation; /* of numbers: Pearson's; NaN: not measured */
+    size_t n_left_out; /* pairs that the loss leaves out because they are too long for any pass */
+    /* For a classifier or an encoder alone, in per cent: the share of labels, or of masked
+     * words, that are right; if a text may have any number of labels, the share of texts whose
+     * labels are all right. Negative: not measured. */
+    double accuracy;
+    /* For an encoder alone, in per cent: the F1 of entities, of the tokens of answers, or of
+     * labels over all texts if a text may have any number of them. Negative: not measured. */
+    double f1;
+    double macro_f1; /* the mean of the F1 of each of these labels; negative: not measured */
+    double exact;    /* for answers: the share whose both ends are right, in per cent; negative: not
+                        measured */
+    double correlation; /* for numbers: Pearson's correlation; NaN: not measured */
     double bleu, chrf;  /* 0 to 100; negative: not measured */
-    double agreement;   /* share of the linked target words whose attention is greatest on a linked
-                           word; negative: no links */
-    size_t n_loops;     /* translations that went in circles or did not end */
-    char samples[DG_VALIDATE_SAMPLES][3][200]; /* source, translation, reference (of a
-                                                * line: its beginning, the model's
-                                                * continuation, the true one); cut to fit */
+    double agreement;   /* the share of linked target words whose attention is greatest on a linked
+                           word; negative: there are no links */
+    size_t n_loops;     /* translations that repeat themselves or do not end */
+    /* The source, the translation and the reference. For a line: its beginning, the model's
+     * continuation and the true one. Cut to fit. */
+    char samples[DG_VALIDATE_SAMPLES][3][200];
     size_t n_samples;
 };
 

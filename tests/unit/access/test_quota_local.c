@@ -84,7 +84,7 @@ START_TEST(requests_per_minute_are_limited)
     ck_assert(!verdict.allowed);
     ck_assert_int_eq(verdict.refused_by, DG_QUOTA_REQUESTS);
     ck_assert_uint_eq(verdict.retry_s, 20);
-    ck_assert_uint_eq(verdict.month_requests, 3); /* what is refused is not counted */
+    ck_assert_uint_eq(verdict.month_requests, 3); /* a refused charge is not counted */
     ck_assert(charge(&other).allowed);
     dg_clock_advance(&clock, 20 * DG_CLOCK_S);
     ck_assert(charge(&ask).allowed);
@@ -136,7 +136,7 @@ START_TEST(characters_per_minute_are_limited_and_nothing_is_taken_by_halves)
     ask.characters = 40;
     ck_assert(charge(&ask).allowed);
     ask.characters = 0;
-    ck_assert(charge(&ask).allowed); /* what costs none does not wait for any */
+    ck_assert(charge(&ask).allowed); /* a charge without cost does not wait for others */
     end();
 }
 END_TEST
@@ -211,7 +211,7 @@ START_TEST(addresses_have_no_month_and_their_table_is_bounded)
     ck_assert_uint_eq(dg_quota_local_addresses(local), 100);
     ask.limits[DG_QUOTA_REQUESTS] = 0;
     ask.id = DG_SPAN("10.1.1.1");
-    ck_assert(charge(&ask).allowed); /* without limits nobody is remembered */
+    ck_assert(charge(&ask).allowed); /* without limits no client is remembered */
     ask.id = DG_SPAN("10.0.0.499");
     ask.limits[DG_QUOTA_REQUESTS] = 1;
     ck_assert(!charge(&ask).allowed);

@@ -12,10 +12,10 @@ START_TEST(time_goes_on_as_the_clock_does)
     ck_assert_uint_eq(dg_steady_s(&steady, &clock), 1000);
     dg_clock_advance(&clock, 5 * DG_CLOCK_S);
     ck_assert_uint_eq(dg_steady_s(&steady, &clock), 1005);
-    /* somebody put it right */
+    /* the clock was corrected */
     dg_clock_set_ahead(&clock, (int64_t)(DG_STEADY_SLACK_S * DG_CLOCK_S));
     ck_assert_uint_eq(dg_steady_s(&steady, &clock), 1005 + DG_STEADY_SLACK_S);
-    dg_clock_advance(&clock, year_s * DG_CLOCK_S); /* nobody asked for a year */
+    dg_clock_advance(&clock, year_s * DG_CLOCK_S); /* there were no requests for a year */
     ck_assert_uint_eq(dg_steady_s(&steady, &clock), 1005 + DG_STEADY_SLACK_S + year_s);
 }
 END_TEST

@@ -80,7 +80,7 @@ START_TEST(counts_survive)
     add(usage, "alice", 1, 11);
     dg_usage_sub(usage, dg_usage_get(usage, DG_SPAN("alice")), 0, 1);
     ck_assert(turn(usage));
-    add(usage, "alice", 5, 5000); /* lost: nobody wrote it */
+    add(usage, "alice", 5, 5000); /* lost, because nobody wrote it */
     dg_usage_close(usage);
     usage = open_usage();
     check(usage, "alice", 2, 110);
@@ -273,8 +273,8 @@ static void add_many(struct dg_usage *usage, uint64_t requests)
     }
 }
 
-/* What is written of many keys, and written anew, comes in slices; what changes between two of them
- * is not lost. */
+/* The usage of many keys is written, and written anew, in slices; what changes between two
+ * slices is not lost. */
 START_TEST(many_keys_are_copied_in_slices)
 {
     struct dg_usage_write write;
@@ -304,7 +304,7 @@ START_TEST(many_keys_are_copied_in_slices)
         add(usage, last, 1, 10);   /* it was not */
     }
     ck_assert(n_slices > 1 || dg_unit_rounds(MANY) <= SLICE);
-    ck_assert(!write.is_cut); /* what changed meanwhile may wait its second */
+    ck_assert(!write.is_cut); /* what changed meanwhile may wait a second */
     add(usage, "late", 1, 10);
     dg_usage_run(&write);
     ck_assert_int_eq(dg_usage_end(usage, &write, NULL), DG_OK);

@@ -5,7 +5,7 @@
 
 enum { OUT_MAX = 1 << 20 };
 
-/* What is replaced, and by what. */
+/* The member that is replaced, and its new bytes. */
 struct rewrite {
     const char *name, *bytes;
     struct dg_buf out;

@@ -300,7 +300,7 @@ static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
     verdicts->n++;
 }
 
-/* What the shared quota says, waiting for it. */
+/* Waits for the verdict of the shared quota. */
 static struct dg_quota_verdict ask_shared(struct bench *bench, const struct dg_quota *quota,
                                           const struct dg_quota_ask *ask, bool takes)
 {
@@ -479,7 +479,7 @@ START_TEST(decides_locally_while_redis_is_away)
 }
 END_TEST
 
-/* A question that nobody waits for any more is still counted along. */
+/* A question whose answer nobody waits for any more is still counted. */
 START_TEST(a_cancelled_question_is_not_answered)
 {
     struct bench bench;

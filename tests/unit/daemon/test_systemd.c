@@ -36,7 +36,7 @@ static void close_socket(int fd)
     rmdir(dir);
 }
 
-/* The next notice, "" when there is none; static. */
+/* The next message to systemd; "" when there is none; static. */
 static const char *notice(int fd)
 {
     static char text[500];

@@ -16,7 +16,7 @@ enum { N_MAX = 256, LEN_MAX = 128 };
 struct sentence {
     int32_t src[LEN_MAX], greedy[LEN_MAX];
     size_t n_src, n_greedy;
-    double beam_score, narrowing_score; /* the latter 0 where it is not told */
+    double beam_score, narrowing_score; /* the second is 0 if it is not reported */
 };
 
 struct outcome {
@@ -270,7 +270,7 @@ START_TEST(company_changes_nothing)
 }
 END_TEST
 
-/* Steps until sentence `i` has told its first token. */
+/* Steps until sentence `i` has reported its first token. */
 static size_t n_steps_to_first(struct dg_decoder *decoder, size_t i)
 {
     size_t n = 0;
@@ -316,7 +316,7 @@ START_TEST(a_newcomer_says_its_first_word_before_the_others_say_their_next)
 }
 END_TEST
 
-/* However many newcomers there are, the others go on. */
+/* However many new sentences come, the others continue. */
 START_TEST(newcomers_leave_a_quarter_of_each_step_to_the_others)
 {
     set_up();
@@ -336,7 +336,7 @@ START_TEST(newcomers_leave_a_quarter_of_each_step_to_the_others)
         ck_assert_int_eq(dg_decoder_add(decoder, jobs, 3, NULL, NULL), DG_OK);
         ck_assert_uint_le(dg_decoder_step(decoder), step_rows);
     }
-    /* those that have shown something take turns with it */
+    /* sentences that have shown something take turns with it */
     ck_assert_uint_ge(outcomes[0].n_told, 3);
     dg_decoder_free(decoder);
     step_rows = 0;
@@ -372,8 +372,8 @@ START_TEST(a_client_with_wide_searches_gets_no_more_rows_than_another)
     ck_assert_msg(dg_decoder_add(decoder, jobs, 1, NULL, &error) == DG_OK, "%s", error.text);
     while (!outcomes[longest].n_done)
         n_rows += dg_decoder_step(decoder);
-    /* One row of its own for each token and for the end; of the other as many, and what it may be
-     * ahead or lag behind. */
+    /* The client has one row for each token and for the end; the other client may have as many,
+     * and be ahead or behind by the permitted lead. */
     ck_assert_uint_ge(outcomes[longest].n_ids, 10);
     ck_assert_uint_le(n_rows, 2 * (outcomes[longest].n_ids + 1) + 3 * WIDTH);
     dg_decoder_free(decoder);
@@ -391,7 +391,8 @@ START_TEST(a_client_leaves_a_quarter_of_the_room_to_others)
     memset(outcomes, 0, sizeof outcomes);
     for (size_t i = 0; i < N; i++)
         jobs[i] = job_of(i, &opts);
-    ck_assert_uint_eq(dg_decoder_n_fitting(decoder, jobs, N), N); /* of nobody in particular */
+    /* belongs to no particular client */
+    ck_assert_uint_eq(dg_decoder_n_fitting(decoder, jobs, N), N);
     for (size_t i = 0; i < N; i++)
         jobs[i].client = 1;
     ck_assert_uint_eq(dg_decoder_n_fitting(decoder, jobs, N), N - N / 4);
@@ -524,7 +525,8 @@ static void make_lex(struct dg_lex *made)
             bool is_in = false;
             for (size_t k = 0; k < sentences[i].n_src; k++)
                 is_in = is_in || sentences[i].src[k] == (int32_t)id;
-            /* The end token stands in all sources: what it brings would be everything. */
+            /* The end token stands in all sources; if its list counted, every word would be
+             * allowed. */
             for (size_t k = 0; is_in && id != 0 && k < sentences[i].n_greedy && n < V * 600;
                  k++, n++)
                 for (size_t b = 0; b < 4; b++)
@@ -567,8 +569,8 @@ START_TEST(a_shortlist_that_has_the_best_words_changes_no_answer)
 }
 END_TEST
 
-/* Alone a sentence's columns are its own list; in company they are a union; with somebody who has
- * no list the whole vocabulary is computed. The bits are the same. */
+/* Alone, a sentence computes the columns of its own list; with others, those of a union; next to
+ * a sentence without a list, the whole vocabulary. The results are the same to the bit. */
 START_TEST(shortlists_give_the_same_bits_alone_and_in_company)
 {
     set_up();

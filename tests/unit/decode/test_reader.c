@@ -194,7 +194,7 @@ static void check_turns(enum dg_head head, enum dg_read_kind kind)
                          dg_read_size(dg_net_blueprint(whole.net), &reads[3], 5) * sizeof(float));
         ck_assert(kind != DG_READ_WORDS || memcmp(words[2], words[6], n * sizeof(int32_t)) == 0);
 
-        /* All leave in the midst of it: nothing is left over. */
+        /* All texts leave half-way: nothing remains. */
         ck_assert_int_eq(dg_decoder_add(parts.decoder, jobs, 1, handles, NULL), DG_OK);
         ck_assert_uint_eq(dg_decoder_step(parts.decoder), 1);
         ck_assert(dg_decoder_cancel(parts.decoder, handles[0]));

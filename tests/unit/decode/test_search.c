@@ -116,8 +116,8 @@ START_TEST(a_beam_finds_what_a_plain_beam_finds)
 }
 END_TEST
 
-/* At the length limit: where the beam narrows what is cut may win over what has ended; otherwise it
- * comes behind. */
+/* At the length limit: if the beam narrows, a hypothesis that is cut may win over finished ones;
+ * otherwise it ranks behind them. */
 START_TEST(what_is_cut_competes_with_what_has_ended_where_the_beam_narrows)
 {
     int n_cut = 0;

@@ -69,7 +69,7 @@ START_TEST(what_was_said_there_already_is_left_alone)
     step(3, 3, 5);
     ck_assert(!dg_term_placement_find(&place, &opts, ids, rows, 5, 0, CAP, &at, &phrase));
     ck_assert(!dg_term_placement_is_open(&place));
-    start(1); /* said, but for another word of the source */
+    start(1); /* the phrase occurs, but as the translation of another word */
     step(1, 0, 5);
     step(2, 1, 5);
     step(3, 3, 5);
@@ -106,13 +106,8 @@ START_TEST(the_earlier_place_comes_first_and_what_is_said_before_it_stays)
     ck_assert_ptr_eq(phrase, &other[0]);
     ck_assert(dg_term_placement_is_open(&place));
     ck_assert(
-        !dg_term_placement_find(&place, &opts, ids, rows, 5, 4, CAP, &at, &phrase)); /* the
-                                                                                        first
-                                                                                        one is
-                                                                                        in the
-                                                                                        forced
-                                                                                        beginning
-                                                                                      */
+        /* the first one is in the forced beginning */
+        !dg_term_placement_find(&place, &opts, ids, rows, 5, 4, CAP, &at, &phrase));
     start(2);
     step(3, 1, 5);
     step(1, 2, 6);
@@ -136,7 +131,7 @@ START_TEST(the_answer_goes_on_as_it_did_behind_what_is_replaced)
     opts.joining = joining;
     ck_assert_int_eq(dg_term_placement_next(&place, same, 2, eos), -1); /* nothing was put yet */
     step(1, 1, 5);
-    step(3, 1, 9); /* a second word for the same, which goes as well */
+    step(3, 1, 9); /* a second word with the same meaning, which is replaced as well */
     ck_assert(dg_term_placement_find(&place, &opts, ids, rows, 6, 0, CAP, &at, &phrase));
     ck_assert_uint_eq(at, 1);
     ck_assert_int_eq(dg_term_placement_next(&place, same, 2, eos), 3);

@@ -39,10 +39,10 @@ static inline void toy_scattered(uint64_t seed, const int32_t *ids, size_t n, fl
         logits[v] = (float)(x >> 40) / (float)(1 << 24) * 6.0f - 3.0f;
     }
     logits[TOY_EOS] += (float)n * 0.4f - 2.0f;
-    logits[TOY_PAD] = 5.0f; /* must never be chosen, whatever it says */
+    logits[TOY_PAD] = 5.0f; /* must never be chosen, whatever its score */
 }
 
-/* Says 2 3 2 3 ... for ever; if that is forbidden, 4 and then the end. */
+/* Outputs 2 3 2 3 ... for ever; if that is forbidden, 4 and then the end. */
 static inline void toy_circling(uint64_t seed, const int32_t *ids, size_t n, float *logits)
 {
     (void)seed;
@@ -111,7 +111,7 @@ static inline struct toy_run toy_search(toy_fn fn, uint64_t seed, const struct d
                 rows[i][c] = all[dg_columns_id(&columns, c)];
             logits[i] = rows[i];
         }
-        /* Every other step gets its logits in parts, where the search can do with that. */
+        /* Every other step gets its logits in parts, if the search can take them so. */
         struct dg_pick_parts parts[DG_BEAM_MAX];
         const bool in_parts = dg_search_takes_parts(run.search) && (seed + run.n_steps) % 2;
         for (int i = 0; i < n_live && in_parts; i++)

@@ -288,8 +288,8 @@ START_TEST(what_cannot_be_is_refused_with_a_reason)
 }
 END_TEST
 
-/* The embedded model under several names stands for models of several languages: what is chosen
- * shows. */
+/* The embedded model, under several names, stands for models of several languages, so that the
+ * choice is visible. */
 static void load_as(const char *source, const char *target)
 {
     char path[DG_TEST_PATH], name[64];
@@ -356,7 +356,7 @@ START_TEST(each_text_goes_to_the_model_of_its_language)
         ck_assert_float_gt(outcome.result.confidence, 0.5f);
         deinit(&outcome);
     }
-    /* In a language from which nothing leads to English here: returned and said, not made up. */
+    /* From this language no model leads to English: the text is returned, and marked as such. */
     translate(DG_SPAN("Πού είναι ο σταθμός; 42\n"), &how, &outcome);
     ck_assert_str_eq(outcome.text.ptr, "Πού είναι ο σταθμός; 42\n");
     ck_assert_str_eq(outcome.result.detected, "el");
@@ -390,7 +390,7 @@ START_TEST(each_text_goes_to_the_model_of_its_language)
 }
 END_TEST
 
-/* What one text becomes where only one pair leads to the target. */
+/* The result for a text when only one pair of models leads to the target. */
 static void check_spoken(const char *text, struct dg_engine_request how, const char *source,
                          bool is_copy, bool is_foreign)
 {
@@ -426,11 +426,10 @@ START_TEST(one_pair_does_not_make_every_text_its_source)
                      DG_ERR_NOT_FOUND);
     ck_assert_str_eq(error.text,
                      "no model translates from en to fr; not installed: dragoman get en-fr");
-    how.source = "fr-CA"; /* the same language, said */
+    how.source = "fr-CA"; /* the same language, but named */
     check_spoken(english, how, "fr-CA", true, false);
     how.source = how.target = NULL;
-    how.model = "fr-en"; /* a model that is named reads what it is given, unless detection is asked
-                            for */
+    how.model = "fr-en"; /* a named model reads what it is given, unless detection is requested */
     check_spoken(english, how, "fr", false, false);
     how.source = "auto";
     check_spoken(english, how, "en", true, false);
@@ -439,8 +438,8 @@ START_TEST(one_pair_does_not_make_every_text_its_source)
     load_as("hr", "ko");
     how.target = "ko"; /* two standards of one language */
     check_spoken(bosnian, how, "hr", false, false);
-    load_as("br", "is"); /* Breton is not detected: only what is surely something else is kept from
-                            its model */
+    load_as("br", "is"); /* Breton cannot be detected: only a text that is surely in another
+                            language is kept from its model */
     how.target = "is";
     check_spoken("Pelec'h emañ an ti-gar, mar plij ?", how, "br", false, false);
     check_spoken("Þetta er langur íslenskur texti um veðrið í dag.", how, "is", true, false);
@@ -471,7 +470,7 @@ START_TEST(two_models_make_a_way_through_a_third_language)
     ck_assert_ptr_nonnull(strstr(outcome.text.ptr, "{0}"));
     ck_assert(dg_span_ends(dg_buf_span(&outcome.text), DG_SPAN(" \xF0\x9F\x98\x80")));
     ck_assert_uint_eq(outcome.result.n_lost, 0);
-    /* The same, each hop by itself: what the first says is what the second gets. */
+    /* The same, hop by hop: the output of the first is the input of the second. */
     dg_buf_init(&both, 1000);
     how.model = "fr-en";
     how.target = "en";
@@ -632,7 +631,7 @@ START_TEST(terms_of_a_glossary_are_said_told_and_kept)
     request.n_glossaries = 1;
     translate(DG_SPAN("Il pleut. Le chat dort."), &request, &bound);
     ck_assert_uint_eq(bound.result.n_terms, 1);
-    ck_assert_uint_eq(bound.result.n_cached, 1); /* the sentence without a term is as it was */
+    ck_assert_uint_eq(bound.result.n_cached, 1); /* the sentence without a term is unchanged */
     ck_assert_ptr_nonnull(strstr(bound.text.ptr, "hound"));
     ck_assert_ptr_null(strstr(plain.text.ptr, "hound"));
     translate(DG_SPAN("Il pleut. Le chat dort."), &request, &again);
@@ -745,7 +744,7 @@ START_TEST(capitals_are_translated_in_ordinary_case_and_restored)
 }
 END_TEST
 
-/* Asks for `text` in all of `outcomes` at once. */
+/* Waits for `text` in all of `outcomes` at once. */
 static void ask_all(const struct dg_engine_request *how, struct outcome *outcomes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -922,8 +921,8 @@ static bool hang(void *arg, size_t index)
     return true;
 }
 
-/* The worker hangs in the midst of the sentence; the one who asked is told when the time is over
- * all the same. */
+/* The worker hangs in the middle of the sentence; the caller is told when its time is over
+ * nevertheless. */
 START_TEST(a_request_whose_worker_hangs_times_out)
 {
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
@@ -964,7 +963,7 @@ START_TEST(a_request_whose_worker_hangs_times_out)
 }
 END_TEST
 
-/* Many texts to be cut: each poll is short, all of them end. */
+/* Many texts have to be cut: each poll is short, and all of them end. */
 START_TEST(long_texts_take_turns)
 {
     enum { N = 6 };

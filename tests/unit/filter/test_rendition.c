@@ -36,7 +36,7 @@ START_TEST(text_and_html)
 }
 END_TEST
 
-/* The documents are read by the same code that reads other people's. */
+/* The documents are read by the same code that reads documents of other programs. */
 START_TEST(documents_can_be_read_again)
 {
     struct dg_buf out;

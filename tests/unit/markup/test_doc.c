@@ -201,7 +201,7 @@ START_TEST(markdown_and_subtitles_keep_their_form)
     expect("---\na: b\n---\nun * deux \\* trois_x_y\n", DG_DOC_MARKDOWN, NULL, false,
            "---\na: b\n---\nun * deux \\* trois_x_y\n");
     expect("un ``` chat ` noir ~~~ la", DG_DOC_MARKDOWN, NULL, true,
-           "la ~~~ noir ` chat ``` un"); /* none has its like */
+           "la ~~~ noir ` chat ``` un"); /* a tag without a partner */
     expect("1\r\n00:00:01,000 --> 00:00:02,000\r\n<i>un chat</i>\r\n\r\n2\r\n00:00:03,000 --> "
            "00:00:04,000\r\n- un.\r\n- deux\r\n",
            DG_DOC_SUBRIP, NULL, false,
@@ -298,7 +298,7 @@ START_TEST(long_and_deep_documents_take_linear_time)
 }
 END_TEST
 
-/* What another thread does not want any more is not read to its end. */
+/* A document that another thread has cancelled is not read to its end. */
 START_TEST(a_document_that_nobody_wants_is_cancelled)
 {
     atomic_bool stop = false;
@@ -329,8 +329,8 @@ START_TEST(a_document_that_nobody_wants_is_cancelled)
 }
 END_TEST
 
-/* Said as it is, a sentence comes back byte for byte; and soon, however many tags stand at a place.
- */
+/* If every sentence is returned unchanged, the document is the same byte for byte; and this is
+ * fast, however many tags stand at one place. */
 START_TEST(many_tags_at_one_place_stay_there)
 {
     static const char *const tags[] = {"<wbr>", "<b></b>", "<i><wbr></i>"};

@@ -233,8 +233,8 @@ START_TEST(xliff)
 }
 END_TEST
 
-/* What would take minutes if every closing tag, quote or header cost as much as all that came
- * before it. */
+/* Files that would take minutes if every closing tag, quote or header cost as much as all that
+ * came before it. */
 START_TEST(hostile_files_take_linear_time)
 {
     static const struct {

@@ -111,7 +111,7 @@ START_TEST(a_plural_gets_the_categories_of_the_target)
         ck_assert_str_eq(out.ptr, cases[i].wanted);
         dg_buf_deinit(&out);
     }
-    /* What would not fit stays as it is. */
+    /* A message that would grow too large is unchanged. */
     struct dg_buf small;
     dg_buf_init(&small, 40);
     ck_assert_int_eq(

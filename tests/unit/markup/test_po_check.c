@@ -61,7 +61,7 @@ START_TEST(directives_in_another_order_are_numbered)
     expect("#, c-format\n", "%s has %d files", "%d fichiers sont \xC3\xA0 %s", "#, c-format\n",
            "%2$d fichiers sont \xC3\xA0 %1$s", 0);
     expect("#, c-format\n", "%s, %s", "%s, %s", "#, c-format\n", "%s, %s", 0);
-    /* Where nobody numbers them the order has to be kept. */
+    /* Directives without numbers must keep their order. */
     expect("#, python-format\n", "%s has %d files", "%d de %s", "#, fuzzy, python-format\n",
            "%d de %s", 1);
 }

@@ -14,11 +14,11 @@
 
 enum { TEXT_MAX = 1 << 20, WORDS_MAX = 64 };
 
-/* What becomes of a text. */
+/* The result for a text. */
 struct said {
     const char *text, *translation;
-    const char *from; /* for each word of it the word of the text that it comes from: 'a' the first,
-                         '-' none; NULL: not known */
+    const char *from; /* for each word of the translation, the word of the text that it comes from:
+                         'a' is the first, '-' none; NULL: unknown */
 };
 
 static size_t list_words(struct dg_span text, size_t base, struct dg_token words[WORDS_MAX])
@@ -189,7 +189,7 @@ START_TEST(the_alignment_cuts_a_translation_into_cues)
                                         "ich kenne den Nachbarn hier schon lange.", "acghjef"}};
     expect(TIMES_1 "I know the man" TIMES_2 "who lives here well.\n", DG_DOC_SUBRIP, LIST(list),
            TIMES_1 "ich kenne gut den Mann," TIMES_2 "der hier wohnt.\n");
-    /* Tags stay in their cues, and what stands around all of a cue's text does so again. */
+    /* Tags stay in their cues, and a tag around the whole text of a cue remains around it. */
     expect(TIMES_1 "{\\an8}<i>I know the man</i>" TIMES_2 "who <b>lives</b> here well.\n",
            DG_DOC_SUBRIP, LIST(list),
            TIMES_1 "{\\an8}<i>ich kenne gut den Mann,</i>" TIMES_2 "der hier <b>wohnt</b>.\n");
@@ -361,8 +361,8 @@ static size_t count(struct dg_span text, const char *what)
     return n;
 }
 
-/* Whatever is said: times and tags are there once, every cue has text, and lines are two at most.
- */
+/* Whatever the translation is: times and tags occur once, every cue has text, and there are at
+ * most two lines. */
 START_TEST(any_translation_fits_into_its_cues)
 {
     static const char *const tags[] = {"<i>", "</i>", "{\\an8}", "<b>", "</b>"};

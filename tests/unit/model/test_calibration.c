@@ -33,7 +33,8 @@ START_TEST(the_curve_is_that_of_the_book)
 }
 END_TEST
 
-/* Of two kinds of rows, one a quarter right and one three quarters, the curve goes through both. */
+/* With two kinds of rows, a quarter and three quarters of which are right, the curve goes
+ * through both. */
 START_TEST(a_fit_goes_through_the_means)
 {
     struct dg_calibration_row rows[40];

@@ -488,7 +488,7 @@ static void swap_lanes(size_t which)
         size_t n = 0;
         for (uint32_t lane = 0; lane < LANES; lane++) {
             if (t > 0 && lane > 0 && next(4) == 0)
-                continue; /* a lane dies; it may come back as somebody's child */
+                continue; /* a lane dies; it may return as the child of another lane */
             uint32_t parent = 0;
             do
                 parent = next(LANES);
@@ -570,7 +570,7 @@ START_TEST(shortlists_give_the_same_bits_for_fewer_words)
         memcpy(all, dg_net_logits(state, 0), sizeof all);
         ck_assert_ptr_null(dg_net_attention(state, 0));
         row.position = 1;
-        ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_RANGE); /* none is set yet */
+        ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_RANGE); /* no shortlist is set yet */
         ck_assert_int_eq(dg_net_set_shortlist(state, bad, 1), DG_ERR_RANGE);
         ck_assert_int_eq(dg_net_set_shortlist(state, words, N), DG_OK);
         dg_net_close(state, 0);
@@ -769,7 +769,7 @@ START_TEST(helpers_change_no_bit)
             for (size_t h = 0; h < n_helpers; h++)
                 ck_assert_int_eq(pthread_create(&threads[h], NULL, help, NULL), 0);
             for (int looks = 0; looks < 10000 && dg_helpers_count(&helpers) < n_helpers; looks++)
-                sched_yield(); /* so that there is somebody; nothing hangs on it */
+                sched_yield(); /* an output, so that the call is valid; its values do not matter */
             dg_net_state_lend(state, &helpers);
             translate(state, shared);
             ck_assert_mem_eq(shared, alone, n * sizeof *alone);
@@ -903,7 +903,8 @@ START_TEST(narrow_weights_stay_near_the_floats)
 }
 END_TEST
 
-/* Kept as they are stored, and the same network to the bit as when they are widened. */
+/* Matrices kept in their stored type give the same network, to the bit, as when they are
+ * widened. */
 START_TEST(stored_bf16_stay_so_and_change_no_bit)
 {
     const struct dg_kernels *tables[DG_KERNELS_MAX];
@@ -924,7 +925,7 @@ START_TEST(stored_bf16_stay_so_and_change_no_bit)
             ck_assert_int_eq(dg_net_type(wide), DG_PACKED_F32);
             first_logits(kept, ids, logits[0]);
             first_logits(wide, ids, logits[1]);
-            if (strcmp(tables[t]->name, "blas") != 0) /* whose F32 products are a library's */
+            if (strcmp(tables[t]->name, "blas") != 0) /* whose F32 products come from a library */
                 ck_assert_mem_eq(logits[0], logits[1], sizeof logits[0]);
             dg_net_free(kept);
             dg_net_free(wide);

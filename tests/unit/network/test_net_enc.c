@@ -116,7 +116,7 @@ static const int32_t text[] = {2,  9,  33, 71, 5,  110, 110, 3, 125,
                                18, 64, 2,  40, 77, 100, 31,  6, 90};
 enum { N_TEXT = sizeof text / sizeof *text };
 
-/* The same text between others, encoded in one round or in several. */
+/* The same text, encoded among others, in one round or in several. */
 static void check_company(const struct dg_net *net, size_t encode_tokens)
 {
     const struct dg_blueprint *bp = dg_net_blueprint(net);
@@ -193,8 +193,8 @@ START_TEST(a_printed_configuration_reads_the_same)
         golden_prints_as_it_reads(bp);
         ck_assert_uint_eq(bp->source_len_max, 48);
         const bool is_roberta =
-            strncmp(golden.names[i], "roberta", 7) == 0 || i == 10 || i == 11; /* other words alone
-                                                                                */
+            /* other words alone */
+            strncmp(golden.names[i], "roberta", 7) == 0 || i == 10 || i == 11;
         ck_assert_uint_eq(bp->position_offset, is_roberta ? 2 : 0);
         ck_assert_uint_eq(bp->enc.separators, is_roberta ? 2 : 1);
     }

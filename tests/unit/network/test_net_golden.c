@@ -28,7 +28,7 @@ static struct dg_json *root;
 static struct dg_map_file text;
 static struct dg_model *model;
 
-/* Good until three more paths have been asked for. */
+/* Valid until three more paths have been asked for. */
 static const char *path_of(const char *folder, const char *name)
 {
     static char paths[4][PATH_CAP];
@@ -179,7 +179,7 @@ static void check_slow(struct run *run, float worst[2])
     free(logits);
 }
 
-/* A row of the network against every `stride`-th value of it. */
+/* Compares a row of the network with every `stride`-th value of the golden row. */
 static void note_slice(float *worst, const float *got, const struct dg_json *expected,
                        size_t stride)
 {

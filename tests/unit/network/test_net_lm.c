@@ -277,7 +277,7 @@ static void check_sharing(const struct dg_net *net)
     for (size_t i = 0; i < 3; i++)
         dg_net_close(state, i);
     ck_assert_uint_eq(dg_net_room(state), POOL);
-    for (size_t i = 0; i < 3; i++) /* and all of it can be had */
+    for (size_t i = 0; i < 3; i++) /* and the whole pool can be reserved again */
         ck_assert_int_eq(dg_net_open(state, i, LONGEST, 1, N_STEPS), DG_OK);
     dg_net_state_free(state);
     dg_net_state_free(plain);

@@ -133,7 +133,7 @@ static enum dg_err write_as(const char *xml, const char *html, const struct dg_o
     return err;
 }
 
-/* Only what is inside of the body is compared. */
+/* Only the contents of the body are compared. */
 static void check_written(const char *body, const char *html, const struct dg_office_opts *opts,
                           const char *expected)
 {
@@ -161,7 +161,7 @@ START_TEST(most_text_of_a_paragraph_has_no_marks)
                "<p>All of it is bold.</p>\n");
     check_text("<w:p>" RUN("", "a ") RUN(BOLD, "bold words ") RUN(ITALIC, "b") "</w:p>",
                "<p><b id=0>a </b>bold words <b id=1>b</b></p>\n");
-    /* Languages and spelling errors are no formatting. */
+    /* Languages and spelling errors do not count as formatting. */
     check_text("<w:p>" RUN("<w:rPr><w:lang w:val=\"en-US\"/></w:rPr>",
                            "Wor") "<w:proofErr w:type=\"x\"/>" RUN("", "ds.") "</w:p>",
                "<p>Words.</p>\n");
@@ -203,7 +203,7 @@ START_TEST(fields_are_marks_and_links_have_text)
     check_text("<w:p><w:fldSimple w:instr=\"DATE\">" RUN("", "May") "</w:fldSimple>" RUN(
                    "", "is now") "</w:p>",
                "<p><img id=0>is now</p>\n");
-    /* A field that goes on in another paragraph stays where it is. */
+    /* A field that continues in another paragraph stays where it is. */
     check_text(
         "<w:p><w:r><w:fldChar w:fldCharType=\"begin\"/></w:r>" RUN("", "one") "</w:p><w:p>" RUN(
             "", "two") "<w:r><w:fldChar w:fldCharType=\"end\"/></w:r></w:p>",

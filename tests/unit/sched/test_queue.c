@@ -17,7 +17,7 @@ static void push(struct dg_queue *queue, struct dg_flow *flow, struct dg_ticket 
     ck_assert_int_eq(dg_queue_push(queue, flow, one), DG_OK);
 }
 
-/* One that asks for a wide beam and a long answer. */
+/* A ticket with a wide beam and a long answer. */
 static struct dg_ticket *heavy_ticket(size_t i)
 {
     struct dg_ticket *one = ticket(i);
@@ -158,7 +158,8 @@ START_TEST(any_order_of_coming_and_leaving_serves_the_least_served)
         work[next - tickets] += next->work;
         push(&queue, next->flow, next);
     }
-    for (size_t i = 1; i < CLIENTS; i++) /* nobody is more than two of the heaviest ahead */
+    for (size_t i = 1; i < CLIENTS; i++) /* no client is ahead by more than two of the heaviest
+                                            tickets */
         ck_assert_uint_le(work[i] > work[0] ? work[i] - work[0] : work[0] - work[i],
                           2 * (11 + 16 * 10));
     dg_queue_deinit(&queue);

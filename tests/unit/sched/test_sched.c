@@ -245,7 +245,7 @@ START_TEST(a_sentence_beside_a_bulk_load_waits_a_few_turns_only)
         worst = urgent.wait_ns > worst ? urgent.wait_ns : worst;
     }
     ck_assert_uint_le(worst, 2 * TURN_NS);
-    ck_assert_uint_gt(n_ended, 200); /* bulk moved meanwhile */
+    ck_assert_uint_gt(n_ended, 200); /* bulk tickets made progress meanwhile */
     while (dg_sched_turn(sched, 0))
         n_ended += collect(sched);
     n_ended += collect(sched);
@@ -337,7 +337,7 @@ START_TEST(whatever_a_client_sends_there_is_room_for_others)
     while (dg_sched_turn(sched, 0))
         n_ended += collect(sched);
     ck_assert_uint_eq(n_ended + collect(sched), n_all);
-    /* What is dear counts for more: another finds room for many. */
+    /* Expensive tickets count for more: another client finds room for many. */
     n_taken[4] = flood(sched, at, items[4], N, 1, 16);
     n_taken[5] = flood(sched, at, items[5], N, 2, 1);
     n_all = n_taken[4] + n_taken[5];
@@ -351,7 +351,8 @@ START_TEST(whatever_a_client_sends_there_is_room_for_others)
 }
 END_TEST
 
-/* Nobody reads for a long time: what has ended waits, and more is not taken than can be told of. */
+/* Nobody reads for a long time: finished tickets wait, and no more are taken than can be
+ * reported. */
 START_TEST(no_end_is_lost_when_the_consumer_sleeps)
 {
     enum { N = 8, ALL = 6 * N };
@@ -427,7 +428,7 @@ START_TEST(a_short_row_leaves_a_long_one_behind)
 }
 END_TEST
 
-/* Long ones of one client, so many that not all have room. */
+/* Long tickets of one client, so many that not all find room. */
 static void submit_long_ones(struct dg_sched *sched, struct dg_sched_model *at, struct item *items,
                              size_t n, int beam)
 {
@@ -456,7 +457,7 @@ START_TEST(who_waits_takes_the_room_of_those_that_are_cancelled)
     ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
     submit_long_ones(sched, at, items, N, 1);
     ck_assert(dg_sched_turn(sched, 0));
-    for (size_t i = 0; i < N - 1; i++) /* the last one waits, whoever else runs */
+    for (size_t i = 0; i < N - 1; i++) /* the last one waits, whichever others run */
         dg_sched_cancel(sched, items[i].ticket);
     while (dg_sched_turn(sched, 0)) /* a worker sleeps when a turn was of no use */
         n_ended += collect(sched);
@@ -569,7 +570,7 @@ START_TEST(a_ticket_wakes_one_worker)
         random_state = 7;
         for (size_t i = 0; i < N; i++)
             serve_one(sched, at, &items[i]);
-        /* The last end was told before its worker's turn ended, which counts it. */
+        /* The last end was reported before the worker's turn, which counts it, had ended. */
         for (dg_sched_read_stats(sched, &stats); stats.n_done < N;
              dg_sched_read_stats(sched, &stats))
             nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
@@ -582,7 +583,7 @@ START_TEST(a_ticket_wakes_one_worker)
 }
 END_TEST
 
-/* What befalls worker 1: it dies, hangs until the gate opens, or is slow. */
+/* What happens to worker 1: it dies, hangs until the gate opens, or is slow. */
 struct fault {
     enum { DIES, HANGS, IS_SLOW } kind;
     sem_t gate;

@@ -17,7 +17,7 @@ static const char *const lines[] = {
 };
 enum { N_LINES = sizeof lines / sizeof *lines };
 
-/* Of the test under way. */
+/* Set by the test under way. */
 static enum dg_spm_kind kind = DG_SPM_BPE;
 static size_t n_times = 1;
 

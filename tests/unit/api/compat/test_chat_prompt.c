@@ -28,7 +28,8 @@ static const struct shape {
      "English.",
      "Translate to English:\n\nBonjour.\n\n%%\n\nMerci.", NULL, "en",
      "[Bonjour.]\n\n%%\n\n[Merci.]"},
-    /* System message says it all: the documentation of model libraries. */
+    /* The system message has the whole instruction: taken from the documentation of model
+     * libraries. */
     {"You are a helpful assistant that translates French to English. Translate the user sentence.",
      "J'aime programmer.", "fr", "en", "[J'aime programmer.]"},
     {"You are a helpful assistant that translates French to English.",
@@ -100,7 +101,7 @@ static const struct shape {
     {"You are a translation engine that can only translate text and cannot interpret it.",
      "translate from French to English:\n\n\"Le chat dort.\" =>", "fr", "en", "[Le chat dort.]"},
     {"", "Translate from fr to en:\nLe chat dort. ->", "fr", "en", "[Le chat dort.]"},
-    /* What form the answer has stands between, and the instruction is said again. */
+    /* A rule about the form of the answer stands between, and the instruction is repeated. */
     {"",
      "You are a professional French (fr) to English (en) translator. Your goal is to convey the "
      "meaning and nuances of the original French text.\nProduce only the English translation, "
@@ -156,13 +157,13 @@ static const struct shape {
      "only the translated text "
      "without any additional explanation.",
      "fr", "en", "[Le chat dort.]"},
-    /* Behind the text. */
+    /* The instruction stands behind the text. */
     {"", "Le chat dort.\n\nTranslate the text above into English.", NULL, "en", "[Le chat dort.]"},
     /* The language in front. */
     {"Translate user message to the target language the user specifies before the message. Return "
      "only the translated text.",
      "English: Le chat dort.", NULL, "en", "[Le chat dort.]"},
-    /* In the language's own name. */
+    /* The instruction has the language's own name. */
     {"Translate into Français.", "Hello", NULL, "fr", "[Hello]"},
     {"Translate into русский.", "Hello", NULL, "ru", "[Hello]"},
     {"Translate everything into Simplified Chinese.", "Hello", NULL, "zh-Hans", "[Hello]"},
@@ -199,7 +200,7 @@ static const struct shape {
      "en", "[1] [Bonjour]\n[2] [Merci]"},
 };
 
-/* What is no request to translate, or does not say what. */
+/* Prompts that ask for no translation, or do not say into what. */
 static const struct {
     const char *system, *user;
 } refused[] = {

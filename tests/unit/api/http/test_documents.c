@@ -34,7 +34,7 @@ static void close_place(struct place *place)
     dg_documents_deinit(&place->documents);
     ck_assert_uint_eq(place->documents.bytes, 0);
     ck_assert_uint_eq(place->documents.n, 0);
-    ck_assert_int_eq(rmdir(place->dir), 0); /* nothing is left in it */
+    ck_assert_int_eq(rmdir(place->dir), 0); /* the folder is empty */
 }
 
 static uint64_t at(uint64_t s)

@@ -15,7 +15,7 @@ struct bench {
     struct dg_buf id;
 };
 
-/* False when there is no memory. */
+/* False when memory ran out. */
 static bool begin(struct bench *bench, size_t n_texts)
 {
     dg_arena_init(&bench->arena, 1 << 20);
@@ -41,7 +41,7 @@ static enum dg_err resume(struct bench *bench, const char *id)
     return dg_event_ids_resume(&bench->ids, dg_span_cstr(id), &error);
 }
 
-/* What is sent of a token. */
+/* The events that are sent for a token. */
 static struct dg_span said(struct bench *bench, size_t i, const char *token)
 {
     struct dg_span text = dg_span_cstr(token);

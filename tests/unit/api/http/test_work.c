@@ -132,7 +132,7 @@ static void on_head(void *user, struct dg_http_req *req)
     dg_api_handler()->on_head(bench->api, req);
 }
 
-/* In the place of the route's function. */
+/* Stands in the place of the route's function. */
 static void on_request(void *user, struct dg_http_req *req)
 {
     struct bench *bench = user;
@@ -248,7 +248,7 @@ START_TEST(much_is_read_and_written_elsewhere)
     finish_threads(&bench);
     ck_assert_int_eq(bench.n_started, 1);
     ck_assert(bench.read_elsewhere);
-    finish(&bench, LARGE); /* there are no threads any more: here */
+    finish(&bench, LARGE); /* there are no threads any more, so it runs here */
     ck_assert(!bench.wrote_elsewhere);
     ck_assert(says(&bench, "{\"hello\":\"xxxxxxxxxxxxxxxxxxxx\"}"));
     close_bench(&bench);
@@ -403,7 +403,7 @@ START_TEST(a_stream_ends_with_an_event)
 }
 END_TEST
 
-/* So many comments among the events, each in a chunk of its own. */
+/* So many comments stand among the events, each in a chunk of its own. */
 static int n_comments(struct bench *bench)
 {
     static const char comment[] = "\r\n3\r\n:\n\n\r\n";
@@ -427,7 +427,7 @@ START_TEST(a_quiet_stream_gets_comments)
     bench.streams = true;
     post(&bench, 3);
     dg_call_event(under_way(&bench)->call, "token", NULL, DG_SPAN("{}"));
-    pass_seconds(&bench, DG_CALL_QUIET_S); /* in the first of them something came */
+    pass_seconds(&bench, DG_CALL_QUIET_S); /* something arrived in the first of them */
     ck_assert_int_eq(n_comments(&bench), 0);
     pass_seconds(&bench, 1);
     ck_assert_int_eq(n_comments(&bench), 1);
@@ -444,7 +444,8 @@ START_TEST(a_quiet_stream_gets_comments)
     ck_assert(dg_list_is_empty(&bench.api->event_streams));
     close_bench(&bench);
 
-    open_bench(&bench); /* nor one that is whole at the end, nor one whose client has left */
+    open_bench(&bench); /* neither a stream that is complete at the end, nor one whose client has
+                           left */
     post(&bench, 3);
     pass_seconds(&bench, 2 * DG_CALL_QUIET_S);
     ck_assert_int_eq(n_comments(&bench), 0);

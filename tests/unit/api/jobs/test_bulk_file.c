@@ -141,7 +141,8 @@ START_TEST(what_finds_no_room_is_undone_and_can_be_appended_later)
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
     const enum dg_err err = dg_bulk_file_append(&fd, place.out, DG_SPAN("zwei\n"), true, &error);
     const enum dg_err in_err = dg_bulk_file_create(place.in, DG_SPAN("0123456789"), &error);
-    setrlimit(RLIMIT_FSIZE, &limit); /* before anything is said, which may be into a file */
+    setrlimit(RLIMIT_FSIZE, &limit); /* done before anything is printed, because the output may be a
+                                        file */
     ck_assert_int_eq(err, DG_ERR_NO_SPACE);
     ck_assert_int_eq(in_err, DG_ERR_NO_SPACE);
     ck_assert_int_eq(size_of(place.in), -1);
@@ -167,9 +168,8 @@ START_TEST(files_that_do_not_belong_together_are_refused)
                      DG_ERR_FORMAT);
     ck_assert_int_eq(dg_bulk_file_create(place.in, DG_SPAN("one\n"), &error), DG_OK);
     ck_assert_int_eq(dg_bulk_file_resume(place.in, place.out, true, &resume, &error),
-                     DG_OK); /* not
-                                begun
-                              */
+                     /* not begun */
+                     DG_OK);
     ck_assert_uint_eq(resume.n_done, 0);
     write_out(&place, "a\nb\n");
     ck_assert_int_eq(dg_bulk_file_resume(place.in, place.out, true, &resume, &error),

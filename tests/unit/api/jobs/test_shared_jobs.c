@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One server's steps, beside what a Redis written down by the test says that others did; with
- * others that are real: tests/integration/60_cluster.py. */
+/* The steps of one server, whose Redis is replayed by the test, with what other servers did
+ * written into it. tests/integration/60_cluster.py has several real servers. */
 #include "api/jobs/bulk_int.h"
 #include "api/jobs/shared_jobs.h"
 #include "fake_redis.h"
@@ -31,7 +31,7 @@ struct bench {
     bool is_late;
     char dir[DG_TMPDIR_CAP];
 
-    /* What Redis says: to each script, and of its table the rows. */
+    /* The answers of Redis: one for each script, and the rows of its table. */
     const char *says[N_SCRIPTS]; /* NULL: no part to do; that all is well */
     const char *epoch, *upto, *rows[6];
     int n[N_SCRIPTS];
@@ -240,7 +240,7 @@ START_TEST(a_table_that_begins_anew_does_not_shorten_a_result)
     bench.rows[1] = "3";
     bench.rows[3] = "0123456789abcdef0123456789abcdef.p", bench.rows[4] = "4",
     bench.rows[5] = "1 0 4";
-    bench.says[FINISH] = "*2\r\n:0\r\n:3\r\n"; /* and then, another version of the job */
+    bench.says[FINISH] = "*2\r\n:0\r\n:3\r\n"; /* after that, another version of the job */
     AWAIT(&bench, job_of(&bench)->out_bytes == 4);
     const int before = bench.n[FINISH];
     AWAIT(&bench, bench.n[FINISH] >= before + 2);

@@ -173,7 +173,7 @@ static void turn(void)
     dg_jobs_turn(&jobs);
 }
 
-/* Until the job is over or, if that is asked for, waits in line behind others. */
+/* Runs until the job is over or, if that is wanted, waits in line behind others. */
 static void serve(const struct owner *owner, bool stops)
 {
     for (;;) {
@@ -201,7 +201,8 @@ START_TEST(a_job_that_has_begun_does_not_fail_because_others_are_busy)
     struct dg_job *job = new_job();
     if (job && begin(job, &owner) == DG_OK) {
         serve(&owner, true);
-        if (!owner.n_over) { /* refused with nothing of its own under way, and then again */
+        /* refused although nothing of its own is under way, and then once more */
+        if (!owner.n_over) {
             ck_assert_uint_eq(job->n_open, 0);
             turn();
             ck_assert(is_in_line());
@@ -211,7 +212,7 @@ START_TEST(a_job_that_has_begun_does_not_fail_because_others_are_busy)
         }
         ck_assert_int_eq(owner.err, DG_OK);
         ck_assert_int_eq(owner.n_items, TEXTS);
-        ck_assert_int_eq(owner.n_begun, TEXTS); /* each was asked for once */
+        ck_assert_int_eq(owner.n_begun, TEXTS); /* each owner was asked once */
         ck_assert_uint_ge(owner.queue_ns, 7 * DG_CLOCK_MS);
     } else {
         dg_job_drop(job);
@@ -264,7 +265,7 @@ START_TEST(one_that_is_dropped_in_line_leaves_it)
 }
 END_TEST
 
-/* With nobody to drop it, as a document. */
+/* The job has no client that could leave, like that of a document. */
 START_TEST(at_the_end_of_the_process_what_is_under_way_is_cancelled)
 {
     struct owner owner = {.n_over = 0}, in_line = {.n_over = 0};
@@ -347,7 +348,7 @@ static struct dg_job *new_job_of(uint64_t client, int beam, size_t n_texts)
     return job;
 }
 
-/* Until all of them are over. */
+/* Runs until all jobs are over. */
 static void serve_all(const struct owner *owners, size_t n)
 {
     size_t n_over = 0;
@@ -385,7 +386,7 @@ START_TEST(a_client_with_enough_under_way_begins_one_text_of_each_job_in_turn)
     if (n == 4 && is_whole) {
         char *other = strchr(order, 'o');
         ck_assert_ptr_nonnull(other);
-        memmove(other, other + 1, strlen(other)); /* it waits for nobody else */
+        memmove(other, other + 1, strlen(other)); /* it waits for no other client */
         ck_assert_str_eq(order, "AABCABCBC");
     }
     ck_assert_uint_eq(jobs.clients.len, 0);

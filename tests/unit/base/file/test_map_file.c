@@ -80,7 +80,7 @@ START_TEST(does_not_wait_for_a_fifo)
 }
 END_TEST
 
-/* Some pages, of whatever size they are. */
+/* A few pages, whatever their size. */
 enum { LARGE = 4 * 65536 };
 
 static void put_large_file(void)
@@ -168,7 +168,7 @@ START_TEST(a_mapping_that_was_written_to_or_filled_again_tells)
 }
 END_TEST
 
-/* What a child does that the function is called in. */
+/* The child's work, in which the function is called. */
 static int status_of(void (*function)(void))
 {
     int status = 0;

@@ -242,8 +242,8 @@ END_TEST
 
 static const char *journal_path = "/nonexistent/journal";
 
-/* Logs "ready" with stderr turned into a pipe that JOURNAL_STREAM names or not; gives what came out
- * of it. */
+/* Logs "ready" with stderr turned into a pipe, which JOURNAL_STREAM may name; returns what came
+ * out of it. */
 static const char *through_stderr_with(bool is_journal, enum dg_log_format format,
                                        const struct dg_log_field *fields, size_t n_fields)
 {
@@ -344,7 +344,7 @@ START_TEST(gives_the_journal_fields_to_search_for)
     ck_assert_str_eq(journal_value(bytes, len, "DRAGOMAN_REQUEST"), "7f3a");
     ck_assert_str_eq(journal_value(bytes, len, "DRAGOMAN_BYTES"), "512");
     ck_assert_str_eq(journal_value(bytes, len, "DRAGOMAN_NAME"), "two\nPRIORITY=0");
-    close(journal); /* nobody reads it any more: the line goes to stderr */
+    close(journal); /* nobody reads it any more, so the line goes to stderr */
     ck_assert_str_eq(through_stderr(true, DG_LOG_LOGFMT),
                      "<5>level=notice module=daemon msg=ready\n");
     remove_dir();

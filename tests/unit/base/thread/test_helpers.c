@@ -87,8 +87,8 @@ END_TEST
 static void *on_one_core(void *arg)
 {
     (void)arg;
-    (void)dg_cpu_pin(0); /* helpers stay there too; where it is refused they run wherever they like
-                          */
+    /* helpers stay on that core, too; if this is refused, they run on any core */
+    (void)dg_cpu_pin(0);
     struct team team;
     for (size_t n = 0; n < MEMBERS; n++) {
         start(&team, n, n);
@@ -100,7 +100,7 @@ static void *on_one_core(void *arg)
 
 START_TEST(one_core_is_enough)
 {
-    pthread_t thread; /* of its own: the next test has all cores again */
+    pthread_t thread; /* in a thread of its own, so that the next test has all cores again */
     ck_assert_int_eq(pthread_create(&thread, NULL, on_one_core, NULL), 0);
     pthread_join(thread, NULL);
 }

@@ -20,7 +20,7 @@ static void wake(void *arg)
     sem_post(&woken);
 }
 
-/* What the cache does with a question. */
+/* What the remote cache does with a question. */
 enum mood { ANSWERS_AT_ONCE, ANSWERS_LATER, SAYS_NOTHING, REFUSES, LIES };
 
 enum { ENTRIES = 16 };
@@ -248,8 +248,8 @@ START_TEST(a_question_is_dropped_with_its_request)
     ck_assert(dg_engine_cancel(engine, id));
     wait_for(engine, &outcome);
     ck_assert_int_eq(outcome.err, DG_ERR_CANCELLED);
-    answer_all(&table);        /* nobody waits any more */
-    ask(engine, text, &other); /* asked, never answered: the engine goes away first */
+    answer_all(&table);        /* nobody waits for it any more */
+    ask(engine, text, &other); /* asked and never answered: the engine is freed first */
     dg_engine_poll(engine);
     dg_engine_free(engine);
     ck_assert(!other.is_done);

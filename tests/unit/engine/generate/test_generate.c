@@ -49,7 +49,7 @@ static void stop(void)
 struct heard {
     struct dg_buf deltas, text, others[4];
     size_t n_deltas, n_others;
-    struct dg_generated result; /* its texts are gone */
+    struct dg_generated result; /* its texts are freed */
     char error[DG_ERROR_CAP];
     bool is_done;
 };
@@ -146,7 +146,7 @@ START_TEST(deltas_joined_are_the_text)
 }
 END_TEST
 
-/* What two say at once they say alone. */
+/* Two generations at once give the same answers as each alone. */
 START_TEST(company_changes_nothing)
 {
     enum { N = 6 };
@@ -318,8 +318,7 @@ START_TEST(one_that_is_cancelled_or_left_ends)
 }
 END_TEST
 
-/* Long prompts are read beside the consumer's thread: what they are refused for is told at their
- * end. */
+/* Long prompts are read on another thread, so the reason for a refusal is reported at their end. */
 START_TEST(a_long_prompt_is_read_beside_and_refused_or_left)
 {
     static char prompt[64 * 1024];

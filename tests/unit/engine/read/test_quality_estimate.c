@@ -151,7 +151,7 @@ static void on_read(void *ctx, const struct dg_engine_read_result *result)
     ((double *)ctx)[1] = 1;
 }
 
-/* The estimator's number, as anybody may ask for it. */
+/* The estimator's number, requested directly. */
 static double raw_of(struct dg_span source, const char *text)
 {
     static const struct dg_engine_read_events events = {on_said, on_read};
@@ -212,7 +212,7 @@ START_TEST(a_quality_is_what_the_number_and_the_curve_make_it)
 }
 END_TEST
 
-/* In company, alone, and from the cache. */
+/* With others, alone, and from the cache. */
 START_TEST(a_quality_does_not_depend_on_company)
 {
     enum { N = 12 };
@@ -238,7 +238,7 @@ START_TEST(a_quality_does_not_depend_on_company)
 }
 END_TEST
 
-/* By way of another language what counts is the text as it was given. */
+/* With a translation by way of another language, the original source counts. */
 START_TEST(two_models_in_a_row_are_judged_by_the_original)
 {
     static struct heard heard;
@@ -296,7 +296,7 @@ START_TEST(without_an_estimator_it_is_refused)
     ck_assert_int_eq(none, DG_ERR_INVALID);
     ck_assert_msg(strstr(error.text, "judges is for quality estimators") != NULL, "%s", error.text);
     stop();
-    start(&opts, "{\"scale\": 1, \"bias\": 0}"); /* it judges nobody, until it is configured to */
+    start(&opts, "{\"scale\": 1, \"bias\": 0}"); /* it judges no model until it is configured to */
     ck_assert_int_eq(submit(text, "fr-en", true, &heard, NULL), DG_ERR_UNSUPPORTED);
     ck_assert_int_eq(load("estimator", estimator, "en-de, fr-en", NULL), DG_OK);
     ck_assert_int_eq(submit(text, "fr-en", true, &heard, NULL), DG_OK);
@@ -308,7 +308,7 @@ START_TEST(without_an_estimator_it_is_refused)
 }
 END_TEST
 
-/* At whatever moment: cancelled, and with an engine that goes. */
+/* Cancelled at any moment, also by freeing the engine. */
 START_TEST(it_can_end_at_any_time)
 {
     static struct heard heard;
@@ -357,7 +357,8 @@ START_TEST(a_full_server_judges_later)
 }
 END_TEST
 
-/* No memory, at any moment: refused or told, and nothing is left behind. */
+/* Memory runs out at any moment: the request is refused, or fails with an error, and nothing is
+ * leaked. */
 START_TEST(it_bears_a_lack_of_memory)
 {
     static struct heard heard;

@@ -60,7 +60,7 @@ static void stop(void)
 
 enum { HEARD_MAX = 64, NUMBERS_MAX = 400 };
 
-/* Of each item a row of numbers that tells everything that was said. */
+/* A row of numbers for each item, which sums up all that was reported of it. */
 struct heard {
     double numbers[HEARD_MAX][NUMBERS_MAX];
     size_t n[HEARD_MAX], n_items, n_tokens, n_characters;
@@ -403,7 +403,7 @@ END_TEST
 static struct dg_clock slow_clock = DG_CLOCK_VIRTUAL(0);
 static size_t n_told;
 
-/* Whoever hears it takes his time. */
+/* The consumer is slow. */
 static void on_slowly_said(void *ctx, size_t item, const struct dg_reading_result *said)
 {
     on_said(ctx, item, said);
@@ -448,7 +448,7 @@ START_TEST(a_poll_is_over_in_time_and_all_have_their_turns)
 }
 END_TEST
 
-/* What was told of one text so far. */
+/* What was reported of one text so far. */
 struct parts {
     struct heard heard;
     size_t n_parts, n_entities, end;
@@ -603,8 +603,8 @@ START_TEST(the_order_of_windows_changes_nothing)
     for (size_t i = 0; i < 5 && one[0].edge && other[0].edge; i++) { /* torture leaves them empty */
         ck_assert_uint_eq(one[i].label, other[i].label);
         ck_assert_uint_eq(one[i].window, other[i].window);
-        ck_assert_uint_eq(one[i].label, i > 2); /* of the token that both have the first window says
-                                                   what it is */
+        ck_assert_uint_eq(one[i].label, i > 2); /* the token that both windows contain has the first
+                                                   one's label */
     }
 }
 END_TEST

@@ -106,7 +106,7 @@ static void write_text(struct dg_buf *text, size_t len, unsigned gap)
 static void run(struct dg_span text, struct dg_engine_request *how, struct seen *seen)
 {
     how->text = text;
-    how->search.max_len = 3; /* the sentences matter, not what becomes of them */
+    how->search.max_len = 3; /* only the sentences matter here, and not their translations */
     *seen = (struct seen){.n = 0};
     dg_buf_init(&seen->text, 1 << 24);
     ck_assert_int_eq(dg_engine_submit(engine, how, &events, seen, NULL, NULL, NULL), DG_OK);
@@ -204,8 +204,8 @@ START_TEST(a_sentence_longer_than_a_stretch_is_cut_and_joined)
 }
 END_TEST
 
-/* Lines in which no sentence ends: words, letters, characters that the model does not know, blanks.
- * Whatever is to be kept whole, a turn cuts little of them, and all comes. */
+/* Lines in which no sentence ends: words, letters, characters that the model does not know,
+ * blanks. Whatever must be kept whole, one turn cuts little, and in the end everything is cut. */
 START_TEST(a_line_without_an_end_is_cut_a_little_at_a_time)
 {
     enum { LITTLE = 2 * 8192 };
@@ -281,7 +281,8 @@ START_TEST(a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
 }
 END_TEST
 
-/* A page of many stretches says what each of its paragraphs says alone, its markup where it was. */
+/* A page of many stretches gives for each paragraph what that paragraph gives alone, with its
+ * markup in place. */
 START_TEST(a_long_page_is_cut_in_stretches_and_keeps_its_markup)
 {
     static struct seen alone, seen;
@@ -331,7 +332,8 @@ START_TEST(much_markup_is_read_beside_and_comes_back)
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
     struct dg_engine_memory memory;
     struct dg_buf page;
-    char tags[] = "x, y"; /* what options borrow is theirs again when submit returns */
+    /* what the options borrow belongs to the caller again when submit returns */
+    char tags[] = "x, y";
     uint64_t id;
     set_up();
     write_page(&page, "Merci <b>beaucoup</b>.");
@@ -360,12 +362,8 @@ START_TEST(much_markup_is_read_beside_and_comes_back)
 
     dg_buf_init(&seen.text, 1 << 20);
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &seen, NULL, NULL, NULL),
-                     DG_OK); /* left
-                                to
-                                the
-                                engine's
-                                end
-                              */
+                     /* left to the engine's end */
+                     DG_OK);
     tear_down();
     dg_buf_deinit(&seen.text);
     dg_buf_deinit(&page);

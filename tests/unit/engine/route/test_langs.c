@@ -48,7 +48,7 @@ static char *path_of(const char *name)
     return path;
 }
 
-/* A random model of so many languages. */
+/* A random model with so many languages. */
 static void make(const char *name, enum dg_lang_rule rule, const char *languages, size_t V)
 {
     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
@@ -210,7 +210,8 @@ static bool can_be_said(const struct dg_blueprint *bp, int32_t unk, size_t id)
     return (int32_t)id != bp->pad_id && (int32_t)id != unk;
 }
 
-/* What `name` says to the ids, greedily, behind `lead` [n_lead, at most 2]. Returns how many. */
+/* What `name` outputs for the ids with greedy search, after `lead` [n_lead, at most 2]. Returns
+ * how many. */
 static size_t say(const char *name, const int32_t *source, size_t S, const int32_t *lead,
                   size_t n_lead, int32_t *said, double *logprob)
 {
@@ -262,12 +263,12 @@ static size_t ids_of(const char *name, const char *text, int32_t *ids)
     dg_tokenizer_close(tokenizer);
     return n;
 }
-/* Words of the vocabulary that tell the network what is meant; NULL: none. */
+/* Words of the vocabulary that tell the network the languages; NULL: none. */
 struct told {
     const char *first, *second, *last, *lead, *lead_second;
 };
 
-/* Both agree on a request that is told so. */
+/* Two ways to state the same request agree. */
 static void check_told(const char *name, const struct dg_engine_request *request,
                        const struct told *told)
 {
@@ -429,8 +430,8 @@ START_TEST(attention_and_scores_are_of_the_target_only)
     begin(&outcome, &request);
     end(&outcome);
     ck_assert_uint_eq(outcome.n_alignment, outcome.n_source);
-    /* The same words, scored: the same first row of attention, and the same sum if the text gives
-     * the same ids. */
+    /* The same words are scored: the first row of attention is the same, and so is the sum if
+     * the text gives the same ids. */
     ck_assert_int_eq(dg_scoring_open(&scoring, engine, &request, &error), DG_OK);
     ck_assert_int_eq(dg_scoring_want_attention(scoring, 0, 0, &error), DG_OK);
     enum dg_err err =
@@ -570,7 +571,8 @@ START_TEST(formality_is_told_before_the_text_or_the_translation)
     const struct told usual = {.first = "__de__", .lead = "__fr__"};
     const struct told formal = {.first = "__de__", .second = "__it__", .lead = "__fr__"};
     const struct told informal = {.first = "__de__", .lead = "__fr__", .lead_second = "__es__"};
-    for (int round = 0; round < 2; round++) { /* the second time out of the cache, each its own */
+    for (int round = 0; round < 2; round++) { /* the second time from the cache, with an entry for
+                                                 each */
         request.formality = DG_FORMALITY_DEFAULT;
         check_told("many", &request, &usual);
         request.formality = round ? DG_FORMALITY_PREFER_FORMAL : DG_FORMALITY_FORMAL;
@@ -619,7 +621,7 @@ START_TEST(a_manner_stands_beside_what_a_model_is_forced_to_say)
                         unforced = {.n_lead = 0}, read = {.n_lead = 0};
     dg_pair_say(&forced, &target);
     ck_assert(forced.n_lead == 2 && forced.lead[0] == 3 && forced.lead[1] == 7);
-    dg_pair_say(&told, &target); /* the language stands in for what is forced */
+    dg_pair_say(&told, &target); /* the language takes the place of the forced token */
     ck_assert(told.n_lead == 2 && told.lead[0] == 5 && told.lead[1] == 7);
     dg_pair_say(&unforced, &free_to_speak);
     ck_assert(unforced.n_lead == 1 && unforced.lead[0] == 7);
@@ -709,7 +711,7 @@ static const char flores[] =
     "Latn,vec_Latn,"
     "vie_Latn,war_Latn,wol_Latn,xho_Latn,ydd_Hebr,yor_Latn,yue_Hant,zho_Hans,zho_Hant,zul_Latn";
 
-/* In which NLLB's own spelling and the one that people write mean the same word. */
+/* NLLB's own spelling and the usual one mean the same word. */
 START_TEST(all_of_nllb_are_found)
 {
     static const char *const people[][2] = {

@@ -70,8 +70,8 @@ START_TEST(what_is_wrong_with_a_template_is_said)
 }
 END_TEST
 
-/* However it comes, byte by byte or whole, the translation is the same, and what was told is never
- * taken back. */
+/* Whether it arrives byte by byte or at once, the translation is the same, and what was reported
+ * is never taken back. */
 START_TEST(the_translation_is_what_stands_before_a_stop_text)
 {
     static const char *const said[] = {
@@ -281,7 +281,7 @@ START_TEST(a_translation_is_what_the_model_goes_on_with)
 }
 END_TEST
 
-/* Where a letter stands that no letter before it is; 0: nowhere. */
+/* Where a letter stands that differs from all letters before it; 0: nowhere. */
 static size_t first_of_its_kind(struct dg_span text)
 {
     for (size_t i = 1; i < text.len; i++)
@@ -336,13 +336,8 @@ START_TEST(company_changes_nothing)
         translate("asked", texts[i], i % 2 ? "de" : "fr", "en", &alone[i]);
     ck_assert_uint_eq(alone[2].n_sentences, 3);
     ck_assert_int_eq(load("asked", "{source} to {target}:\\n{text}\\n", "q", &error),
-                     DG_OK); /* nothing
-                                is
-                                cached
-                                of
-                                this
-                                one
-                              */
+                     /* nothing is cached of this one */
+                     DG_OK);
     for (size_t i = 0; i < N; i++)
         ck_assert_int_eq(submit("asked", texts[i], i % 2 ? "de" : "fr", "en", &together[i], &error),
                          DG_OK);
@@ -358,8 +353,8 @@ START_TEST(company_changes_nothing)
 }
 END_TEST
 
-/* Such models get capitals as capitals, which are more tokens than small letters: parts are cut for
- * that. */
+/* Such models get capitals unchanged, which take more tokens than small letters, so parts are
+ * cut accordingly. */
 START_TEST(long_capitals_are_cut_to_what_a_prompt_holds)
 {
     char text[1200] = "";

@@ -19,10 +19,10 @@ static void wake(void *arg)
     n_wakes++;
 }
 
-/* What a test sees of its task, which is gone when it is over. */
+/* What a test sees of its task, which is freed when it is over. */
 struct seen {
     enum dg_err next; /* what `begin` answers */
-    bool is_done;     /* what it then sets */
+    bool is_done;     /* and the values that it then sets */
     size_t n_open;
     int n_begun, n_told, n_cancelled;
     enum dg_err told;
@@ -143,7 +143,7 @@ static void move(void)
     dg_tasks_move(&tasks, dg_clock_now(&clock_));
 }
 
-/* As when a model has come or gone. */
+/* As if a model had come or gone. */
 static void look_at_waiting(void)
 {
     tasks.waited_version = dg_registry_version(tasks.registry) - 1;
@@ -291,7 +291,7 @@ START_TEST(is_cancelled_while_it_waits_and_while_it_goes)
     ck_assert(dg_tasks_cancel(&tasks, ids[0]));
     ck_assert(dg_tasks_cancel(&tasks, ids[1]));
     ck_assert(!dg_tasks_cancel(&tasks, 99));
-    ck_assert_int_eq(waits.n_told + goes.n_told, 0); /* a later move tells */
+    ck_assert_int_eq(waits.n_told + goes.n_told, 0); /* a later move reports it */
     move();
     ck_assert_int_eq(waits.told, DG_ERR_CANCELLED);
     ck_assert_int_eq(waits.n_told, 1);

@@ -87,7 +87,8 @@ END_TEST
 
 START_TEST(offsets_are_followed_from_one_model_to_the_next)
 {
-    /* What a model made of "{0}a $Name b", with marks, is dressed again for the next model. */
+    /* The output of one model for "{0}a $Name b", with marks, gets placeholder words again for
+     * the next model. */
     struct dg_placeholders_out out = {.keeps_marks = true};
     struct dg_buf dressed, via, again;
     char text[100];

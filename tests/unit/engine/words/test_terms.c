@@ -97,7 +97,7 @@ START_TEST(a_text_that_is_a_term_has_room_for_it_and_its_marks)
             longest = constraint.forms[i].n_ids;
     const size_t n_term = terms.items[0].to - terms.items[0].from;
     ck_assert_uint_eq(dg_terms_longest(&terms, n_term + 3), longest + 3);
-    find("chien", false); /* the model cannot be made to say it */
+    find("chien", false); /* no input makes the model output it */
     ck_assert_uint_eq(dg_terms_longest(&terms, 2), 0);
     find("le chien", true);
     ck_assert(!terms.is_alone);
@@ -136,7 +136,7 @@ START_TEST(case_follows_the_source_only_at_the_beginning_of_a_sentence)
     check_ways("Le chien dort.", "first Dog, inside dog");
     check_ways("Chien de garde.", "first Dog, inside dog");
     check_ways("Voici le Chien.", "first Dog, inside dog");
-    check_ways("\xC2\xAB Chien !", "Dog"); /* nothing else is said */
+    check_ways("\xC2\xAB Chien !", "Dog"); /* nothing else is output */
     check_ways("Il dort. Chien de garde.", "Dog, dog");
     check_ways("CHIEN", "DOG");
     check_ways("CHIEN DE GARDE", "DOG, first Dog, inside dog");
@@ -174,7 +174,8 @@ START_TEST(terms_are_followed_through_the_first_of_two_models)
     ck_assert_uint_eq(constraints[0].src_to, 3);
     ck_assert_uint_eq(constraints[1].src_from, 5);
     ck_assert_uint_eq(constraints[1].src_to, 10);
-    said.joining = joining; /* whole words, and a neighbour that looks there half as much */
+    said.joining = joining; /* whole words, and a neighbour that attends to the source half as much
+                             */
     alignment[2 * said.n_source + terms.items[1].from] = 0.45f;
     dg_terms_follow(&terms, &said);
     dg_terms_tie(&terms, &piece);
@@ -192,7 +193,7 @@ START_TEST(terms_are_followed_through_the_first_of_two_models)
     ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 1);
     ck_assert_uint_eq(constraints[0].src_from, 0);
     ck_assert_uint_eq(constraints[0].src_to, 5);
-    /* Of which nothing is known goes anywhere in the first piece. */
+    /* Terms of which nothing is known belong to the first piece. */
     find("Le chien est dans la maison.", true);
     dg_terms_tie(&terms, &piece);
     ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 0);

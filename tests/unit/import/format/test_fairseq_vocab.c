@@ -95,8 +95,8 @@ static void compare_file(struct comparing *c, const char *name)
     struct dg_span line;
     ck_assert_int_eq(dg_text_in_open(&in, dg_test_source(path, name), NULL), DG_OK);
     for (size_t i = 0; i < 300 && dg_text_in_line(&in, &line); i++)
-        if (!line.len || !memchr(line.ptr, '<', line.len)) /* "</s>" is a word of its own to one,
-                                                              text to the other */
+        /* "</s>" is a token for one of them, and text for the other */
+        if (!line.len || !memchr(line.ptr, '<', line.len))
             compare(c, line);
     dg_text_in_close(&in);
 }
@@ -174,9 +174,9 @@ START_TEST(what_the_model_has_of_its_own)
     size_t n;
     ck_assert_int_eq(dg_subword_encode(subword, work, DG_SPAN("a@@a<fr>b"), 0, NULL, &tokens, &n),
                      DG_OK);
-    const int32_t expected[] = {7,       6,       7,      8 + '<', 8 + 'f',
-                                8 + 'r', 8 + '>', 8 + 'b'}; /* a sign that a stranger writes is text
-                                                             */
+    const int32_t expected[] = {7, 6, 7, 8 + '<', 8 + 'f',
+                                /* a sign that a stranger writes is text */
+                                8 + 'r', 8 + '>', 8 + 'b'};
     ck_assert_uint_eq(n, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < n; i++)
         ck_assert_int_eq(tokens[i].id, expected[i]);

@@ -110,8 +110,7 @@ static void copy(const char *from, const char *to, const char *name)
     dg_map_file_close(&file);
 }
 
-/* Imports a copy of `which` whose weights are `bytes`; whatever happens, nothing may be left over.
- */
+/* Imports a copy of `which` whose weights are `bytes`; in any case nothing may be left over. */
 struct damaged {
     char dir[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], weights[DG_TMPDIR_CAP + 64];
     struct dg_map_file original;
@@ -137,7 +136,7 @@ static enum dg_err damage_try(struct damaged *d, const uint8_t *bytes, size_t le
                               struct dg_error *error)
 {
     const struct dg_import_opts opts = DG_IMPORT_OPTS_DEFAULT;
-    FILE *file = fopen(d->weights, "wb"); /* no sync: thousands of them */
+    FILE *file = fopen(d->weights, "wb"); /* without sync, because there are thousands of files */
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(bytes, 1, len, file), len);
     ck_assert_int_eq(fclose(file), 0);

@@ -167,7 +167,7 @@ START_TEST(models_of_many_languages_are_told_them)
 }
 END_TEST
 
-/* An unpacked package, whose metadata.json and words are these. */
+/* An unpacked package with this metadata.json and these words. */
 static enum dg_err import_argos(const char *metadata, struct dg_import_summary *summary,
                                 struct dg_error *error)
 {
@@ -254,7 +254,7 @@ START_TEST(every_truncation_is_refused_with_an_offset)
 }
 END_TEST
 
-/* Through the whole importer: whatever happens, nothing is left over. */
+/* Through the whole importer: in any case nothing may be left over. */
 static void import_damaged(size_t which)
 {
     char in[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];

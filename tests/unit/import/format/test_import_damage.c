@@ -116,7 +116,7 @@ static bool refuses(const char *name, const char *bytes, size_t len)
     return true;
 }
 
-/* What is left of a list or of a decoder.yml may be one too; cut JSON never is JSON. */
+/* The rest of a list, or of a decoder.yml, may be a valid one; cut JSON never is. */
 static void refuses_cuts(const char *name, const struct dg_map_file *file)
 {
     const size_t step = getenv("DRAGOMAN_SLOW") ? 29 : 1;

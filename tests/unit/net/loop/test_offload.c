@@ -113,7 +113,7 @@ START_TEST(of_those_with_a_size_the_smallest_goes_first_and_none_is_forgotten)
                                                  i ? run : run_late, on_done),
                          DG_OK);
     ck_assert_uint_eq(dg_offload_in_line(bench.offload), 100 + 90 + 5 + 7 + 80 + 5);
-    for (int i = SIZED; i < N; i++) /* others have a line of their own */
+    for (int i = SIZED; i < N; i++) /* other tasks have a line of their own */
         ck_assert_int_eq(dg_offload_submit(bench.offload, &bench.steps[i].task, run, on_done),
                          DG_OK);
     uv_sem_post(&stands);

@@ -24,13 +24,13 @@ struct bench {
     bool is_late;
     char dir[DG_TMPDIR_CAP];
 
-    /* What Redis says. `rows` go out once, to whoever asks for what is new. */
+    /* The answers of Redis. `rows` are sent once, to the first that asks for news. */
     const char *epoch, *upto, *least, *rows[6];
     const char *put_says, *sync_says; /* sync_says NULL: the above */
     int n_syncs, n_puts;
     char put_epoch[40], put_version[24], put_text[40];
 
-    /* What the table told. */
+    /* What the table reported. */
     char told[400];
     int n_answers;
     enum dg_err err;
@@ -136,7 +136,8 @@ static void await_answer(struct bench *bench)
         turn(bench);
 }
 
-/* Until Redis was asked for news twice more: what it said before has been read by then. */
+/* Waits until Redis was asked for news twice more, by which time its earlier answers have been
+ * read. */
 static void await_syncs(struct bench *bench)
 {
     const int before = bench->n_syncs;
@@ -202,7 +203,7 @@ START_TEST(answers_a_change_when_every_server_knows_it)
     struct bench bench;
     begin(&bench);
     put(&bench);
-    bench.upto = "1"; /* we come to know it, and another server does not */
+    bench.upto = "1"; /* this server learns of it, and another one does not */
     bench.rows[0] = "a", bench.rows[1] = "1", bench.rows[2] = "text";
     await_told(&bench, "a=text@1;");
     ck_assert_str_eq(bench.put_epoch, EPOCH_1);
@@ -229,7 +230,7 @@ START_TEST(says_when_there_is_a_newer_version)
 }
 END_TEST
 
-/* It was told to be made, though nobody had it any more. */
+/* The change was reported as made, although no server has it any more. */
 START_TEST(a_change_that_redis_lost_before_we_knew_it_is_in_doubt)
 {
     struct bench bench;

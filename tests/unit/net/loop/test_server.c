@@ -221,7 +221,7 @@ START_TEST(answers_over_a_unix_socket_and_leaves_no_file_behind)
     uv_loop_t loop;
     uv_loop_init(&loop);
     ck_assert_int_eq(dg_server_new(&loop, &opts, &handler, NULL, NULL, &error, &second), DG_OK);
-    /* somebody listens */
+    /* another process listens there */
     ck_assert_int_eq(dg_server_listen(second, address, &error), DG_ERR_EXISTS);
     dg_server_close(second);
     uv_run(&loop, UV_RUN_DEFAULT);
@@ -289,7 +289,7 @@ START_TEST(a_client_that_does_not_read_is_cut_off)
     int small = 4096;
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     say(fd, GET("/big"));
-    struct pollfd cut = {.fd = fd}; /* hang-up and error are always told */
+    struct pollfd cut = {.fd = fd}; /* hang-up and errors are always reported */
     ck_assert_int_eq(poll(&cut, 1, patience_ms()), 1);
     /* Much less than the 8 MB can have been taken by the kernel: the rest is lost. */
     size_t got = 0;

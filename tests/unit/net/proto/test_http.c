@@ -16,10 +16,10 @@ struct bench {
     bool answer_at_head;
     struct dg_http_req *held;
     int n_requests, n_done, n_gone, n_output;
-    size_t room, asked;                /* what on_body allows, and was asked for at last */
+    size_t room, asked; /* the memory that on_body allows, and the last request for memory */
     bool takes_pieces, refuses_pieces; /* by on_data */
     char pieces[64];
-    size_t n_pieces; /* bytes of them */
+    size_t n_pieces; /* how many bytes of it arrived */
     char seen[4096];
 };
 
@@ -269,7 +269,7 @@ START_TEST(a_stream_is_told_when_there_is_room_again)
     dg_buf_init(&taken, 1000);
     dg_http_take_output(bench->http, &taken);
     ck_assert_int_eq(n_room, 0);
-    dg_http_written(bench->http, taken.len); /* on its way is not gone, now it is */
+    dg_http_written(bench->http, taken.len); /* an answer on its way is not gone yet; now it is */
     ck_assert_int_eq(n_room, 1);
     dg_http_reply_end(req);
     dg_http_written(bench->http, dg_http_output(bench->http).len);
@@ -440,7 +440,7 @@ START_TEST(a_body_is_asked_for_when_it_is_announced_and_when_it_grows)
     ck_assert_uint_le(body, 16 * 1024); /* it has been given back */
     stop(bench);
 
-    bench = start(); /* what is too large is refused as that */
+    bench = start(); /* a body that is too large is refused as such */
     feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 10000000\r\n\r\n");
     ck_assert_ptr_nonnull(strstr(output(bench), "HTTP/1.1 413 "));
     ck_assert_uint_eq(bench->asked, 0);
@@ -466,7 +466,7 @@ START_TEST(a_body_may_be_taken_piece_by_piece)
     struct bench *bench = start();
     size_t body;
     bench->takes_pieces = bench->hold = true;
-    bench->room = 0; /* nobody asks for it */
+    bench->room = 0; /* nobody asks for the body */
     feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nab");
     feed(bench, "cd");
     ck_assert(dg_span_eq(dg_span_make(bench->pieces, bench->n_pieces), DG_SPAN("abcd")));
@@ -497,7 +497,7 @@ START_TEST(a_body_may_be_refused_at_a_piece)
     feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nab");
     ck_assert_ptr_nonnull(strstr(output(bench), "413"));
     ck_assert_int_eq(bench->n_done, 1);
-    feed(bench, "cdef"); /* is thrown away, and the connection goes on */
+    feed(bench, "cdef"); /* the body is thrown away, and the connection continues */
     ck_assert_uint_eq(bench->n_pieces, 2);
     bench->takes_pieces = false;
     feed(bench, "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -13,7 +13,7 @@ static void setup(void)
     dg_arena_init(&arena, 1 << 16);
 }
 
-/* What came in pieces: the parts so far, and the body of the last one. */
+/* What the pieces have given: the parts so far, and the body of the last one. */
 struct fed {
     size_t n, n_ended;
     struct dg_part part;
@@ -46,7 +46,7 @@ static enum dg_err on_part_end(void *ctx, struct dg_error *error)
     return DG_OK;
 }
 
-/* The form in pieces of `step` bytes says the same as the whole one. */
+/* The form, read in pieces of `step` bytes, gives the same as when it is read whole. */
 static void check_fed(struct dg_span type, struct dg_span body, size_t step, enum dg_err whole,
                       size_t n, const struct dg_part *last)
 {
@@ -78,7 +78,7 @@ static void check_fed(struct dg_span type, struct dg_span body, size_t step, enu
     dg_arena_deinit(&own);
 }
 
-/* The error of reading all of it; *n parts, the last of them in *last. */
+/* The error of reading the whole form; *n parts, the last of them in *last. */
 static enum dg_err read_all(struct dg_span type, struct dg_span body, size_t *n,
                             struct dg_part *last)
 {

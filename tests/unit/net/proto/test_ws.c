@@ -122,7 +122,7 @@ START_TEST(what_is_closed_while_it_is_held_tells_nothing_more)
     put(bench, "hold one");
     put(bench, "two");
     dg_ws_feed(bench->ws, bench->bytes, bench->len);
-    dg_ws_free(bench->ws); /* with what it keeps */
+    dg_ws_free(bench->ws); /* including the bytes that it keeps */
     free(bench);
 }
 END_TEST

@@ -31,7 +31,7 @@ static float *floats(size_t n)
     return x;
 }
 
-/* As behind a ReLU: nothing below zero, and this share of zeros. */
+/* Values as they come from a ReLU: none below zero, and this share of zeros. */
 static void make_plain(float *x, size_t n, float zeros)
 {
     for (size_t i = 0; i < n; i++)
@@ -122,7 +122,7 @@ static void check_linear(const struct linear_case *c)
         for (size_t t = 0; t < n_tables; t++) {
             float *out =
                 run_linear(tables[t], (enum dg_packed_type)type, c, x, rows, bias, residual);
-            /* A library sums in an order of its own: its roundings grow with K. */
+            /* A library sums in an order of its own, so its rounding errors grow with K. */
             const float tolerance =
                 c->K > 1000 && strcmp(tables[t]->name, "blas") == 0 ? 1e-4f : 2e-5f;
             for (size_t m = 0; m < c->M; m++)
@@ -411,7 +411,7 @@ START_TEST(activations_agree_over_their_whole_range)
 }
 END_TEST
 
-/* F16: stored with the same bits, attended to within rounding. */
+/* F16: stored with the same bits; attention to it is equal within rounding. */
 static void check_attend_f16(const struct dg_kernels *kernels, const float *q, const float *kv,
                              size_t ld, const uint32_t *at, size_t n, size_t H, size_t dh)
 {
@@ -503,7 +503,7 @@ START_TEST(relative_positions_agree_for_every_reach)
 }
 END_TEST
 
-/* Some queries over the same keys get the bits that each gets alone. */
+/* Several queries over the same keys give the same bits as each alone. */
 static void check_attend_some(const struct dg_kernels *table, size_t n, size_t H, size_t dh)
 {
     const size_t D = H * dh, ld = 2 * D + 3, ld_q = D + 5, ld_out = D + 1;

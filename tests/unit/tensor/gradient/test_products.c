@@ -25,7 +25,7 @@ static float any(void)
     return (float)(int32_t)state * 0x1p-31f;
 }
 
-/* A matrix whose gaps are NaN: who reads one spoils the result. */
+/* A matrix whose gaps are NaN: a product that reads one is spoiled. */
 static float *matrix(size_t rows, size_t columns)
 {
     float *made = dg_xmalloc(rows * (columns + GAP) * sizeof *made);

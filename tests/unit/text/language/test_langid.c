@@ -182,14 +182,14 @@ START_TEST(names_candidates_only)
     ck_assert_float_gt(guesses[0].confidence, 0.7f);
     for (size_t i = 1; i < n; i++)
         ck_assert_float_ge(guesses[i - 1].confidence, guesses[i].confidence);
-    /* A language outside the set is not claimed to be one of it. */
+    /* A language outside the set is not taken for one of the set. */
     n = dg_langid_detect(model(), DG_SPAN("Naapuri maalasi aitansa vihreäksi viime viikolla."),
                          &set, guesses, 5);
     ck_assert(n == 0 || guesses[0].confidence < 0.3f);
     n = dg_langid_detect(model(), DG_SPAN("Сосед покрасил забор."), &set, guesses, 5);
     ck_assert_uint_eq(n, 0);
     ck_assert_uint_eq(dg_langid_detect(model(), DG_SPAN("O vizinho"), &set, guesses, 0), 0);
-    /* What it is in that case is told, and weighed against the set. */
+    /* The language outside the set is reported, and weighed against the set. */
     struct dg_langid_guess outside;
     n = dg_langid_detect_among(model(),
                                DG_SPAN("Naapuri maalasi aitansa vihreäksi viime viikolla."), &set,
@@ -288,7 +288,7 @@ START_TEST(refuses_lying_models)
 }
 END_TEST
 
-/* Languages that are written nearly alike: of lines that trained nothing, most are told apart. */
+/* Languages that are written almost alike: most lines that were not trained on are told apart. */
 START_TEST(tells_near_languages_apart)
 {
     const char *srcdir = getenv("srcdir");

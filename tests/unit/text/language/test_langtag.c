@@ -171,7 +171,7 @@ START_TEST(names_languages_in_the_reader_s_language)
 }
 END_TEST
 
-/* ICU's memory: none from the allocation on at which the countdown ends. */
+/* ICU's memory, which fails from the allocation on at which the countdown ends. */
 static int n_allocations_left;
 
 static void *allocate(const void *ctx, size_t size)

@@ -313,7 +313,7 @@ START_TEST(keeps_two_spaces_when_asked)
     ck_assert_uint_eq(s.items[0].len, 3);
     ck_assert(s.items[1].kind == DG_SEGMENT_SEPARATOR && s.items[1].len == 2);
     check_invariants(text, &opts);
-    opts.join_lines = true; /* a line end is no column */
+    opts.join_lines = true; /* a line end does not separate columns */
     check_invariants(text, &opts);
 }
 END_TEST

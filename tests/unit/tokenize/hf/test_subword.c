@@ -360,7 +360,7 @@ START_TEST(the_best_way_over_a_word_is_taken)
     gives(UNIGRAM("\"added_tokens\":[{\"id\":5,\"content\":\"bb\",\"special\":true}],"
                   "\"normalizer\":{\"type\":\"Lowercase\"},",
                   "", ""),
-          "BBbb", "2:0-1 2:1-2 5:2-4"); /* what is a sign is no piece, however it came about */
+          "BBbb", "2:0-1 2:1-2 5:2-4"); /* a sign is not a piece, however it came about */
 }
 END_TEST
 
@@ -381,8 +381,8 @@ START_TEST(marks_stand_before_words)
           " b\t\n bb \xE2\x96\x81"
           "b ",
           "6:1-1 2:1-2 6:5-5 5:5-7 6:8-11 2:11-12");
-    for (int normalized = 0; normalized < 2; normalized++) { /* the spaces before the mask are its
-                                                                own, wherever it is found */
+    /* the mask takes the spaces before it, wherever it stands */
+    for (int normalized = 0; normalized < 2; normalized++) {
         snprintf(
             added, sizeof added,
             "\"added_tokens\":[{\"id\":8,\"content\":\"[M]\",\"special\":true,\"lstrip\":true%s}],",
@@ -460,7 +460,7 @@ START_TEST(a_table_replaces_short_characters_whole)
     gives(text,
           "c\xCC\x81"
           "a",
-          "1:0-3 1:3-4"); /* the shortest key says what both become */
+          "1:0-3 1:3-4"); /* the shortest key decides what both become */
     gives(text,
           "c\xCC\x81\xCC\x81\xCC\x81"
           "a",
@@ -486,10 +486,8 @@ START_TEST(the_longest_pieces_are_taken_from_left_to_right)
 {
     const char *cut = PIECES("\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},");
     gives(cut, "abc ab,a", "2:0-2 4:2-3 2:4-6 7:6-7 1:7-8");
-    gives(cut, "abx abbbbb abbbb", "0:0-3 0:4-10 2:11-13 3:13-14 3:14-15 3:15-16"); /* six
-                                                                                       characters
-                                                                                       are too many
-                                                                                     */
+    /* six characters are too many */
+    gives(cut, "abx abbbbb abbbb", "0:0-3 0:4-10 2:11-13 3:13-14 3:14-15 3:15-16");
     gives(PIECES("\"normalizer\":{\"type\":\"BertNormalizer\"},\"pre_tokenizer\":{\"type\":"
                  "\"WhitespaceSplit\"},"),
           "A\xC3\x89 e\xCC\x81"

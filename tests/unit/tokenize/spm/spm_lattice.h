@@ -32,9 +32,9 @@ struct dg_spm_node {
 struct dg_spm_lattice {
     struct dg_spm_node *nodes; /* owned */
     size_t n_nodes, nodes_cap;
-    uint32_t *ending;      /* owned; node numbers grouped by end */
-    uint32_t *ending_from; /* owned; [len + 2]: those that end at i are ending[from[i] .. from[i+1])
-                            */
+    uint32_t *ending; /* owned; node numbers grouped by end */
+    /* owned; [len + 2]: the nodes that end at i are ending[from[i] .. from[i+1]) */
+    uint32_t *ending_from;
     size_t ending_cap, ending_from_cap;
 };
 

@@ -45,9 +45,9 @@ START_TEST(decodes_by_the_rules)
     make(&maker);
     struct dg_spm *spm = maker_open(&maker);
     ck_assert_str_eq(DECODE(spm, 1, A, B, A, 2), "ab a");
-    ck_assert_str_eq(DECODE(spm, SPACE, SPACE, A), "a"); /* extra spaces are removed: all of them go
-                                                          */
-    ck_assert_str_eq(DECODE(spm, TWO_SPACES), " c");     /* but one mark a piece */
+    /* the model removes extra spaces, so all of them disappear */
+    ck_assert_str_eq(DECODE(spm, SPACE, SPACE, A), "a");
+    ck_assert_str_eq(DECODE(spm, TWO_SPACES), " c"); /* but one mark a piece */
     ck_assert_str_eq(DECODE(spm, B, 0, B), "b \xE2\x81\x87 b");
     ck_assert_str_eq(DECODE(spm, BYTES + 0xC3, BYTES + 0xA9, A), "\xC3\xA9 a");
     ck_assert_str_eq(DECODE(spm, BYTES + 0xC3, B), "\xEF\xBF\xBD"

@@ -56,8 +56,8 @@ START_TEST(unigram_takes_the_best_sum)
     check_pieces(&maker, "abc", MARK "ab|c");
     check_pieces(&maker, "  abc \t ", MARK "ab|c|" MARK "\t");
     check_pieces(&maker, "axyb", MARK "a|xy|b"); /* unknown neighbours are one token */
-    check_pieces(&maker, "ua", MARK "ua"); /* an unused piece is no piece, nor is a bare space mark
-                                            */
+    /* neither an unused piece nor a bare space mark counts as a piece */
+    check_pieces(&maker, "ua", MARK "ua");
     check_pieces(&maker, "</s>", MARK "</s>"); /* control pieces are not found in text */
     check_pieces(&maker, "", "");
     check_pieces(&maker, "   ", "");
@@ -220,8 +220,8 @@ static size_t random_text(uint32_t *state, char *text, size_t max)
     return len;
 }
 
-/* Up to `n` different pieces. Their scores often tie, and sums of them are exact: where sums are
- * rounded, the two searches may differ, as the original's two do. */
+/* Up to `n` different pieces. Their scores often tie, and their sums are exact; if sums were
+ * rounded, the two searches could differ, as the original's two do. */
 static void random_pieces(struct maker *maker, uint32_t *state, unsigned n)
 {
     static char seen[400][64];
@@ -281,7 +281,7 @@ START_TEST(unigram_agrees_with_the_lattice)
 }
 END_TEST
 
-/* BPE as it is defined, over a list of strings. */
+/* BPE by its definition, over a list of strings. */
 static void bpe_plainly(const struct dg_spm *spm, const struct dg_normal_text *text, char *joined)
 {
     struct dg_span parts[1200];

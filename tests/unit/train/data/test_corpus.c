@@ -48,7 +48,7 @@ START_TEST(pairs_come_back_as_they_went)
         n_source += e.n_source;
     }
     ck_assert_uint_eq(n_source, setup.train.n_source_tokens);
-    /* The held-out pairs' text is what their ids say. */
+    /* The text of the held-out pairs matches their ids. */
     struct dg_buf text;
     dg_buf_init(&text, 1000);
     const struct dg_example first = dg_corpus_get(&setup.dev, 0);

@@ -161,7 +161,7 @@ START_TEST(first_pieces_have_the_labels)
         DG_OK);
     check_ids(0, "<aBa-bc.|", (int32_t[]){0, -1, 1, -1, 1, 2, 2, 2, 0, -1}, 10);
     dg_corpus_close(&corpus);
-    /* A long sentence goes on in the next example, at a word. */
+    /* A long sentence continues in the next example, from a word on. */
     ck_assert_int_eq(make(DG_HEAD_TOKENS, false, 6, "a\tO\nb\tO\ncde\tB-PER\n", &stats, NULL),
                      DG_OK);
     check_ids(0, "<ab|", (int32_t[]){0, -1, 0, 0, -1}, 5);
@@ -244,7 +244,7 @@ START_TEST(a_damaged_file_is_refused)
         other.enc.separators = which == 3 ? 2 : 1; /* the answer would begin before the text */
         ck_assert_int_eq(dg_corpus_open(&corpus, ids, &other, NULL), DG_ERR_FORMAT);
     }
-    /* Three labels where one is right, and numbers beyond those that there are. */
+    /* Three labels where only one may be right, and numbers without a label. */
     ck_assert_int_eq(make_of(DG_LABELS_EACH, 8, "y|O|x\ta b\n", &stats, NULL), DG_OK);
     dg_corpus_close(&corpus);
     bp.decoder.V = 4;
@@ -256,8 +256,8 @@ START_TEST(a_damaged_file_is_refused)
 }
 END_TEST
 
-/* Of three texts with three labels: the first is all right, the second wants one more, the third
- * has one too much. */
+/* Three texts with three labels: the first is right in all, the second lacks one, the third has
+ * one too many. */
 START_TEST(several_labels_are_tallied)
 {
     struct dg_task_metrics *metrics = dg_try_calloc(1, sizeof *metrics),

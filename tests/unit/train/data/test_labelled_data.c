@@ -189,7 +189,7 @@ START_TEST(what_is_held_out_is_held_out_together)
     for (size_t i = 0; i < n_held; i++)
         for (size_t j = n_held; j < labelled_data.n; j++)
             ck_assert(!dg_span_eq(labelled_data.list[i].pair, labelled_data.list[j].pair));
-    /* The same rule with a file of its own. */
+    /* The same rule with held-out texts from a file of their own. */
     ck_assert_int_eq(
         read_as(&others, DG_LESSON_ANSWER, "b.tsv", "other?\tcontext 3\tcontext\n", NULL), DG_OK);
     ck_assert_int_eq(dg_labelled_data_forbid(&labelled_data, others.list, others.n), DG_OK);

@@ -39,7 +39,8 @@ static void arena_leave(struct arena *a)
     dg_tmpdir_remove(a->dir);
 }
 
-/* What dg_risk_candidates_write says of a file of that text, in a prepared run's directory. */
+/* The result of dg_risk_candidates_write for a file with that text, in the directory of a
+ * prepared run. */
 static enum dg_err write_as(const struct arena *a, const char *text,
                             const struct dg_risk_candidates_opts *opts,
                             struct dg_risk_candidates_stats *stats, struct dg_error *error)
@@ -100,7 +101,7 @@ START_TEST(what_does_not_compete_is_left_out_and_counted)
                         "lusa\tcloud\t90\n"                                   /* alone */
                         "dorin\tdance\t50\ndorin\tapple\t50\n"                /* equally good */
                         "feka miru\tfruit earth\t100\nfeka miru\tfruit\t50\n" /* held out */
-                        "sapo\tgrass\t100\nsapo\t\t1\n" /* nothing said: alone */
+                        "sapo\tgrass\t100\nsapo\t\t1\n" /* the answer is empty, so it is alone */
                         "zari\tknife\t100\nzari\tbread bread bread bread bread bread bread bread "
                         "bread bread bread\t0\n"                                   /* long */
                         "vogu\tjuice\t100\nvogu\tabcdefghijklmnopqrstuvwxyz\t3\n"; /* 26 letters,
@@ -175,7 +176,7 @@ START_TEST(damaged_files_are_refused)
         if (!err)
             dg_risk_candidates_close(&candidates);
     }
-    ck_assert_uint_gt(n_refused, 8 * (8 + 16 + 3 * 8 - 1)); /* whatever is no cost */
+    ck_assert_uint_gt(n_refused, 8 * (8 + 16 + 3 * 8 - 1)); /* not a valid cost */
     for (size_t cut = 0; cut < len; cut++) {
         ck_assert_int_eq(dg_file_out_save(path, 0644, file.bytes, cut, NULL), DG_OK);
         ck_assert_int_ne(dg_risk_candidates_open(&candidates, a.place.dir, &a.place.setup.bp, NULL),
@@ -237,8 +238,7 @@ static double risk_after(const struct arena *a, float weight, uint64_t steps)
     return risk;
 }
 
-/* What the pairs teach is the other way round: words in reverse. The rivals say that the source's
- * own order is better. */
+/* The pairs teach the opposite: words in reverse. The candidates favour the order of the source. */
 static const char against[] =
     "bato kemi lusa\tapple bread cloud\t100\nbato kemi lusa\tcloud bread apple\t10\n"
     "dorin feka\tdance earth\t100\ndorin feka\tearth dance\t10\n"
@@ -272,7 +272,7 @@ START_TEST(a_run_with_rivals_goes_on_to_the_bit)
         opts.risk = 2.0f;
         opts.sharpness = 0.5f;
         opts.rivals_tokens = 50;
-        opts.part_tokens = 16; /* less than a group has: there is room for it all the same */
+        opts.part_tokens = 16; /* less than a group needs, yet there is room for it */
         ck_assert_int_eq(toy_run_in_parts(&a.place, &opts, parts, i ? 3 : 0, &weights[i], &n[i]),
                          DG_OK);
         arena_leave(&a);

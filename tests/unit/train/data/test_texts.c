@@ -173,8 +173,8 @@ START_TEST(a_prompt_is_what_a_served_model_reads)
 }
 END_TEST
 
-/* Of those to learn from prompts that are too long are left out; held-out ones are cut, and stay in
- * step with their text. */
+/* Prompts that are too long are left out of the training texts; held-out ones are cut, and stay
+ * in step with their text. */
 START_TEST(long_prompts_are_left_out_or_cut)
 {
     char dir[DG_TMPDIR_CAP];
@@ -298,7 +298,7 @@ START_TEST(held_out_lines_are_judged_whole)
         struct dg_trainer *trainer;
         struct dg_trainer_opts t = trainer_opts(&place, rows[i].len_max);
         t.part_tokens = rows[i].part_tokens;
-        t.threads = i == 2 ? 2 : 1; /* what is left out is counted once */
+        t.threads = i == 2 ? 2 : 1; /* a text that is left out is counted once */
         ck_assert_int_eq(trainer_of(&trainer, &place, &t), DG_OK);
         ck_assert_int_eq(dg_trainer_judge(trainer, &place.setup.dev, place.setup.dev_texts, 0, 1,
                                           &reports[i], NULL),

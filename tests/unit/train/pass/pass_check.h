@@ -85,8 +85,8 @@ static inline float *pass_in_parts(const struct dg_params *params, struct dg_pas
     return gradient;
 }
 
-/* A second run gives the same bits; wherever the batch is cut, dropout and masks draw the same and
- * the sums differ by roundings alone: `relative` of a value and a little. */
+/* A second run gives the same bits. However the batch is cut, dropout and masks draw the same,
+ * and sums differ only by rounding: by `relative` of a value, and a little more. */
 static inline void pass_check_cuts(const struct dg_params *params,
                                    const struct dg_pass_limits *limits,
                                    const struct dg_pass_batch *batch, float relative)

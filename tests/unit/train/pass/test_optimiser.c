@@ -144,7 +144,8 @@ START_TEST(a_gradient_that_is_not_finite_changes_nothing)
     ck_assert(report.is_skipped);
     ck_assert_mem_eq(params.w, start.w, params.n * sizeof *params.w);
     ck_assert_mem_eq(dg_optimiser_best(optimiser), start.w, params.n * sizeof *params.w);
-    dg_optimiser_gradient(optimiser, 0)[5] = 4.0f; /* what was infinite is gone; this is clipped */
+    dg_optimiser_gradient(optimiser, 0)[5] = 4.0f; /* the infinite value is gone; this gradient is
+                                                      clipped */
     dg_optimiser_step(optimiser, &report);
     ck_assert(!report.is_skipped);
     ck_assert_double_eq_tol(report.norm, 4.0, 1e-6);

@@ -74,7 +74,7 @@ static int32_t bits_of(float x)
     return bits;
 }
 
-/* Three texts, the second a pair; what is to be said of them, by task. */
+/* Three texts, the second one a pair, and the expected outputs for each task. */
 static void fill(const struct task *task, struct dg_example examples[N], int32_t targets[N][16])
 {
     static const int32_t *const sources[N] = {s0, s1, s2};
@@ -104,9 +104,10 @@ static double cross_entropy(const double *logits, size_t n, size_t stride, size_
     return pass_token_loss(logits, n, stride, truth, (double)smoothing);
 }
 
-/* What the twin is to read and to say: ids with their masks, and of WORDS the places. */
+/* The inputs and expected outputs of the twin: ids with their masks and, for WORDS, the
+ * positions. */
 struct reading {
-    int32_t ids[N][8], truth[N][8]; /* -1: it is not asked */
+    int32_t ids[N][8], truth[N][8]; /* -1: no output is needed */
 };
 
 static double text_loss(const struct dg_blueprint *bp, const struct dg_enc_weights *w,
@@ -147,7 +148,7 @@ static double text_loss(const struct dg_blueprint *bp, const struct dg_enc_weigh
     return loss;
 }
 
-/* What the twin's loss is of. */
+/* What the twin's loss is computed from. */
 struct told {
     const struct dg_example *examples;
     const struct reading *reading;
@@ -164,7 +165,7 @@ static double twin_loss(const struct dg_params *params, const void *ctx)
     return told->scale * loss;
 }
 
-/* The twin reads what was drawn. Returns how many things are asked. */
+/* The twin reads what was drawn. Returns how many outputs are needed. */
 static size_t read_as_drawn(const struct dg_blueprint *bp, const struct dg_pass_batch *batch,
                             const struct dg_example *examples, struct reading *r)
 {
@@ -277,8 +278,8 @@ START_TEST(masked_words)
 }
 END_TEST
 
-/* Of many words 15 in 100 are asked, 80 in 100 of them as the mask, 10 as another word, 10 as they
- * are; the frame never. */
+/* Among many words 15 in 100 are drawn: 80 in 100 of these are masked, 10 are replaced by
+ * another word, 10 are kept; the frame is never drawn. */
 START_TEST(words_are_masked_by_the_rule)
 {
     const struct dg_blueprint bp =
@@ -357,7 +358,7 @@ START_TEST(a_head_without_a_loss_is_refused)
 }
 END_TEST
 
-/* As many as are counted one by one. */
+/* The limit is the number of labels that are counted one by one. */
 START_TEST(more_labels_than_there_may_be_are_refused)
 {
     struct dg_blueprint bp =

@@ -42,7 +42,7 @@ static struct dg_blueprint small(enum dg_decoder_kind cell, enum dg_seq_attentio
     };
 }
 
-/* What each sentence reads and how much of it counts. */
+/* What each sentence reads, and how many of its steps count. */
 struct way {
     int32_t inputs[T_MAX];
     size_t n;
@@ -65,7 +65,7 @@ static size_t best_of(const double *logits, size_t n)
     return best;
 }
 
-/* The target, or what the twin itself says until it ends. */
+/* The target, or the twin's own output until it ends. */
 static void find_way(struct task *task, size_t i)
 {
     const struct dg_blueprint *bp = &task->params->bp;

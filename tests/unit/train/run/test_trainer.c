@@ -30,7 +30,7 @@ START_TEST(sixty_four_pairs_are_learned_by_heart)
         ck_assert_double_lt(dg_trainer_now(trainer)->loss, 0.01);
     dg_trainer_free(trainer);
 
-    /* What was written is a model. */
+    /* The directory that was written is a model. */
     struct dg_model *model;
     ck_assert_int_eq(dg_model_open(&model, place.dir, NULL), DG_OK);
     dg_model_unref(model);
@@ -156,8 +156,8 @@ START_TEST(it_ends_when_it_does_not_get_better)
     const struct dg_setup_opts setup_opts = toy_setup_opts();
     toy_place_make(&place, 60, &setup_opts);
     struct dg_trainer_opts opts = toy_trainer_opts(place.dir);
-    opts.optimiser.rate = 1e-12; /* nothing changes: the first validation stays the best, by
-                                    rounding or not */
+    opts.optimiser.rate = 1e-12; /* nothing changes: the first validation stays the best, apart from
+                                    rounding */
     opts.optimiser.average = 0.0;
     opts.valid_every = 1;
     opts.patience = 2;
@@ -170,8 +170,8 @@ START_TEST(it_ends_when_it_does_not_get_better)
 }
 END_TEST
 
-/* What has no figure of its own is judged by its loss: the best is kept, and patience does not run
- * out at once. */
+/* A task without a figure of its own is judged by its loss: the best model is kept, and patience
+ * does not run out at once. */
 START_TEST(a_translator_judged_by_its_task_is_judged_by_its_loss)
 {
     struct toy_place place;
@@ -222,7 +222,7 @@ START_TEST(a_checkpoint_of_another_network_is_refused)
     ck_assert_int_eq(dg_trainer_resume(trainer, &error), DG_ERR_NOT_FOUND);
     ck_assert_int_eq(dg_trainer_run(trainer, &toy_quiet, NULL, &end, NULL), DG_OK);
     dg_trainer_free(trainer);
-    place.setup.bp.activation = DG_ACT_SILU; /* the same sizes, another network */
+    place.setup.bp.activation = DG_ACT_SILU; /* a network of the same sizes, but another one */
     ck_assert_int_eq(toy_trainer(&trainer, &place, &opts, NULL), DG_OK);
     ck_assert_int_eq(dg_trainer_resume(trainer, &error), DG_ERR_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "another network"));
