@@ -28,8 +28,9 @@ enum { DG_SUBTITLE_LINE_MAX = 42 }; /* characters; ideographs and their like cou
 struct dg_text_unit {
     size_t at, len;
     bool is_word;
-    /* for tag_placement.c: the element that contains the unit, and its depth */
-    size_t level, owner;
+    /* for tag_placement.c: the element that contains the unit, and its depth; and the bytes of the
+     * plain text that the unit repeats, if markup divides their word (else their length is 0) */
+    size_t level, owner, source_at, source_len;
 };
 
 struct dg_subtitle_said {

@@ -10,6 +10,9 @@
  *     source   le [chat noir] dort        chat noir: cat .9  black .95  the .1  sleeps .0
  *     units    the black cat sleeps      -.4  +.45  +.4  -.5      ->  the [black cat] sleeps
  *
+ * A word that markup divides, as in H<sub>2</sub>O, is divided likewise where the translation
+ * repeats it.
+ *
  * Tags whose partner is in another sentence divide the units in two. So do the borders of cues in
  * subtitles, whose places subtitle_layout.h chooses, with the ends of lines. */
 #include "markup/tag_placement.h"
@@ -26,7 +29,9 @@ enum {
     RANKED_MAX = 64,
     FROZEN_MAX = 32, /* frozen texts of one sentence that are searched for letter by letter */
     WORDS_MAX = 1000,
-    WORD_MAX = 24, /* bytes; longer words are cut, for scripts without spaces */
+    WORD_MAX = 24,         /* bytes; longer words are cut, for scripts without spaces */
+    DIVIDED_MAX = 32,      /* words of one sentence that markup divides */
+    DIVIDED_WORD_MAX = 64, /* bytes of one of them */
 };
 
 /* An element or a point among its siblings. */
@@ -140,6 +145,151 @@ static void cut_units(struct placement *placement)
     }
 }
 
+/* ---- Words that markup divides --------------------------------------------------------------- */
+
+static bool is_word_cp(uint32_t cp)
+{
+    return !is_mark(cp) && !is_blank_cp(cp);
+}
+
+/* The word of the source that has letters on both sides of `at`, or nothing. */
+static struct dg_span word_around(const struct placement *placement, size_t at, size_t *begin)
+{
+    const struct dg_span plain = placement->plain;
+    const size_t first = placement->part->at, last = first + placement->part->len;
+    size_t from = at, to = at, len;
+    uint32_t cp = 0;
+    while (from > first && to - from <= DIVIDED_WORD_MAX) {
+        size_t before = from - 1;
+        while (before > first && ((unsigned char)plain.ptr[before] & 0xC0) == 0x80)
+            before--;
+        if (dg_utf8_decode(plain, before, &cp) == 0 || !is_word_cp(cp))
+            break;
+        from = before;
+    }
+    while (to < last && to - from <= DIVIDED_WORD_MAX &&
+           (len = dg_utf8_decode(plain, to, &cp)) > 0 && is_word_cp(cp))
+        to += len;
+    *begin = from;
+    return from < at && at < to && to - from <= DIVIDED_WORD_MAX
+               ? dg_span_sub(plain, from, to - from)
+               : DG_SPAN("");
+}
+
+static bool is_letter_or_digit(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           (unsigned char)c >= 0x80;
+}
+
+/* How often a word of the source stands before `begin`. */
+static size_t times_before(const struct placement *placement, struct dg_span word, size_t begin)
+{
+    const struct dg_span plain = placement->plain;
+    size_t n = 0;
+    for (size_t at = placement->part->at; at + word.len <= begin; at++)
+        n += plain.ptr[at] == word.ptr[0] && dg_span_eq(dg_span_sub(plain, at, word.len), word) &&
+             (at == 0 || !is_letter_or_digit(plain.ptr[at - 1])) &&
+             !is_letter_or_digit(plain.ptr[at + word.len]);
+    return n;
+}
+
+/* The unit that repeats a word of the source: the same one of several, or the last. */
+static struct dg_text_unit *find_repeated(const struct placement *placement, struct dg_span word,
+                                          size_t begin)
+{
+    struct dg_text_unit *found = NULL;
+    size_t left = times_before(placement, word, begin) + 1;
+    for (size_t u = 0; u < placement->n_units && left > 0; u++) {
+        struct dg_text_unit *unit = &placement->units[u];
+        if (unit->source_len == 0 && unit->len == word.len &&
+            dg_span_eq(dg_span_sub(placement->text, unit->at, unit->len), word)) {
+            found = unit;
+            left--;
+        }
+    }
+    return found;
+}
+
+static size_t count_digits(struct dg_span text)
+{
+    size_t n = 0;
+    while (n < text.len && text.ptr[n] >= '0' && text.ptr[n] <= '9')
+        n++;
+    return n;
+}
+
+/* The unit that has the number of an ordinal with other letters or none: "1st" or "1" for "1er". */
+static struct dg_text_unit *find_ordinal(const struct placement *placement, struct dg_span word,
+                                         size_t n_digits)
+{
+    const struct dg_span digits = dg_span_sub(word, 0, n_digits);
+    for (size_t u = 0; u < placement->n_units && n_digits > 0; u++) {
+        struct dg_text_unit *unit = &placement->units[u];
+        const struct dg_span text = dg_span_sub(placement->text, unit->at, unit->len);
+        if (unit->source_len == 0 && count_digits(text) == n_digits && dg_span_starts(text, digits))
+            return unit;
+    }
+    return NULL;
+}
+
+/* Makes two units of one; there is room, because every unit has a byte. */
+static void divide_unit(struct placement *placement, struct dg_text_unit *unit, size_t len,
+                        size_t source_len)
+{
+    const size_t n_behind = placement->n_units - (size_t)(unit - placement->units);
+    memmove(unit + 1, unit, n_behind * sizeof *unit);
+    placement->n_units++;
+    unit[0].len = len;
+    unit[0].source_len = source_len;
+    unit[1].at += len;
+    unit[1].len -= len;
+    unit[1].source_at += source_len;
+    unit[1].source_len -= source_len;
+}
+
+static struct dg_text_unit *unit_across(const struct placement *placement, size_t at)
+{
+    for (size_t u = 0; u < placement->n_units; u++) {
+        struct dg_text_unit *unit = &placement->units[u];
+        if (unit->source_at < at && at < unit->source_at + unit->source_len)
+            return unit->len == unit->source_len ? unit : NULL;
+    }
+    return NULL;
+}
+
+/* Divides the units that repeat a word of the source where markup divides that word. */
+static void divide_units(struct placement *placement)
+{
+    size_t last_at = SIZE_MAX, last_begin = SIZE_MAX, n_words = 0, begin;
+    for (size_t i = placement->part->inner; i < placement->part->end; i++) {
+        const struct dg_doc_item *item = &placement->items[i];
+        const size_t at = item->plain_at;
+        if (item->kind < DG_DOC_OPEN || item->kind > DG_DOC_POINT || at == last_at)
+            continue;
+        last_at = at;
+        const struct dg_span word = word_around(placement, at, &begin);
+        if (word.len == 0)
+            continue;
+        struct dg_text_unit *unit = NULL;
+        if (begin == last_begin) {
+            unit = unit_across(placement, at);
+        } else if (n_words++ == DIVIDED_MAX) {
+            return;
+        } else if ((unit = find_repeated(placement, word, begin)) != NULL) {
+            unit->source_at = begin;
+            unit->source_len = word.len;
+        } else if (count_digits(word) == at - begin &&
+                   (unit = find_ordinal(placement, word, at - begin)) != NULL) {
+            unit->source_at = begin;
+            unit->source_len = unit->len > at - begin ? word.len : at - begin;
+        }
+        last_begin = begin;
+        if (unit && unit->len > at - unit->source_at)
+            divide_unit(placement, unit, at - unit->source_at, at - unit->source_at);
+    }
+}
+
 /* ---- Shares ---------------------------------------------------------------------------------- */
 
 static float *row(const struct placement *placement, size_t u)
@@ -180,12 +330,6 @@ static void share_by_place(struct placement *placement)
             row(placement, u)[s + 1] = 1.0f / (1.0f + apart * apart * apart * apart);
         }
     }
-}
-
-static bool is_letter_or_digit(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
-           (unsigned char)c >= 0x80;
 }
 
 /* True when the unit is, letter by letter, the source word that begins at a token. */
@@ -268,6 +412,26 @@ static bool begins_with_word(const struct placement *placement, size_t from)
            !is_mark(cp);
 }
 
+/* The free units that repeat a part of a word of the source, which markup divides. */
+static bool repeated_stretch(const struct placement *placement, size_t from, size_t to, size_t lo,
+                             size_t hi, size_t level, struct node *node)
+{
+    for (size_t u = lo; u < hi; u++) {
+        const struct dg_text_unit *units = placement->units;
+        size_t v = u, end = from;
+        while (v < hi && units[v].source_len > 0 && units[v].source_at == end && end < to &&
+               is_free(placement, v, level))
+            end += units[v++].source_len;
+        if (v == u || end != to)
+            continue;
+        node->lo = u;
+        node->hi = v;
+        node->score = (float)(v - u);
+        return true;
+    }
+    return false;
+}
+
 /* The best free stretch within [lo, hi) for a stretch of the source; false when there is no
  * evidence for any. */
 static bool best_stretch(const struct placement *placement, size_t from, size_t to, size_t lo,
@@ -276,6 +440,8 @@ static bool best_stretch(const struct placement *placement, size_t from, size_t 
     size_t first, last, start = lo;
     float sum = 0, best = 0;
     bool is_found = false;
+    if (repeated_stretch(placement, from, to, lo, hi, level, node))
+        return true;
     tokens_in(placement, from, to, &first, &last);
     for (size_t u = lo; u < hi; u++) {
         if (!is_free(placement, u, level)) {
@@ -347,6 +513,10 @@ static void best_boundary(struct placement *placement, size_t at, size_t lo, siz
             score += affinity(placement, k - 1, before, middle);
         if (k < hi)
             score += affinity(placement, k, middle, after);
+        const struct dg_text_unit *behind = &placement->units[k];
+        if (k > lo && k < hi && behind->source_len > 0 && behind->source_at == at &&
+            behind[-1].source_len > 0)
+            score += 1e6f; /* the same place of the same word */
         if (!is_inside && score > best) {
             best = score;
             node->lo = node->hi = k;
@@ -409,6 +579,27 @@ static void trim(const struct placement *placement, size_t from, size_t to, stru
         node->hi--;
 }
 
+/* True for the unit of a number that lost the letters which stand at `from` in the source. */
+static bool is_bare_number(const struct dg_text_unit *units, size_t u, size_t n, size_t from)
+{
+    return units[u].source_len > 0 && units[u].source_at + units[u].source_len == from &&
+           (u + 1 == n || units[u + 1].source_len == 0);
+}
+
+/* An element around letters that an ordinal lost is empty, and stands behind its number. */
+static bool find_bare_number(const struct placement *placement, size_t from, size_t lo, size_t hi,
+                             struct node *node)
+{
+    for (size_t u = lo; u < hi; u++) {
+        if (!is_bare_number(placement->units, u, placement->n_units, from) ||
+            !is_letter_or_digit(placement->plain.ptr[from]))
+            continue;
+        node->lo = node->hi = u + 1;
+        return true;
+    }
+    return false;
+}
+
 static void place(struct placement *placement, struct node *node, size_t lo, size_t hi,
                   size_t level)
 {
@@ -418,6 +609,8 @@ static void place(struct placement *placement, struct node *node, size_t lo, siz
                                           : from + item->plain_len;
     if (item->kind == DG_DOC_FROZEN && find_frozen(placement, item, lo, hi, level, node)) {
         claim(placement, node, level);
+    } else if (to > from && find_bare_number(placement, from, lo, hi, node)) {
+        placement->n_claims++; /* it takes no unit */
     } else if (to > from && (best_stretch(placement, from, to, lo, hi, level, node) ||
                              (item->kind == DG_DOC_OPEN &&
                               best_word(placement, from, to, lo, hi, level, node)))) {
@@ -558,6 +751,8 @@ static size_t byte_of(const struct placement *placement, const struct node *node
             k--;
         return k < hi ? placement->units[k].at : from;
     }
+    if (k > lo && is_bare_number(placement->units, k - 1, placement->n_units, item->plain_at))
+        return placement->units[k - 1].at + placement->units[k - 1].len;
     bool is_behind =
         item->plain_at > 0 && placement->plain.ptr[item->plain_at - 1] != ' ' &&
         !(item->plain_at < placement->plain.len && placement->plain.ptr[item->plain_at] != ' ');
@@ -920,6 +1115,8 @@ static bool allocate(struct placement *placement, const struct dg_tag_placement_
     if (!placement->units || !placement->begins || !placement->ends || !placement->nodes)
         return false;
     cut_units(placement);
+    if (!placement->doc->is_subtitle)
+        divide_units(placement);
     if (has_attention)
         take_source(placement, source);
     else

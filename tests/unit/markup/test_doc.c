@@ -120,6 +120,54 @@ START_TEST(tags_move_with_their_words)
 }
 END_TEST
 
+START_TEST(markup_divides_a_word_where_it_did)
+{
+    static const char *const cases[][2] = {
+        {"de l'eau H<sub>2</sub>O pure", "pure H<sub>2</sub>O l'eau de"},
+        {"<b>H</b>2O pure", "pure <b>H</b>2O"},
+        {"<b>CO<sub>2</sub> et H<sub>2</sub>O</b> ici",
+         "ici <b>H<sub>2</sub>O et CO<sub>2</sub></b>"},
+        {"super<wbr>star ici", "ici super<wbr>star"},
+        {"a<i>b</i><u>c</u>d x", "x a<i>b</i><u>c</u>d"},
+        {"\xC3\xA9t<i>\xC3\xA9</i>s x", "x \xC3\xA9t<i>\xC3\xA9</i>s"},
+        {"x2 20 m x<sup>2</sup> y", "y x2 m 20 x<sup>2</sup>"},
+        {"un<b>e</b> chat", "chat un<b>e</b>"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i][0], DG_DOC_HTML, NULL, true, cases[i][1]);
+}
+END_TEST
+
+/* "1er janvier" becomes two words of which the second is "January". */
+static void expect_ordinal(const char *text, const char *expected)
+{
+    const struct dg_token tokens[] = {{.begin = 0, .end = 3}, {.begin = 4, .end = 11}};
+    const size_t len = strlen(text), ends[] = {len - strlen(" January"), len};
+    const float alignment[] = {1, 0, 0, 1};
+    const struct dg_tag_placement_source source = {.tokens = tokens, .n = 2};
+    const struct dg_tag_placement_target target = {
+        .text = dg_span_cstr(text), .ends = ends, .n = 2, .alignment = alignment};
+    struct dg_doc *doc = NULL;
+    struct dg_doc_cursor cursor = {0};
+    struct dg_buf out;
+    dg_buf_init(&out, TEXT_MAX);
+    ck_assert_int_eq(dg_doc_new(DG_SPAN("1<sup>er</sup> janvier"), DG_DOC_HTML, NULL, &doc, NULL),
+                     DG_OK);
+    const struct dg_doc_part part = dg_doc_next(doc, &cursor, 0, dg_doc_plain(doc).len, true);
+    ck_assert_int_eq(dg_tag_placement(doc, &part, &source, &target, &out), DG_OK);
+    ck_assert_str_eq(out.ptr, expected);
+    dg_doc_free(doc);
+    dg_buf_deinit(&out);
+}
+
+START_TEST(markup_divides_an_ordinal_after_its_number)
+{
+    expect_ordinal("1st January", "1<sup>st</sup> January");
+    expect_ordinal("1 January", "1<sup></sup> January");
+    expect_ordinal("first January", "<sup>first</sup> January");
+}
+END_TEST
+
 START_TEST(plain_text_keeps_its_signs)
 {
     static const char *const cases[][2] = {
@@ -219,7 +267,7 @@ START_TEST(accelerators_stand_before_a_letter)
     } cases[] = {
         {"&File", "&File", "&File"},
         {"Save _As", "Save _As", "_As Save"},
-        {"(E&xit", "(&Exit", "(&Exit"},
+        {"(E&xit", "(E&xit", "(E&xit"},
         {"Go _back home", "Go _back home", "home _back Go"},
         {"Tom & Jerry", "Tom & Jerry", "Jerry & Tom"},
         {"a file_name", "a file_name", "file_name a"},
@@ -352,7 +400,8 @@ START_TEST(many_tags_at_one_place_stay_there)
 END_TEST
 
 DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
-        tags_move_with_their_words, plain_text_keeps_its_signs,
+        tags_move_with_their_words, markup_divides_a_word_where_it_did,
+        markup_divides_an_ordinal_after_its_number, plain_text_keeps_its_signs,
         the_same_words_give_the_same_document, xml_has_an_outline_and_names,
         markdown_and_subtitles_keep_their_form, references_are_those_of_the_standard,
         long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled)
