@@ -118,23 +118,29 @@ class Terminal(IntegrationTest):
             listener.settimeout(PATIENCE_S)
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
-            def answer(bytes_, slowly):
-                connection, _ = listener.accept()
-                with connection, contextlib.suppress(ConnectionError):  # who has heard enough hangs up
-                    asked = part = connection.recv(65536)
-                    while part and not asked.endswith(b"}"):  # a close with something unread would destroy the answer
-                        part = connection.recv(65536)
-                        asked += part
-                    for part in (bytes_[i:i + 1] for i in range(len(bytes_))) if slowly else [bytes_]:
-                        connection.sendall(part)
+            def answer(bytes_, slowly, over):
+                while True:  # a stream that breaks off is asked for again
+                    connection, _ = listener.accept()
+                    with connection, contextlib.suppress(ConnectionError):  # who has heard enough hangs up
+                        if over.is_set():
+                            return
+                        asked = part = connection.recv(65536)
+                        while part and not asked.endswith(b"}"):  # a close with something unread would destroy the answer
+                            part = connection.recv(65536)
+                            asked += part
+                        for part in (bytes_[i:i + 1] for i in range(len(bytes_))) if slowly else [bytes_]:
+                            connection.sendall(part)
 
             for is_good, answers in ((True, good), (False, bad)):
                 for bytes_ in answers:
                     for slowly in (False, True):
                         with self.subTest(answer=bytes_[:60], slowly=slowly):
-                            thread = threading.Thread(target=answer, args=(bytes_, slowly))
+                            over = threading.Event()
+                            thread = threading.Thread(target=answer, args=(bytes_, slowly, over))
                             thread.start()
                             done = run(EXAMPLE, url, "en", "Bonjour")
+                            over.set()
+                            socket.create_connection(listener.getsockname()).close()
                             thread.join()
                             if is_good:
                                 self.assertEqual((done.returncode, done.stdout), (0, b"ok\n"), done.stderr)
