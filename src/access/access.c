@@ -116,13 +116,6 @@ const struct dg_key *dg_access_key(const struct dg_access *access, const struct 
     return key;
 }
 
-bool dg_access_allows(const struct dg_access *access, const struct dg_who *who,
-                      struct dg_span model)
-{
-    const struct dg_key *key = dg_access_key(access, who);
-    return !key || dg_key_allows(key, model);
-}
-
 struct dg_quota_ask dg_access_ask(const struct dg_access *access, const struct dg_who *who,
                                   struct dg_span client, struct dg_quota_id *id)
 {

@@ -9,7 +9,6 @@
  *     dg_access_set_ring(access, ring);                   takes the ring; NULL: no keys in use
  *
  *     err = dg_access_identify(access, sent, &who);       for each request; "" without a key
- *     if (!dg_access_allows(access, &who, model)) ...
  *     struct dg_quota_ask ask = dg_access_ask(access, &who, client, &id);
  *     ask.requests = 1;
  *     ask.characters = n;
@@ -75,10 +74,6 @@ enum dg_err dg_access_again(const struct dg_access *access, struct dg_who *who) 
 
 /* The present key of a client; NULL without one. Borrowed until the next dg_access_set_ring. */
 const struct dg_key *dg_access_key(const struct dg_access *access, const struct dg_who *who);
-
-/* Whether a model of this name may be used. */
-bool dg_access_allows(const struct dg_access *access, const struct dg_who *who,
-                      struct dg_span model);
 
 /* Prepares a charge, without its costs: by key, or else by address. The address's id is written to
  * *id, which must live as long as the result. */

@@ -83,11 +83,6 @@ const struct dg_weights *dg_model_weights(const struct dg_model *model)
     return &model->weights;
 }
 
-const char *dg_model_path(const struct dg_model *model)
-{
-    return model->path;
-}
-
 enum dg_err dg_model_check(const struct dg_model *model, struct dg_error *error)
 {
     char path[4096 + 32];

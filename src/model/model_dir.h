@@ -35,7 +35,6 @@ void dg_model_unref(struct dg_model *model); /* mirror of open and ref; NULL is 
 /* Borrowed until the last unref. */
 const struct dg_blueprint *dg_model_blueprint(const struct dg_model *model);
 const struct dg_weights *dg_model_weights(const struct dg_model *model);
-const char *dg_model_path(const struct dg_model *model);
 
 /* DG_ERR_INTEGRITY when the file was written to or cut since it was opened: what was read of the
  * weights is not what there was. Asked after reading them (base/file/map_file.h). */

@@ -175,11 +175,6 @@ enum dg_err dg_tokenizer_languages(const struct dg_tokenizer *tokenizer,
     return DG_OK;
 }
 
-bool dg_tokenizer_has_language_tokens(const struct dg_tokenizer *tokenizer)
-{
-    return tokenizer->has_language_tokens;
-}
-
 const struct dg_spm *dg_tokenizer_source_spm(const struct dg_tokenizer *tokenizer)
 {
     return tokenizer->source;

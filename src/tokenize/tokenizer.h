@@ -66,10 +66,6 @@ int32_t dg_tokenizer_find_target(const struct dg_tokenizer *tokenizer, struct dg
 /* The string of a target id; "" when there is none. Borrowed. */
 struct dg_span dg_tokenizer_target_piece(const struct dg_tokenizer *tokenizer, int32_t id);
 
-/* True when the source vocabulary has tokens of the form >>xxx<<, one of which must choose the
- * target language. */
-bool dg_tokenizer_has_language_tokens(const struct dg_tokenizer *tokenizer);
-
 /* A word that names a language: ">>fra<<" (OPUS-MT), "__fr__" (M2M100), "fra_Latn" (NLLB). */
 struct dg_tokenizer_language {
     /* borrowed from the tokenizer; codes are "fra", "fr" or "fra_Latn" */

@@ -50,17 +50,6 @@ static enum dg_err open_vocab(const char *dir, const char *name, const struct dg
                : dg_marian_vocab_init(vocab, path, first, second != first ? second : NULL, error);
 }
 
-/* Language tokens are in no SentencePiece model, so they are among the extras. */
-static bool has_languages(const struct dg_marian_vocab *vocab)
-{
-    struct dg_span key;
-    uint64_t id;
-    for (size_t at = 0; dg_map_next(&vocab->extras, &at, &key, &id);)
-        if (dg_span_starts(key, DG_SPAN(">>")) && dg_span_ends(key, DG_SPAN("<<")))
-            return true;
-    return false;
-}
-
 static enum dg_err open_marian(struct dg_tokenizer *t, const char *dir, struct dg_error *error)
 {
     const char *target_vocab =
@@ -76,7 +65,6 @@ static enum dg_err open_marian(struct dg_tokenizer *t, const char *dir, struct d
     err = open_vocab(dir, "vocab.json", t->source, t->target, error, &t->source_vocab);
     if (!err)
         err = open_vocab(dir, target_vocab, t->target, t->source, error, &t->target_vocab);
-    t->has_language_tokens = !err && has_languages(&t->source_vocab);
     return err;
 }
 

@@ -106,6 +106,22 @@ tree=$tree/examples
 expect check-examples 'src/base/memory/used.h:6:' 'too many arguments' 'src/base/memory/used.h:8:' 'dg_used_gone' 'src/base/memory/used.h:9:' \
     'lost' 'src/base/memory/used.h:11:' 'DG_USED_LOST' '4 of 5 calls in 1 examples'
 tree=$whole
+mkdir "$whole/unused" "$whole/unused/scripts"
+tree=$whole/unused
+write src/base/memory/unused.h <<'END'
+int dg_unused_never(int n);
+int dg_unused_called(int n);
+int dg_unused_by_tests(int n);
+END
+write src/base/memory/unused.c <<'END'
+/* dg_unused_never() in a comment is no call. */
+int dg_unused_never(int n) { return n; }
+int dg_unused_called(int n) { return n; }
+int dg_unused_by_tests(int n) { return dg_unused_called(n); }
+END
+printf '# For tests.\ndg_unused_by_tests dg_unused_gone\n' >"$tree/scripts/for-tests.txt"
+expect check-unused 'dg_unused_never: no program calls it' "'dg_unused_gone' is used, or gone" 'check-unused: 2 files, 2 faults'
+tree=$whole
 expect check-headers 'src/base/memory/alone.h:1: does not compile alone' 'src/base/memory/twice.h:1: does not compile alone'
 rm -r "$tree/src"
 

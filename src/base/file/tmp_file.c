@@ -82,11 +82,6 @@ enum dg_err dg_tmp_file_write(int fd, struct dg_span bytes, struct dg_error *err
     return DG_OK;
 }
 
-enum dg_err dg_tmp_file_read(int fd, char *bytes, size_t len, struct dg_error *error)
-{
-    return dg_tmp_file_read_at(fd, 0, bytes, len, error);
-}
-
 enum dg_err dg_tmp_file_read_at(int fd, uint64_t from, char *bytes, size_t len,
                                 struct dg_error *error)
 {

@@ -8,7 +8,7 @@
  *     if (!err)
  *         err = dg_tmp_file_write(fd, text, &error);
  *     ...
- *     err = dg_tmp_file_read(fd, bytes, len, &error);        from its beginning
+ *     err = dg_tmp_file_read_at(fd, 0, bytes, len, &error);
  *     close(fd);
  *
  * Any thread, but only one at a time for each file. */
@@ -26,10 +26,7 @@ enum dg_err dg_tmp_file_open(const char *dir, int *fd, struct dg_error *error) D
 /* Appends `bytes` to the file. */
 enum dg_err dg_tmp_file_write(int fd, struct dg_span bytes, struct dg_error *error) DG_MUST_CHECK;
 
-/* The first `len` bytes; DG_ERR_TRUNCATED when there are fewer. */
-enum dg_err dg_tmp_file_read(int fd, char *bytes, size_t len, struct dg_error *error) DG_MUST_CHECK;
-
-/* The same for the `len` bytes from `from` on. */
+/* The `len` bytes from `from` on; DG_ERR_TRUNCATED when there are fewer. */
 enum dg_err dg_tmp_file_read_at(int fd, uint64_t from, char *bytes, size_t len,
                                 struct dg_error *error) DG_MUST_CHECK;
 

@@ -58,15 +58,6 @@ void *dg_xcalloc(size_t n, size_t size)
     return ptr;
 }
 
-void *dg_xrealloc(void *ptr, size_t size)
-{
-    count();
-    void *grown = realloc(ptr, size ? size : 1);
-    if (!grown)
-        die(size);
-    return grown;
-}
-
 char *dg_xstrdup(const char *text)
 {
     size_t len = strlen(text) + 1;

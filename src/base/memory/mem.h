@@ -22,7 +22,6 @@
 /* For small, fixed sizes: never NULL. */
 void *dg_xmalloc(size_t size);
 void *dg_xcalloc(size_t n, size_t size);
-void *dg_xrealloc(void *ptr, size_t size);
 char *dg_xstrdup(const char *text);
 
 /* For sizes influenced from outside: NULL when refused. n * size may not wrap. */

@@ -48,8 +48,3 @@ bool dg_ring_pop(struct dg_ring *ring, void *item)
     ring->len--;
     return true;
 }
-
-void *dg_ring_at(const struct dg_ring *ring, size_t i)
-{
-    return i < ring->len ? place(ring, i) : NULL;
-}

@@ -34,7 +34,4 @@ enum dg_err dg_ring_push(struct dg_ring *ring, const void *item) DG_MUST_CHECK;
 /* Moves the oldest item to *item; false when there is none. */
 bool dg_ring_pop(struct dg_ring *ring, void *item);
 
-/* The i-th oldest item (from 0), borrowed until the next push or pop; NULL past the last. */
-void *dg_ring_at(const struct dg_ring *ring, size_t i);
-
 #endif

@@ -135,16 +135,3 @@ void dg_mpsc_listen(struct dg_mpsc *queue)
 {
     atomic_store(&queue->is_asleep, true);
 }
-
-size_t dg_mpsc_len(const struct dg_mpsc *queue)
-{
-    size_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
-    size_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
-    size_t len = tail - head;
-    return len <= queue->mask + 1 ? len : 0; /* the consumer went on between the two reads */
-}
-
-size_t dg_mpsc_cap(const struct dg_mpsc *queue)
-{
-    return queue->mask + 1;
-}

@@ -36,8 +36,4 @@ enum dg_err dg_mpsc_push(struct dg_mpsc *queue, const void *item) DG_MUST_CHECK;
 bool dg_mpsc_pop(struct dg_mpsc *queue, void *item);
 void dg_mpsc_listen(struct dg_mpsc *queue);
 
-/* Approximate number of queued items: other threads may push meanwhile. */
-size_t dg_mpsc_len(const struct dg_mpsc *queue);
-size_t dg_mpsc_cap(const struct dg_mpsc *queue);
-
 #endif

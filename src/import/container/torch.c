@@ -25,11 +25,6 @@ static bool is_legacy(const uint8_t *bytes, size_t len)
            memcmp(bytes + 2, legacy_magic, sizeof legacy_magic) == 0;
 }
 
-bool dg_torch_is(const uint8_t *bytes, size_t len)
-{
-    return dg_zip_is(bytes, len) || is_legacy(bytes, len);
-}
-
 /* ---- Storages -------------------------------------------------------------------------------- */
 
 static bool find_storage(const struct dg_torch *file, struct dg_span key, size_t *index)

@@ -39,9 +39,6 @@ struct dg_torch {
     size_t n_storages;
 };
 
-/* True when a file begins like one of the two forms. */
-bool dg_torch_is(const uint8_t *bytes, size_t len);
-
 enum dg_err dg_torch_open(struct dg_torch *file, const char *path,
                           struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_torch_parse(struct dg_torch *file, const uint8_t *bytes, size_t len,

@@ -883,11 +883,6 @@ void dg_http_expire(struct dg_http *http)
     http->processing = false;
 }
 
-bool dg_http_upgraded(const struct dg_http *http)
-{
-    return http->phase == DG_HTTP_PHASE_UPGRADED;
-}
-
 struct dg_span dg_http_rest(const struct dg_http *http)
 {
     return dg_buf_span(&http->in);

@@ -234,10 +234,9 @@ void dg_http_go_on(struct dg_http_req *req);
 /* ---- Leaving HTTP ---------------------------------------------------------------------------- */
 
 /* Answers `req` with 101 and the headers added so far (http_reply.h). From then on the connection
- * speaks another protocol: the machine takes no more input, dg_http_upgraded returns true, and
- * dg_http_rest has the bytes that have already arrived. The request is gone. */
+ * speaks another protocol: the machine takes no more input, and dg_http_rest has the bytes that
+ * have already arrived. The request is gone. */
 void dg_http_upgrade(struct dg_http_req *req);
-bool dg_http_upgraded(const struct dg_http *http);
 struct dg_span dg_http_rest(const struct dg_http *http);
 
 #endif

@@ -53,12 +53,6 @@ bool dg_subword_is_special(const struct dg_subword *subword, int32_t id)
     return id >= 0 && (uint32_t)id < subword->size && subword->kinds[id] == DG_SUBWORD_SPECIAL_KIND;
 }
 
-bool dg_subword_is_inner(const struct dg_subword *subword, int32_t id)
-{
-    return subword->is_wordpiece && subword->prefix.len &&
-           dg_span_starts(dg_subword_piece(subword, id), subword->prefix);
-}
-
 int32_t dg_subword_sign(const struct dg_subword *subword, enum dg_subword_sign which)
 {
     return subword->signs[which];

@@ -76,9 +76,6 @@ int32_t dg_subword_find(const struct dg_subword *subword, struct dg_span piece);
 /* True for a special added token, which is a signal to the model and not text. */
 bool dg_subword_is_special(const struct dg_subword *subword, int32_t id);
 
-/* True for a piece that continues a word ("##ing"). */
-bool dg_subword_is_inner(const struct dg_subword *subword, int32_t id);
-
 /* The special tokens of encoders, as the directory names them or else by their usual names; -1:
  * there is none. */
 enum dg_subword_sign {

@@ -82,7 +82,8 @@ START_TEST(a_document_is_kept_on_disk_and_found_by_its_id)
             ck_assert_int_eq(document->state, DG_DOCUMENT_DONE);
             ck_assert_uint_eq(place.documents.bytes, 8);
             ck_assert_uint_eq(document->len, sizeof text);
-            ck_assert_int_eq(dg_tmp_file_read(document->fd, text, sizeof text, &error), DG_OK);
+            ck_assert_int_eq(dg_tmp_file_read_at(document->fd, 0, text, sizeof text, &error),
+                             DG_OK);
             ck_assert(dg_span_eq(dg_span_make(text, sizeof text), DG_SPAN("<p>x</p>")));
         }
         ck_assert(dg_document_opens(document, dg_span_cstr(document->key)));

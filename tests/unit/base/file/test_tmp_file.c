@@ -37,10 +37,10 @@ START_TEST(what_is_written_is_read_and_has_no_name)
     ck_assert_int_eq(dg_tmp_file_write(fd, DG_SPAN(""), &error), DG_OK);
     ck_assert_int_eq(dg_tmp_file_write(fd, DG_SPAN("chat."), &error), DG_OK);
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(dg_tmp_file_read(fd, bytes, 8, &error), DG_OK);
+        ck_assert_int_eq(dg_tmp_file_read_at(fd, 0, bytes, 8, &error), DG_OK);
         ck_assert_str_eq(bytes, "Le chat.");
     }
-    ck_assert_int_eq(dg_tmp_file_read(fd, bytes, 9, &error), DG_ERR_TRUNCATED);
+    ck_assert_int_eq(dg_tmp_file_read_at(fd, 0, bytes, 9, &error), DG_ERR_TRUNCATED);
     close(fd);
     dg_tmpdir_remove(dir);
 }
@@ -54,7 +54,7 @@ START_TEST(a_folder_that_is_not_there_is_named)
     ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/at/all"));
     ck_assert_int_eq(fd, -1);
     ck_assert_int_ne(dg_tmp_file_write(-1, DG_SPAN("x"), &error), DG_OK);
-    ck_assert_int_ne(dg_tmp_file_read(-1, error.text, 1, &error), DG_OK);
+    ck_assert_int_ne(dg_tmp_file_read_at(-1, 0, error.text, 1, &error), DG_OK);
 }
 END_TEST
 

@@ -46,7 +46,6 @@ START_TEST(zeroes_what_calloc_gives_and_copies_strings)
     for (int i = 0; i < 300; i++)
         ck_assert_int_eq(zeroed[i], 0);
     char *copy = dg_xstrdup("caf\xC3\xA9");
-    copy = dg_xrealloc(copy, 100);
     ck_assert_str_eq(copy, "caf\xC3\xA9");
     dg_free(copy);
     dg_free(zeroed);

@@ -16,9 +16,6 @@ START_TEST(gives_items_back_in_order_for_ever)
             if (dg_ring_push(&ring, &pushed) == DG_OK)
                 pushed++;
         ck_assert_uint_eq(ring.len, (size_t)(pushed - popped));
-        for (size_t i = 0; i < ring.len; i++)
-            ck_assert_int_eq(*(int *)dg_ring_at(&ring, i), popped + (int)i);
-        ck_assert_ptr_null(dg_ring_at(&ring, ring.len));
         for (int i = 0; i < round % 4; i++)
             if (dg_ring_pop(&ring, &item))
                 ck_assert_int_eq(item, popped++);

@@ -24,7 +24,6 @@ START_TEST(is_a_bounded_queue_for_one_thread)
 {
     struct dg_mpsc *queue;
     ck_assert_int_eq(dg_mpsc_new(3, sizeof(struct item), NULL, NULL, &queue), DG_OK);
-    ck_assert_uint_eq(dg_mpsc_cap(queue), 4);
     struct item item;
     ck_assert(!dg_mpsc_pop(queue, &item));
     uint32_t pushed = 0, popped = 0;
@@ -35,7 +34,7 @@ START_TEST(is_a_bounded_queue_for_one_thread)
             ck_assert_int_eq(err, pushed - popped < 4 ? DG_OK : DG_ERR_LIMIT);
             pushed += err == DG_OK;
         }
-        ck_assert_uint_eq(dg_mpsc_len(queue), 4);
+        ck_assert_uint_eq(pushed - popped, 4);
         for (int i = 0; i < 1 + round % 4; i++) {
             ck_assert(dg_mpsc_pop(queue, &item));
             ck_assert_uint_eq(item.number, popped++);
