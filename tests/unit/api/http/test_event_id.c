@@ -66,7 +66,7 @@ START_TEST(a_stream_goes_on_behind_any_event)
     static const char *const tokens[] = {"The", " cat", " sleeps.", " It", " dreams."};
     enum { N = sizeof tokens / sizeof *tokens };
     for (int n_seen = 0; n_seen <= N; n_seen++) {
-        struct bench first, again;
+        struct bench first = {0}, again = {0};
         bool has_memory = begin(&first, 1);
         has_memory = begin(&again, 1) && has_memory;
         size_t n = 0;
@@ -98,7 +98,7 @@ END_TEST
 
 START_TEST(what_comes_out_otherwise_is_noticed)
 {
-    struct bench first, again;
+    struct bench first = {0}, again = {0};
     bool has_memory = begin(&first, 1);
     has_memory = begin(&again, 1) && has_memory;
     const char *id = has_memory && says(&first, 0, "The cat", "The cat") ? id_now(&first) : "";
@@ -122,7 +122,7 @@ END_TEST
 
 START_TEST(ids_of_many_texts_are_short)
 {
-    struct bench first, again;
+    struct bench first = {0}, again = {0};
     if (!begin(&first, 1000) || !begin(&again, 1000)) {
         end(&first);
         end(&again);

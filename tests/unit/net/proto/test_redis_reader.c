@@ -40,7 +40,7 @@ static void check_error(const char *bytes, enum dg_err expected)
 {
     char said[300];
     const enum dg_err err = read_one(bytes, said, sizeof said);
-    ck_assert_msg(err == expected, "%s: %d", bytes, err);
+    ck_assert_msg(err == expected, "%.100s: %d", bytes, err);
 }
 
 START_TEST(reads_every_kind_of_reply)
