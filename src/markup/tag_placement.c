@@ -194,19 +194,48 @@ static size_t times_before(const struct placement *placement, struct dg_span wor
     return n;
 }
 
+/* Makes two units of one; there is room, because every unit has a byte. */
+static void divide_unit(struct placement *placement, struct dg_text_unit *unit, size_t len,
+                        size_t source_len)
+{
+    const size_t n_behind = placement->n_units - (size_t)(unit - placement->units);
+    memmove(unit + 1, unit, n_behind * sizeof *unit);
+    placement->n_units++;
+    unit[0].len = len;
+    unit[0].source_len = source_len;
+    unit[1].at += len;
+    unit[1].len -= len;
+    unit[1].source_at += source_len;
+    unit[1].source_len -= source_len;
+}
+
+/* Whether a unit is the word, or ends with it behind an apostrophe: "l'H2O". */
+static bool has_word(const struct placement *placement, const struct dg_text_unit *unit,
+                     struct dg_span word)
+{
+    const struct dg_span text = dg_span_sub(placement->text, unit->at, unit->len);
+    const struct dg_span before = dg_span_sub(text, 0, text.len - word.len);
+    return text.len >= word.len && dg_span_ends(text, word) &&
+           (before.len == 0 || dg_span_ends(before, DG_SPAN("'")) ||
+            dg_span_ends(before, DG_SPAN("\xE2\x80\x99")));
+}
+
 /* The unit that repeats a word of the source: the same one of several, or the last. */
-static struct dg_text_unit *find_repeated(const struct placement *placement, struct dg_span word,
+static struct dg_text_unit *find_repeated(struct placement *placement, struct dg_span word,
                                           size_t begin)
 {
     struct dg_text_unit *found = NULL;
     size_t left = times_before(placement, word, begin) + 1;
     for (size_t u = 0; u < placement->n_units && left > 0; u++) {
         struct dg_text_unit *unit = &placement->units[u];
-        if (unit->source_len == 0 && unit->len == word.len &&
-            dg_span_eq(dg_span_sub(placement->text, unit->at, unit->len), word)) {
+        if (unit->source_len == 0 && unit->len >= word.len && has_word(placement, unit, word)) {
             found = unit;
             left--;
         }
+    }
+    if (found && found->len > word.len) {
+        divide_unit(placement, found, found->len - word.len, 0);
+        found++;
     }
     return found;
 }
@@ -231,21 +260,6 @@ static struct dg_text_unit *find_ordinal(const struct placement *placement, stru
             return unit;
     }
     return NULL;
-}
-
-/* Makes two units of one; there is room, because every unit has a byte. */
-static void divide_unit(struct placement *placement, struct dg_text_unit *unit, size_t len,
-                        size_t source_len)
-{
-    const size_t n_behind = placement->n_units - (size_t)(unit - placement->units);
-    memmove(unit + 1, unit, n_behind * sizeof *unit);
-    placement->n_units++;
-    unit[0].len = len;
-    unit[0].source_len = source_len;
-    unit[1].at += len;
-    unit[1].len -= len;
-    unit[1].source_at += source_len;
-    unit[1].source_len -= source_len;
 }
 
 static struct dg_text_unit *unit_across(const struct placement *placement, size_t at)

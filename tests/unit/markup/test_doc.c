@@ -132,6 +132,7 @@ START_TEST(markup_divides_a_word_where_it_did)
         {"\xC3\xA9t<i>\xC3\xA9</i>s x", "x \xC3\xA9t<i>\xC3\xA9</i>s"},
         {"x2 20 m x<sup>2</sup> y", "y x2 m 20 x<sup>2</sup>"},
         {"un<b>e</b> chat", "chat un<b>e</b>"},
+        {"l'H<sub>2</sub>O pure", "pure l'H<sub>2</sub>O"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect(cases[i][0], DG_DOC_HTML, NULL, true, cases[i][1]);
