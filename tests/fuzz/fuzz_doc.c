@@ -59,14 +59,15 @@ static void retell(const struct dg_doc *doc, size_t seed, bool is_copy)
         struct dg_token tokens[2] = {
             {.begin = (uint32_t)at, .end = (uint32_t)(at + part_len / 2)},
             {.begin = (uint32_t)(at + part_len / 2), .end = (uint32_t)(at + part_len)}};
-        const size_t ends[2] = {3, 7};
+        const bool is_repeated = (seed + k) % 2; /* words that markup divides are found again */
+        const size_t ends[2] = {is_repeated ? part_len / 2 : 3, is_repeated ? part_len : 7};
         const float alignment[4] = {0.1f, 0.9f, 0.8f, 0.2f};
         const struct dg_tag_placement_source source = {tokens, 2};
-        const struct dg_tag_placement_target said = {.text = DG_SPAN("one two"),
-                                                     .ends = ends,
-                                                     .n = 2,
-                                                     .alignment =
-                                                         (seed + k) % 3 ? alignment : NULL};
+        const struct dg_tag_placement_target said = {
+            .text = is_repeated ? dg_span_sub(plain, at, part_len) : DG_SPAN("one two"),
+            .ends = ends,
+            .n = 2,
+            .alignment = (seed + k) % 3 ? alignment : NULL};
         enum dg_err err = is_line && !is_copy ? dg_tag_placement(doc, &part, &source, &said, &out)
                                               : dg_doc_copy(doc, &part, false, &out);
         require(!err);

@@ -3,10 +3,12 @@
 
 /* Runs a fuzz target without libFuzzer, so that plain `make check` replays what fuzzing has found.
  *
- *     tests/fuzz/fuzz_NAME                 every file of $srcdir/tests/fuzz/seeds/NAME, whole, cut
- * short at up to CUTS places, and with up to FLIPS single bytes changed and, besides, MUTATIONS of
- * several changes each, shared by all seeds tests/fuzz/fuzz_NAME FILE...         these files only,
- * as they are tests/fuzz/fuzz_NAME --mutate=N FILE...    N mutations of each of these files
+ *     tests/fuzz/fuzz_NAME                      all seeds of $srcdir/tests/fuzz/seeds/NAME
+ *     tests/fuzz/fuzz_NAME FILE...              these files only, unchanged
+ *     tests/fuzz/fuzz_NAME --mutate=N FILE...   N mutations of each of these files
+ *
+ * A seed is fed whole, cut short at up to CUTS places, and with up to FLIPS single bytes changed.
+ * Mutations of several changes each are shared by all seeds.
  *
  * What is cut and changed depends on the file only, so a failure repeats. A target needs at least
  * one seed: a replay without input would prove nothing. A target that wants another number of
