@@ -10,6 +10,7 @@ export class Detail {
     #words;
     #ask; // {alternatives(sentence, from), score(sentence, layer, head)}: promises
     #sentence = null;
+    #parts = []; // {button, start, end} of each word of the sentence
     #element = id => document.getElementById(id);
     onreplace = () => {};
     onclose = () => {};
@@ -50,18 +51,36 @@ export class Detail {
     }
 
     #listWords(sentence, from) {
-        const buttons = [...sentence.text.matchAll(/\S+/g)].map(word => {
+        this.#parts = [...sentence.text.matchAll(/\S+/g)].map(word => {
             const button = document.createElement("button");
             button.type = "button";
             button.textContent = word[0];
             button.setAttribute("aria-pressed", String(word.index === from && from > 0));
             button.addEventListener("click", () => {
-                for (const other of buttons) other.setAttribute("aria-pressed", String(other === button));
+                for (const other of this.#parts) other.button.setAttribute("aria-pressed", String(other.button === button));
                 this.#findAlternatives(sentence, word.index);
             });
-            return button;
+            return { button, start: word.index, end: word.index + word[0].length };
         });
-        this.#element("words").replaceChildren(...buttons);
+        this.#element("words").replaceChildren(...this.#parts.map(part => part.button));
+    }
+
+    /** A word is as sure as the least sure of its tokens. */
+    #showSureness(sentence, score) {
+        const index = indexOfBytes(sentence.text);
+        const ranges = score.tokens.map(token => rangeOf(index, token));
+        for (const { button, start, end } of this.#parts) {
+            const own = score.tokens.filter((_, i) => ranges[i][0] < end && ranges[i][1] > start);
+            if (own.length) this.#draw(button, Math.exp(Math.min(...own.map(token => token.logprob))));
+        }
+    }
+
+    /** Draws it as a bar below the element (style.css), and says it. */
+    #draw(element, sureness) {
+        const percent = Math.round(sureness * 100);
+        element.style.setProperty("--sure", `${percent}%`);
+        element.title = this.#words.say("sure", { percent });
+        element.setAttribute("aria-description", element.title);
     }
 
     /** Who was in the panel is back at its sentence. */
@@ -82,9 +101,8 @@ export class Detail {
             button.type = "button";
             const percent = document.createElement("small");
             percent.textContent = `${Math.round(sureness * 100)} %`;
-            percent.title = this.#words.say("sureness", { percent: Math.round(sureness * 100) });
             percent.setAttribute("aria-hidden", "true");
-            button.setAttribute("aria-description", percent.title);
+            this.#draw(button, sureness);
             button.append(text, percent);
             button.addEventListener("click", () => {
                 this.onreplace(sentence, text);
@@ -112,6 +130,7 @@ export class Detail {
         this.#offer("layer", score.layers, "last_layer", layer);
         this.#offer("head", score.heads, "all_heads", head);
         this.#element("heat-choice").hidden = false;
+        this.#showSureness(sentence, score);
         drawLinks(this.#element("links"), sentence, score, this.#words.say("attention"));
         drawHeat(this.#element("heat"), sentence, score, this.#words.say("end"));
     }

@@ -7,8 +7,9 @@
 import { indexOfBytes, rangeOf } from "./offsets.js";
 
 const ROW = 28; // pixels from one word to the next
-const SIDE = 190; // of a column of words
-const GAP = 120; // between the columns, where the lines are
+const GAP_MIN = 60; // between the columns, where the lines are
+const GAP_MAX = 140;
+const EDGE = 6; // between a word and its lines
 const LEAST = 0.15; // weight of a line that is drawn
 
 /** Tokens as words: {text, tokens: numbers}. What no space separates is one word. */
@@ -48,22 +49,26 @@ function shape(name, attributes, text = "") {
     return element;
 }
 
-/** Draws it into `place`; `label`: what a screen reader calls the picture, before the pairs of words. */
+/** Draws it into `place`, as wide as fits there; `label`: what a screen reader calls the picture, before the pairs of words. */
 export function drawLinks(place, sentence, score, label) {
     const rows = wordsOf(sentence.text, score.tokens);
     const columns = wordsOf(sentence.source, score.source_tokens);
     const lines = linesOf(rows, columns, score.attention);
-    const width = 2 * SIDE + GAP;
+    const pen = document.createElement("canvas").getContext("2d");
+    pen.font = getComputedStyle(place).font;
+    const [left, right] = [rows, columns].map(words => Math.ceil(Math.max(...words.map(word => pen.measureText(word.text).width), 1)) + 2);
+    const gap = Math.min(Math.max(place.clientWidth - left - right, GAP_MIN), GAP_MAX);
+    const width = left + gap + right;
     const height = ROW * Math.max(rows.length, columns.length, 1);
     const middle = i => ROW * (i + 0.5);
     const told = lines.map(({ from, to }) => `${rows[from].text} ← ${columns[to].text}`).join(", ");
     const picture = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${label}: ${told}` });
     for (const { from, to, weight } of lines) {
-        const [x, y, u, v] = [SIDE + 6, middle(from), SIDE + GAP - 6, middle(to)];
-        picture.append(shape("path", { d: `M${x} ${y}C${x + GAP / 2} ${y} ${u - GAP / 2} ${v} ${u} ${v}`,
+        const [x, y, u, v] = [left + EDGE, middle(from), left + gap - EDGE, middle(to)];
+        picture.append(shape("path", { d: `M${x} ${y}C${x + gap / 2} ${y} ${u - gap / 2} ${v} ${u} ${v}`,
                                        "stroke-width": (1 + 5 * weight).toFixed(1) }));
     }
-    rows.forEach((word, i) => picture.append(shape("text", { x: SIDE, y: middle(i), "text-anchor": "end" }, word.text)));
-    columns.forEach((word, i) => picture.append(shape("text", { x: SIDE + GAP, y: middle(i) }, word.text)));
+    rows.forEach((word, i) => picture.append(shape("text", { x: left, y: middle(i), "text-anchor": "end" }, word.text)));
+    columns.forEach((word, i) => picture.append(shape("text", { x: left + gap, y: middle(i) }, word.text)));
     place.replaceChildren(picture);
 }

@@ -23,7 +23,7 @@ import { indexOfBytes } from "./offsets.js";
 import { Pickers } from "./pickers.js";
 import { Speech } from "./speech.js";
 import { copyText, keepDraft, keptDraft, linkTo, takeLink } from "./tab.js";
-import { Target, lookedAt } from "./target.js";
+import { DOUBTS, Target, lookedAt } from "./target.js";
 import { Words } from "./words.js";
 
 const $ = id => document.getElementById(id);
@@ -91,6 +91,7 @@ function showCounts() {
     const said = [words.say(most ? "counts_of" : "counts", { characters, most })];
     if (sentences !== null) said.push(words.say("sentences", { sentences }));
     $("counts").textContent = text || most ? said.join(", ") : "";
+    $("clear").disabled = !text && !cleared;
     $("counts").classList.toggle("bad", Boolean(most) && characters > most);
 }
 
@@ -168,6 +169,7 @@ function translate() {
         stop();
         target.clear();
         hint.show("");
+        $("legend").hidden = true;
         $("said").textContent = "";
         showCounts();
         if (pickers.toGet) sayNotInstalled(text);
@@ -238,7 +240,7 @@ function finished(event) {
         lookUpTimer = setTimeout(() => detail.open(target.sentences[0], { isQuiet: true }), LOOK_UP_MS);
     if (event.warning) note("not_read", { code: event.source, pair: pairToGet(event.source, pickers.target) });
     else if (told.some(each => each.finish !== "eos")) note("flagged");
-    if ($("shade").checked) explainAll();
+    explainAll();
     historyTimer = setTimeout(() => history.add({ text, translation: target.text, ...JSON.parse(strandOptions) }), 2000);
 }
 
@@ -289,7 +291,9 @@ async function alternativesOf(sentence, from) {
         .sort((a, b) => b.sureness - a.sureness);
 }
 
+/** Shades the words that the model was not sure of, and says what the shades mean. */
 async function explainAll() {
+    if (!$("shade").checked || !target.sentences.length) return sayLegend();
     const unknown = target.sentences.filter(sentence => !sentence.words);
     for (let at = 0; at < unknown.length; at += SCORE_BATCH) {
         const batch = unknown.slice(at, at + SCORE_BATCH);
@@ -302,6 +306,20 @@ async function explainAll() {
             return;
         }
     }
+    sayLegend();
+}
+
+function sayLegend() {
+    const isDoubted = target.sentences.some(sentence => sentence.words?.some(word => word.element.className !== "word"));
+    const shades = DOUBTS.map((limit, i) => {
+        const shade = document.createElement("span");
+        shade.className = `word doubt-${i + 1}`;
+        shade.textContent = words.say("under", { percent: limit * 100 });
+        return shade;
+    });
+    $("legend").hidden = !$("shade").checked || !target.sentences.some(sentence => sentence.words);
+    const parts = isDoubted ? [words.say("legend"), ...shades] : [words.say("no_doubts", { percent: DOUBTS[0] * 100 })];
+    if ($("legend").textContent !== parts.map(part => part.textContent ?? part).join("")) $("legend").replaceChildren(...parts);
 }
 
 function clearMarks() {
@@ -429,6 +447,7 @@ function speak(language) {
     showCounts();
     sayNotice();
     hint.say();
+    sayLegend();
     history.show();
 }
 
@@ -493,7 +512,7 @@ $("share").addEventListener("click", share);
 $("code-copy").addEventListener("click", () => copy(code.text, "copied"));
 $("shade").addEventListener("change", event => {
     $("target").classList.toggle("shaded", event.target.checked);
-    if (event.target.checked) explainAll();
+    explainAll();
 });
 $("file").addEventListener("change", event => {
     addFiles([...event.target.files]);
@@ -506,7 +525,7 @@ $("key-dialog").addEventListener("close", keyEntered);
 target.onchoose = (sentence, word) => { target.mark(sentence); detail.open(sentence, { from: word?.start }); };
 target.onpoint = pointed;
 detail.onclose = () => target.mark(null);
-detail.onreplace = (sentence, text) => target.replace(sentence, text);
+detail.onreplace = (sentence, text) => { target.replace(sentence, text); explainAll(); };
 history.onchoose = entry => {
     pickers.choose(entry.source ?? "auto", entry.target);
     write(entry.text);

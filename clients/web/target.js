@@ -7,7 +7,7 @@
 
 import { indexOfBytes, rangeOf } from "./offsets.js";
 
-const DOUBTS = [0.5, 0.25, 0.1]; // probabilities below which a word is shaded, and shaded more
+export const DOUBTS = [0.5, 0.25, 0.1]; // probabilities below which a word is shaded, and shaded more
 
 export class Target {
     #pane;

@@ -63,14 +63,18 @@ class Served(IntegrationTest):
         self.assertNotIn("unsafe", headers["Content-Security-Policy"])
         self.assertNotIn(b"http://", body)
         self.assertNotIn(b"https://", body)
-        total = len(gzip.compress(body))
+        as_sent = lambda path: server.request("GET", path, headers={"Accept-Encoding": "gzip"})[2]
+        self.assertEqual(gzip.decompress(as_sent("/")), body)
+        total = len(as_sent("/"))
         for name in ("style.css", "icon.svg", "main.js", "words.js", "offsets.js", "target.js", "detail.js", "files.js",
                      "history.js", "links.js", "manner.js", "pickers.js", "tab.js", "code.js", "speech.js", "dragoman.js",
                      "gettable.js", "hint.js", "pairs.js"):
             status, headers, part = server.request("GET", f"/page/{name}")
             self.assertEqual(status, 200, name)
             self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
-            total += len(gzip.compress(part))
+            packed = as_sent(f"/page/{name}")
+            self.assertEqual(gzip.decompress(packed), part)
+            total += len(packed)
             status, _, body = server.request("GET", f"/page/{name}", headers={"If-None-Match": headers["ETag"]})
             self.assertEqual((status, body), (304, b""))
         self.assertLess(total, 40 * 1024)
@@ -180,6 +184,69 @@ class Used(IntegrationTest):
         other = page.run("const b = document.querySelector('#alternatives button'); const text = b.firstChild.data; b.click(); return text")
         self.assertIn(other, page.run("return document.querySelector('#target').textContent"))
         self.check_quiet(page)
+
+    def test_confidence_is_a_picture_with_a_legend(self):
+        page = self.page(width=390, height=844)
+        # One token of each sentence is made doubtful: what is drawn follows the server's numbers.
+        page.run("""const json = Response.prototype.json;
+            window.doubt = 0.2;
+            Response.prototype.json = async function () {
+                const value = await json.call(this);
+                for (const score of value.scores ?? []) {
+                    for (const token of score.tokens) token.logprob = Math.log(0.9);
+                    score.tokens[0].logprob = Math.log(window.doubt);
+                }
+                return value;
+            };""")
+        self.translate(page, TEXT, 2)
+        legend = "return document.querySelector('#legend').checkVisibility() && document.querySelector('#legend').textContent"
+        self.assertFalse(page.run(legend))
+        page.click("#shade")
+        self.assertEqual(page.wait_for(legend, "what the shades mean"),
+                         "How sure the model is of a shaded word:under 50 %under 25 %under 10 %")
+        self.assertEqual(page.run("return document.querySelectorAll('#target .doubt-2').length"), 2)
+        page.run("document.querySelector('.sentence').click()")
+        page.wait_for("return document.querySelector('#words button')?.title", "how sure it is of each word")
+        bars = page.run("return [...document.querySelectorAll('#words button')].map(b => [b.title, getComputedStyle(b).backgroundSize])")
+        self.assertEqual(bars[0], ["20 % sure", "20% 4px"])
+        self.assertEqual(bars[1], ["90 % sure", "90% 4px"])
+        self.choose(page, "#page-language", "fr")
+        self.assertIn("moins de 25 %", page.run(legend))
+        page.run("window.doubt = 0.9")
+        self.write(page, "Merci.")
+        page.wait_for("return document.querySelector('#legend').textContent.startsWith('Aucun mot')", "that nothing is shaded")
+        page.click("#shade")
+        self.assertFalse(page.run(legend))
+        self.check_quiet(page)
+
+    def test_the_picture_of_attention_fits_a_phone(self):
+        page = self.page(width=390, height=844)
+        self.write(page, "Il était anticonstitutionnellement parti sans nous. Bon.")
+        page.wait_for("return document.querySelectorAll('.sentence').length === 2", "two sentences")
+        page.run("document.querySelector('.sentence').click()")
+        page.wait_for("return document.querySelectorAll('#links path').length > 2", "the picture")
+        self.assertTrue(page.run("""const box = document.querySelector('#links').getBoundingClientRect();
+            return [...document.querySelectorAll('#links text')].every(text => {
+                const at = text.getBoundingClientRect(); return at.left >= box.left - 1 && at.right <= box.right + 1; })"""))
+
+    def test_an_empty_page_offers_nothing_to_do_with_nothing(self):
+        page = self.page()
+        shown = "return ['clear', 'copy', 'share', 'code-button'].filter(id => document.getElementById(id).checkVisibility())"
+        self.assertEqual(page.run(shown), [])
+        self.translate(page, "Bonjour.", 1)
+        self.assertEqual(page.run(shown), ["clear", "copy", "share", "code-button"])
+        page.click("#clear")
+        self.assertEqual(page.run("return document.querySelector('#clear').textContent"), "Undo")
+        self.assertEqual(page.run(shown), ["clear"])
+        page.click("#clear")
+        page.wait_for("return document.querySelector('.sentence')", "the translation again")
+        self.check_quiet(page)
+
+    def test_the_api_is_linked(self):
+        page = self.page()
+        self.translate(page, "Bonjour.", 1)
+        for place in ("footer", "#code-dialog"):
+            self.assertTrue(page.run(f"return document.querySelector('{place} a').href.endsWith('/docs')"))
 
     def test_what_did_not_change_is_not_translated_again(self):
         page = self.page()
@@ -515,7 +582,7 @@ class Used(IntegrationTest):
         self.assertIn("group | Translation", spoken)
         self.assertIn(f"button | {sentence} | Opens other ways to say it.", spoken)
         other = page.run("return document.querySelector('#alternatives button').firstChild.data")
-        self.assertRegex("\n".join(spoken), rf"button \| {re.escape(other)} \| The model is \d+ % sure of these words\.")
+        self.assertRegex("\n".join(spoken), rf"button \| {re.escape(other)} \| \d+ % sure")
         self.assertIn("columnheader | end", spoken)
         regions = [line for line in spoken if line.startswith("region | ")]
         self.assertEqual(len(regions), len(set(regions)))

@@ -114,6 +114,13 @@ void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg
     dg_http_reply(call->req, status, type, body);
 }
 
+void dg_call_reply_member(struct dg_call *call, int status, const char *type, struct dg_span body,
+                          struct dg_span member)
+{
+    dg_call_add_headers(call);
+    dg_http_reply_member(call->req, status, type, body, member);
+}
+
 void dg_call_json(struct dg_call *call, int status, struct dg_span json)
 {
     dg_call_reply(call, status, "application/json", json);

@@ -104,6 +104,9 @@ void dg_call_json_out(struct dg_call *call, int status, struct dg_json_out *out)
 void dg_call_json_give(struct dg_call *call, struct dg_buf *json); /* 200; takes the memory */
 void dg_call_text(struct dg_call *call, int status, struct dg_span text);
 void dg_call_reply(struct dg_call *call, int status, const char *type, struct dg_span body);
+/* `member`: the same body as a gzip member, for clients that accept it */
+void dg_call_reply_member(struct dg_call *call, int status, const char *type, struct dg_span body,
+                          struct dg_span member);
 void dg_call_fail(struct dg_call *call, struct dg_failure failure); /* in the call's dialect */
 /* answers 503: this server lacks what the route needs */
 void dg_call_no_model(struct dg_call *call);

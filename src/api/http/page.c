@@ -16,6 +16,7 @@ static void answer(struct dg_call *call, const struct dg_page_file *file)
 {
     struct dg_span known = dg_http_header(call->req, "if-none-match");
     struct dg_span body = dg_span_make((const char *)file->bytes, file->len);
+    struct dg_span member = dg_span_make((const char *)file->member, file->member_len);
     dg_http_reply_header(call->req, "ETag", dg_span_cstr(file->etag));
     dg_http_reply_header(call->req, "Cache-Control", DG_SPAN("no-cache"));
     dg_http_reply_header(call->req, "Content-Security-Policy", dg_span_cstr(policy));
@@ -24,7 +25,7 @@ static void answer(struct dg_call *call, const struct dg_page_file *file)
     if (dg_span_eq(known, dg_span_cstr(file->etag)))
         dg_call_reply(call, 304, NULL, (struct dg_span){NULL, 0});
     else
-        dg_call_reply(call, 200, file->type, body);
+        dg_call_reply_member(call, 200, file->type, body, member);
 }
 
 void dg_api_page(struct dg_call *call)

@@ -14,6 +14,8 @@ struct dg_page_file {
     const char *etag; /* with its quotation marks */
     const unsigned char *bytes;
     size_t len;
+    const unsigned char *member; /* the same as a gzip member */
+    size_t member_len;
 };
 
 extern const struct dg_page_file dg_page_files[];

@@ -184,20 +184,25 @@ static struct dg_span try_gzip(struct dg_http_req *req, const char *type, struct
     return dg_gzip(memory, body) == DG_OK && memory->len < body.len ? dg_buf_span(memory) : none;
 }
 
-/* `owned` is the body's memory, or NULL when it is borrowed. */
+/* `owned` is the body's memory, or NULL when it is borrowed; `member`: the body as a gzip member,
+ * if there is one already. */
 static void reply(struct dg_http_req *req, int status, const char *type, struct dg_span body,
-                  struct dg_buf *owned)
+                  struct dg_buf *owned, struct dg_span member)
 {
     struct dg_http *http = req->http;
     struct dg_buf memory;
     dg_buf_init(&memory, SIZE_MAX / 2);
-    struct dg_span packed = try_gzip(req, type, body, &memory);
+    struct dg_span packed = {NULL, 0};
+    if (!member.ptr)
+        packed = try_gzip(req, type, body, &memory);
+    else if (dg_http_list_has(dg_http_header(req, "accept-encoding"), "gzip"))
+        packed = member;
     http->sent_bytes = body.len;
     put_head(req, status, type);
     put_connection(req);
     if (packed.ptr)
         put_text(http, "Content-Encoding: gzip\r\n");
-    if (body.len >= http->shared->limits.gzip_bytes_min && is_compressible(type))
+    if (member.ptr || (body.len >= http->shared->limits.gzip_bytes_min && is_compressible(type)))
         put_text(http, "Vary: Accept-Encoding\r\n");
     if (status != 204 && status != 304) {
         put_text(http, "Content-Length: ");
@@ -216,12 +221,19 @@ static void reply(struct dg_http_req *req, int status, const char *type, struct 
 
 void dg_http_reply(struct dg_http_req *req, int status, const char *type, struct dg_span body)
 {
-    reply(req, status, type, body, NULL);
+    reply(req, status, type, body, NULL, (struct dg_span){NULL, 0});
+}
+
+void dg_http_reply_member(struct dg_http_req *req, int status, const char *type,
+                          struct dg_span body, struct dg_span member)
+{
+    reply(req, status, type, body, NULL, member);
 }
 
 void dg_http_reply_give(struct dg_http_req *req, int status, const char *type, struct dg_buf *body)
 {
-    reply(req, status, type, dg_buf_span(body), body->len >= DG_OUT_PIECE ? body : NULL);
+    reply(req, status, type, dg_buf_span(body), body->len >= DG_OUT_PIECE ? body : NULL,
+          (struct dg_span){NULL, 0});
     dg_buf_deinit(body);
 }
 

@@ -26,6 +26,9 @@ void dg_http_reply_header(struct dg_http_req *req, const char *name, struct dg_s
 
 /* Sends a whole answer; copies the body. `type` may be NULL when the body is empty. */
 void dg_http_reply(struct dg_http_req *req, int status, const char *type, struct dg_span body);
+/* The same where the caller has the body as a gzip member, too: who accepts that gets it. */
+void dg_http_reply_member(struct dg_http_req *req, int status, const char *type,
+                          struct dg_span body, struct dg_span member);
 /* The same for large bodies: takes the body's memory. */
 void dg_http_reply_give(struct dg_http_req *req, int status, const char *type, struct dg_buf *body);
 

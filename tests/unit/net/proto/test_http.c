@@ -367,6 +367,19 @@ START_TEST(answers_are_compressed_when_asked_and_worth_it)
     dg_http_reply(held(bench), 200, "application/json", dg_span_make(big, sizeof big));
     ck_assert_ptr_nonnull(strstr(output(bench), "Content-Length: 3000\r\n\r\n"));
     ck_assert_str_eq(bench->seen + strlen(bench->seen) - 4, "\r\n\r\n");
+    /* one that is compressed already goes out as it is, or the body in its place */
+    feed(bench, "GET / HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n");
+    dg_http_reply_member(held(bench), 200, "text/html", DG_SPAN("plain"), DG_SPAN("packed"));
+    const char *said = output(bench);
+    ck_assert_ptr_nonnull(strstr(said, "Content-Encoding: gzip\r\n"));
+    ck_assert_ptr_nonnull(strstr(said, "Vary: Accept-Encoding\r\n"));
+    ck_assert_ptr_nonnull(strstr(said, "Content-Length: 6\r\n\r\npacked"));
+    feed(bench, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    dg_http_reply_member(held(bench), 200, "text/html", DG_SPAN("plain"), DG_SPAN("packed"));
+    said = output(bench);
+    ck_assert_ptr_null(strstr(said, "Content-Encoding"));
+    ck_assert_ptr_nonnull(strstr(said, "Vary: Accept-Encoding\r\n"));
+    ck_assert_ptr_nonnull(strstr(said, "Content-Length: 5\r\n\r\nplain"));
     stop(bench);
 }
 END_TEST
