@@ -344,6 +344,8 @@ enum dg_err dg_filter_write(struct dg_filter *filter, struct dg_span source, str
                       : is_pdf(filter) ? dg_filter_write_pdf(filter, target, &out, error)
                                        : dg_blocks_write(&filter->blocks, filter->bytes, target,
                                                          filter->row->put, filter, &out, error);
+    if (!err && language.len && filter->row->put == dg_filter_put_strings)
+        err = dg_filter_add_plurals(filter, &out, error);
     if (!err)
         err = *filter->charset ? write_encoded(filter, dg_buf_span(&out), write, ctx, error)
                                : write(ctx, dg_buf_span(&out), error);

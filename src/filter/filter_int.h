@@ -30,7 +30,7 @@ struct dg_filter {
     struct dg_span raw; /* borrowed; the file */
     /* the file in UTF-8; unchanged for a message, which has several encodings */
     struct dg_span bytes;
-    struct dg_buf decoded;         /* holds `bytes` if they differ from the file's */
+    struct dg_buf decoded;         /* owned; holds `bytes` if they differ from the file's */
     char charset[DG_CHARSET_NAME]; /* the encoding of the file; empty for UTF-8 */
     struct dg_office *office;      /* owned; NULL: the text is in `blocks` */
     struct dg_mail_message *mail;  /* owned; NULL: the file is no message */
@@ -79,6 +79,10 @@ enum dg_err dg_filter_open_properties(struct dg_filter *filter, const struct dg_
 enum dg_err dg_filter_put_strings(void *filter, const struct dg_block_source *source,
                                   const struct dg_filter_block *block, struct dg_span html,
                                   struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
+
+/* Gives the plurals of messages in a translated file the categories of filter->language. */
+enum dg_err dg_filter_add_plurals(struct dg_filter *filter, struct dg_buf *out,
+                                  struct dg_error *error) DG_MUST_CHECK;
 
 bool dg_filter_is_android(struct dg_span bytes);
 enum dg_err dg_filter_open_android(struct dg_filter *filter, const struct dg_filter_opts *opts,

@@ -8,17 +8,18 @@
  *                for now
  *
  * Each line of a value is a block. Of a message in ICU's syntax each branch is one, and the
- * arguments in it are kept. Properties may be Latin-1, which is what Java read for long: a file
- * that is no UTF-8 is read so, and a translation's other characters are written \uXXXX, as in a
- * file that has no character beyond ASCII. Where values have {0}, two apostrophes stand for one
- * (Java's MessageFormat). */
+ * arguments in it are kept; the sentence around a choice is moved into its branches first, and
+ * plurals get the categories of the target at the end. Properties may be Latin-1, which is what
+ * Java read for long: a file that is no UTF-8 is read so, and a translation's other characters are
+ * written \uXXXX, as in a file that has no character beyond ASCII. Where values have {0}, two
+ * apostrophes stand for one (Java's MessageFormat). */
 #include "base/memory/utf8.h"
 #include "filter/filter_int.h"
 #include "markup/icu_message.h"
 
 #include <string.h>
 
-enum { TEXT_MAX = 1 << 24 };
+enum { TEXT_MAX = 1 << 24, CHANGED_MAX = 1 << 29 };
 
 /* block.info: how its text is written. */
 enum { QUOTES_DOUBLED = 1, IS_PROPERTIES = 2, IS_ICU = 4, WRITES_ASCII = 8 };
@@ -26,9 +27,14 @@ enum { QUOTES_DOUBLED = 1, IS_PROPERTIES = 2, IS_ICU = 4, WRITES_ASCII = 8 };
 struct reader {
     struct dg_filter *filter;
     struct dg_span bytes;
-    struct dg_buf text; /* a value without its escapes */
+    struct dg_buf text; /* a value without its escapes; or the file with its messages changed */
     uint64_t info;      /* set in every block of this file */
     bool is_latin1;
+    void (*on_value)(struct reader *reader, size_t at, size_t end);
+    /* While messages are written anew: the language that plurals are adapted to, and the bytes that
+     * are done. */
+    struct dg_span language;
+    size_t done;
     enum dg_err err;
 };
 
@@ -195,14 +201,20 @@ static bool has_argument(struct dg_span value)
     return false;
 }
 
+/* A message on one line. */
+static bool is_message(struct dg_span value)
+{
+    return dg_icu_has_choice(value) && !memchr(value.ptr, '\n', value.len) &&
+           dg_icu_parse(value, NULL, NULL);
+}
+
 static void add_value(struct reader *reader, size_t at, size_t end)
 {
     struct dg_blocks *blocks = &reader->filter->blocks;
     const struct dg_span value = dg_span_sub(reader->bytes, at, end - at);
     struct message message = {reader, at, SIZE_MAX};
     const uint64_t info = reader->info;
-    if (dg_icu_has_choice(value) && !memchr(value.ptr, '\n', value.len) &&
-        dg_icu_parse(value, NULL, NULL)) {
+    if (is_message(value)) {
         (void)dg_icu_parse(value, on_piece, &message);
         end_block(&message, end);
         return;
@@ -267,26 +279,17 @@ static size_t skip_string(struct dg_span text, size_t at)
     return at;
 }
 
-static void init(struct reader *reader, struct dg_filter *filter, uint64_t info)
+/* Calls on_value for each value; returns DG_ERR_INVALID for what is no such file. */
+static enum dg_err read_strings(struct reader *reader, struct dg_error *error)
 {
-    *reader = (struct reader){.filter = filter, .bytes = filter->bytes, .info = info};
-    dg_buf_init(&reader->text, TEXT_MAX);
-}
-
-enum dg_err dg_filter_open_strings(struct dg_filter *filter, const struct dg_filter_opts *opts,
-                                   struct dg_error *error)
-{
-    struct reader reader;
-    const struct dg_span text = filter->bytes;
+    const struct dg_span text = reader->bytes;
     enum dg_err err = DG_OK;
-    (void)opts;
-    init(&reader, filter, 0);
     size_t at = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
-    while (!err && !reader.err && (at = skip_comments(text, at)) < text.len) {
+    while (!err && !reader->err && (at = skip_comments(text, at)) < text.len) {
         const size_t begin = at;
         size_t key = skip_string(text, at), from = SIZE_MAX, end = SIZE_MAX;
         if (key == begin || key == SIZE_MAX) {
-            err = refuse(&reader, begin, "expected an entry such as \"key\" = \"text\";", error);
+            err = refuse(reader, begin, "expected an entry such as \"key\" = \"text\";", error);
             break;
         }
         at = skip_comments(text, key);
@@ -300,17 +303,16 @@ enum dg_err dg_filter_open_strings(struct dg_filter *filter, const struct dg_fil
         }
         at = end == SIZE_MAX ? SIZE_MAX : skip_comments(text, end);
         if (end == SIZE_MAX || end == from || at >= text.len || text.ptr[at] != ';') {
-            err = refuse(&reader, begin, "expected an entry such as \"key\" = \"text\";", error);
+            err = refuse(reader, begin, "expected an entry such as \"key\" = \"text\";", error);
             break;
         }
         at++;
         if (text.ptr[from] == '"')
-            add_value(&reader, from + 1, end - 1);
+            reader->on_value(reader, from + 1, end - 1);
     }
     if (!err && at == SIZE_MAX)
-        err = refuse(&reader, text.len, "a comment is not closed", error);
-    dg_buf_deinit(&reader.text);
-    return err ? err : reader.err;
+        err = refuse(reader, text.len, "a comment is not closed", error);
+    return err ? err : reader->err;
 }
 
 /* The end of a line of a properties file, including the lines that continue it. */
@@ -325,22 +327,11 @@ static size_t logical_end(struct dg_span text, size_t at)
     return at;
 }
 
-enum dg_err dg_filter_open_properties(struct dg_filter *filter, const struct dg_filter_opts *opts,
-                                      struct dg_error *error)
+static enum dg_err read_properties(struct reader *reader)
 {
-    struct reader reader;
-    const struct dg_span text = filter->bytes;
-    bool is_ascii = true;
-    (void)opts;
-    (void)error;
-    init(&reader, filter, IS_PROPERTIES);
-    reader.is_latin1 = !dg_utf8_valid(text, NULL);
-    for (size_t i = 0; i < text.len && is_ascii; i++)
-        is_ascii = (unsigned char)text.ptr[i] < 0x80;
-    if (reader.is_latin1 || is_ascii)
-        reader.info |= WRITES_ASCII;
+    const struct dg_span text = reader->bytes;
     for (size_t at = dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
-         at < text.len && !reader.err;) {
+         at < text.len && !reader->err;) {
         while (at < text.len &&
                (is_blank(text.ptr[at]) || text.ptr[at] == '\n' || text.ptr[at] == '\r'))
             at++;
@@ -358,11 +349,113 @@ enum dg_err dg_filter_open_properties(struct dg_filter *filter, const struct dg_
             for (at++; at < end && is_blank(text.ptr[at]);)
                 at++;
         if (end > at)
-            add_value(&reader, at, end);
+            reader->on_value(reader, at, end);
         at = end;
     }
+    return reader->err;
+}
+
+static enum dg_err read_values(struct reader *reader, struct dg_error *error)
+{
+    return reader->info & IS_PROPERTIES ? read_properties(reader) : read_strings(reader, error);
+}
+
+/* ---- Files whose messages are written anew --------------------------------------------------- */
+
+/* Copies the file up to a value, and the value as translations need it if it is a message. */
+static void change_value(struct reader *reader, size_t at, size_t end)
+{
+    const struct dg_span value = dg_span_sub(reader->bytes, at, end - at);
+    if (reader->err || !is_message(value))
+        return;
+    reader->err = dg_buf_append_span(&reader->text,
+                                     dg_span_sub(reader->bytes, reader->done, at - reader->done));
+    if (!reader->err)
+        reader->err = reader->language.len ? dg_icu_adapt(value, reader->language, &reader->text)
+                                           : dg_icu_widen(value, &reader->text);
+    reader->done = end;
+}
+
+/* Puts the file with each message changed in `changed`, which stays empty if there is none. */
+static enum dg_err change(struct dg_filter *filter, struct dg_span bytes, uint64_t info,
+                          struct dg_span language, struct dg_buf *changed, struct dg_error *error)
+{
+    struct reader reader = {.filter = filter,
+                            .bytes = bytes,
+                            .info = info,
+                            .language = language,
+                            .on_value = change_value};
+    dg_buf_init(&reader.text, CHANGED_MAX);
+    enum dg_err err = read_values(&reader, error);
+    if (!err && reader.done > 0)
+        err = dg_buf_append_span(&reader.text,
+                                 dg_span_sub(bytes, reader.done, bytes.len - reader.done));
+    if (err)
+        dg_buf_deinit(&reader.text);
+    else
+        *changed = reader.text;
+    return err;
+}
+
+static enum dg_err open_values(struct dg_filter *filter, uint64_t info, bool is_latin1,
+                               struct dg_error *error)
+{
+    struct reader reader = {
+        .filter = filter, .info = info, .is_latin1 = is_latin1, .on_value = add_value};
+    struct dg_buf changed;
+    enum dg_err err = change(filter, filter->bytes, info, DG_SPAN(""), &changed, error);
+    if (err)
+        return err;
+    if (changed.len) {
+        dg_buf_deinit(&filter->decoded);
+        filter->decoded = changed;
+        filter->bytes = dg_buf_span(&filter->decoded);
+    } else {
+        dg_buf_deinit(&changed);
+    }
+    reader.bytes = filter->bytes;
+    dg_buf_init(&reader.text, TEXT_MAX);
+    err = read_values(&reader, error);
     dg_buf_deinit(&reader.text);
-    return reader.err;
+    return err;
+}
+
+enum dg_err dg_filter_open_strings(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                   struct dg_error *error)
+{
+    (void)opts;
+    return open_values(filter, 0, false, error);
+}
+
+enum dg_err dg_filter_open_properties(struct dg_filter *filter, const struct dg_filter_opts *opts,
+                                      struct dg_error *error)
+{
+    const struct dg_span text = filter->bytes;
+    const bool is_latin1 = !dg_utf8_valid(text, NULL);
+    bool is_ascii = true;
+    (void)opts;
+    for (size_t i = 0; i < text.len && is_ascii; i++)
+        is_ascii = (unsigned char)text.ptr[i] < 0x80;
+    return open_values(filter, IS_PROPERTIES | (is_latin1 || is_ascii ? WRITES_ASCII : 0),
+                       is_latin1, error);
+}
+
+enum dg_err dg_filter_add_plurals(struct dg_filter *filter, struct dg_buf *out,
+                                  struct dg_error *error)
+{
+    struct dg_buf changed;
+    const uint64_t info = filter->row->open == dg_filter_open_properties ? IS_PROPERTIES : 0;
+    const enum dg_err err =
+        change(filter, dg_buf_span(out), info, filter->language, &changed, error);
+    if (err)
+        return err;
+    if (changed.len) {
+        dg_buf_deinit(out);
+        *out = changed;
+    } else {
+        dg_buf_deinit(&changed);
+    }
+    return DG_OK;
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */

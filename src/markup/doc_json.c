@@ -14,7 +14,6 @@
 #include "base/memory/utf8.h"
 #include "markup/doc_int.h"
 #include "markup/icu_message.h"
-#include "markup/plural.h"
 
 #include <string.h>
 
@@ -142,13 +141,26 @@ static void read_text(struct dg_doc *doc, size_t at, size_t len)
     (void)dg_icu_parse(text, add_piece, &message);
 }
 
-/* Writes the original again with the plural categories of the target, and moves the places along.
+/* Appends a message as translations need it: with whole sentences in its branches, and with the
+ * plural categories of the language. */
+static enum dg_err adapt_message(struct dg_span text, struct dg_span language, struct dg_buf *out)
+{
+    struct dg_buf wide;
+    dg_buf_init(&wide, DG_ICU_GROWTH_MAX * text.len + DG_ICU_GROWTH_FREE);
+    enum dg_err err = dg_icu_widen(text, &wide);
+    if (!err)
+        err = dg_icu_adapt(dg_buf_span(&wide), language, out);
+    dg_buf_deinit(&wide);
+    return err;
+}
+
+/* Writes the original again with its messages as the target needs them, and moves the places along.
  */
 static void adapt(struct dg_doc *doc, struct dg_span language)
 {
     size_t done = 0;
     bool has_message = false;
-    for (size_t i = 0; i < doc->n_places && !has_message && *dg_plural_categories(language); i++)
+    for (size_t i = 0; i < doc->n_places && !has_message && language.len > 0; i++)
         has_message = is_message(dg_span_sub(doc->original, doc->places[i].at, doc->places[i].len));
     if (!has_message)
         return;
@@ -159,7 +171,7 @@ static void adapt(struct dg_doc *doc, struct dg_span language)
         done = place->at + place->len;
         place->at = doc->filled.len;
         if (!doc->err && is_message(text))
-            doc->err = dg_icu_adapt(text, language, &doc->filled);
+            doc->err = adapt_message(text, language, &doc->filled);
         else
             dg_doc_fill(doc, text);
         place->len = doc->filled.len - place->at;

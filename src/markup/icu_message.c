@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One pass with a stack of the choices that are open. */
+/* One pass with a stack of the choices that are open. A sentence around a choice is moved into its
+ * branches by a pass of its own, before the plural categories are added. */
 #include "markup/icu_message.h"
 #include "markup/plural.h"
 
 #include <string.h>
 
-enum choice { PLURAL, ORDINAL, SELECT };
+enum choice {
+    PLURAL,
+    ORDINAL,
+    SELECT,
+    RANGES, /* Java's {n, choice, 0#no files|1#one file|1<{n} files} */
+};
 
 struct frame {
     enum choice choice;
@@ -16,12 +22,13 @@ struct frame {
     size_t branch;           /* where the open branch begins, behind its bracket */
     int category;            /* the category of the open branch; -1: none of the known ones */
     const char *example;     /* a number of that category; NULL outside of plurals */
+    size_t at;               /* the bracket that opens the choice */
 };
 
 static const char *const categories[] = {"zero", "one", "two", "few", "many", "other"};
 static const char *const examples[] = {"0", "1", "2", "3", "11", "5"};
 
-enum { N_CATEGORIES = 6, OTHER = 5, GROWTH_MAX = 8, GROWTH_FREE = 4096 };
+enum { N_CATEGORIES = 6, OTHER = 5 };
 
 struct parser {
     struct dg_span text;
@@ -30,8 +37,11 @@ struct parser {
     size_t depth;
     dg_icu_fn fn;
     void *ctx;
-    /* Called at the end of a plural, before its closing bracket. */
+    /* May be NULL. Called at the end of a branch, of a plural before its closing bracket, and
+     * behind the closing bracket of a choice. */
+    void (*on_branch)(void *ctx, const struct frame *frame, size_t at);
     void (*on_plural)(void *ctx, const struct frame *frame, size_t at);
+    void (*on_choice)(void *ctx, const struct frame *frame, size_t at);
 };
 
 static char peek(const struct parser *parser, size_t ahead)
@@ -78,6 +88,7 @@ static bool choice_of(struct dg_span word, enum choice *choice)
 {
     *choice = dg_span_eq(word, DG_SPAN("plural"))          ? PLURAL
               : dg_span_eq(word, DG_SPAN("selectordinal")) ? ORDINAL
+              : dg_span_eq(word, DG_SPAN("choice"))        ? RANGES
                                                            : SELECT;
     return *choice != SELECT || dg_span_eq(word, DG_SPAN("select"));
 }
@@ -100,9 +111,35 @@ bool dg_icu_has_choice(struct dg_span text)
     return false;
 }
 
+static bool take(struct parser *parser, struct dg_span word)
+{
+    const bool is_there = dg_span_starts(dg_span_sub(parser->text, parser->at, word.len), word);
+    parser->at += is_there ? word.len : 0;
+    return is_there;
+}
+
+/* Reads "1#" or "1<" and is then in the branch. */
+static bool begin_range(struct parser *parser, struct frame *frame)
+{
+    const size_t from = parser->at;
+    while ((peek(parser, 0) && strchr("0123456789.+-eE ", peek(parser, 0))) ? parser->at++,
+           true : take(parser, DG_SPAN("\xE2\x88\x9E"))) /* infinity */
+        ;
+    if (parser->at == from || !(take(parser, DG_SPAN("#")) || take(parser, DG_SPAN("<")) ||
+                                take(parser, DG_SPAN("\xE2\x89\xA4")))) /* at most */
+        return false;
+    frame->branch = parser->at;
+    frame->category = -1;
+    frame->example = NULL;
+    tell(parser, DG_ICU_SYNTAX, parser->at, NULL);
+    return true;
+}
+
 /* Reads "one {" or "=0 {" and is then in the branch. */
 static bool begin_branch(struct parser *parser, struct frame *frame)
 {
+    if (frame->choice == RANGES)
+        return begin_range(parser, frame);
     const struct dg_span word = take_word(parser);
     skip_space(parser);
     if (word.len == 0 || peek(parser, 0) != '{')
@@ -131,7 +168,7 @@ static bool begin_argument(struct parser *parser)
 {
     enum choice choice;
     size_t depth = 1;
-    parser->at++;
+    const size_t begin = parser->at++;
     skip_space(parser);
     if (take_word(parser).len == 0)
         return false;
@@ -145,7 +182,7 @@ static bool begin_argument(struct parser *parser)
             if (parser->depth == DG_ICU_DEPTH_MAX)
                 return false;
             struct frame *frame = &parser->frames[parser->depth++];
-            *frame = (struct frame){.choice = choice};
+            *frame = (struct frame){.choice = choice, .at = begin};
             parser->at++;
             skip_space(parser);
             if (dg_span_starts(dg_span_sub(parser->text, parser->at, 7), DG_SPAN("offset:"))) {
@@ -163,26 +200,33 @@ static bool begin_argument(struct parser *parser)
     return depth == 0;
 }
 
-/* At '}' of a branch: goes to the next branch, or to the end of the choice. */
+/* At '}' of a branch, or at '|': goes to the next branch, or to the end of the choice. */
 static bool end_branch(struct parser *parser)
 {
     struct frame *frame = &parser->frames[parser->depth - 1];
+    const bool is_ranges = frame->choice == RANGES;
     if (frame->category == OTHER) {
         frame->other = frame->branch;
         frame->other_len = parser->at - frame->branch;
     }
-    parser->at++;
+    if (parser->on_branch)
+        parser->on_branch(parser->ctx, frame, parser->at);
+    if (!is_ranges || peek(parser, 0) == '|')
+        parser->at++;
     const size_t behind = parser->at;
-    skip_space(parser);
-    if (peek(parser, 0) != '}')
+    if (!is_ranges)
+        skip_space(parser);
+    if (is_ranges ? parser->text.ptr[behind - 1] == '|' : peek(parser, 0) != '}')
         return begin_branch(parser, frame);
-    if (!(frame->seen & 1u << OTHER))
+    if (!is_ranges && !(frame->seen & 1u << OTHER))
         return false;
     if (frame->choice == PLURAL && parser->on_plural)
         parser->on_plural(parser->ctx, frame, behind);
     parser->depth--;
     parser->at++;
     tell(parser, DG_ICU_SYNTAX, parser->at, NULL);
+    if (parser->on_choice)
+        parser->on_choice(parser->ctx, frame, parser->at);
     return true;
 }
 
@@ -223,11 +267,12 @@ static bool parse(struct parser *parser)
     while (parser->at < parser->text.len && is_valid) {
         const char c = peek(parser, 0);
         const struct frame *frame = parser->depth ? &parser->frames[parser->depth - 1] : NULL;
-        if (c == '{' || (c == '}' && frame) || (c == '#' && frame && frame->example))
+        const bool is_next = c == '|' && frame && frame->choice == RANGES;
+        if (c == '{' || (c == '}' && frame) || is_next || (c == '#' && frame && frame->example))
             tell(parser, DG_ICU_TEXT, parser->at, NULL);
         if (c == '{') {
             is_valid = begin_argument(parser);
-        } else if (c == '}') {
+        } else if (c == '}' || is_next) {
             is_valid = frame != NULL && end_branch(parser);
         } else if (c == '#' && frame && frame->example) {
             parser->at++;
@@ -247,6 +292,134 @@ bool dg_icu_parse(struct dg_span text, dg_icu_fn fn, void *ctx)
 {
     struct parser parser = {.text = text, .fn = fn, .ctx = ctx};
     return parse(&parser);
+}
+
+/* ---- The sentence around a choice ------------------------------------------------------------ */
+
+/* A model must see "You have {n, plural, one {# file} other {# files}} in it." as sentences, so the
+ * words around the choice are moved into its branches: {n, plural, one {You have # file in it.}
+ * ...}. This is done where the choice is the only one of the message. */
+struct widening {
+    struct dg_span text;
+    struct dg_span before, behind; /* of the sentence */
+    size_t at, end;                /* the choice; both 0: there is none yet */
+    enum choice choice;
+    size_t n_choices, n_branches;
+    bool ends_quoted; /* a branch ends with an apostrophe, which could become one that quotes */
+    size_t done;
+    struct dg_buf *out;
+    enum dg_err err;
+};
+
+static void count_branch(void *ctx, const struct frame *frame, size_t at)
+{
+    struct widening *widening = ctx;
+    widening->n_branches++;
+    widening->ends_quoted |= at > frame->branch && widening->text.ptr[at - 1] == '\'';
+}
+
+static void count_choice(void *ctx, const struct frame *frame, size_t at)
+{
+    struct widening *widening = ctx;
+    widening->n_choices++;
+    widening->at = frame->at;
+    widening->end = at;
+    widening->choice = frame->choice;
+}
+
+static void put_wide(struct widening *widening, struct dg_span text)
+{
+    if (!widening->err)
+        widening->err = dg_buf_append_span(widening->out, text);
+}
+
+static void widen_branch(void *ctx, const struct frame *frame, size_t at)
+{
+    struct widening *widening = ctx;
+    const size_t done = widening->done;
+    put_wide(widening, dg_span_sub(widening->text, done, frame->branch - done));
+    put_wide(widening, widening->before);
+    put_wide(widening, dg_span_sub(widening->text, frame->branch, at - frame->branch));
+    put_wide(widening, widening->behind);
+    widening->done = at;
+}
+
+/* The length of a line's end at `at`, written as one or as the escape of one. */
+static size_t line_end(struct dg_span text, size_t at)
+{
+    if (text.ptr[at] == '\n')
+        return 1;
+    return text.ptr[at] == '\\' && at + 1 < text.len && text.ptr[at + 1] == 'n' ? 2 : 0;
+}
+
+/* Whether a sentence ends with the byte at `at`. */
+static bool ends_sentence(struct dg_span text, size_t at)
+{
+    return strchr(".!?", text.ptr[at]) && text.ptr[at] &&
+           (at + 1 == text.len || is_space(text.ptr[at + 1]));
+}
+
+/* Finds the sentence that the choice stands in. */
+static void find_sentence(struct widening *widening)
+{
+    const struct dg_span text = widening->text;
+    size_t from = 0, to = text.len;
+    for (size_t i = 0; i < widening->at; i++) {
+        const size_t line = line_end(text, i);
+        if (line || ends_sentence(text, i))
+            from = i + (line ? line : 1);
+    }
+    while (from < widening->at && is_space(text.ptr[from]))
+        from++;
+    for (size_t i = widening->end; i < to; i++)
+        if (line_end(text, i))
+            to = i;
+        else if (ends_sentence(text, i))
+            to = i + 1;
+    while (to > widening->end && is_space(text.ptr[to - 1]))
+        to--;
+    widening->before = dg_span_sub(text, from, widening->at - from);
+    widening->behind = dg_span_sub(text, widening->end, to - widening->end);
+}
+
+static bool has_letter(struct dg_span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] >= 0x80 ||
+            ((text.ptr[i] | 0x20) >= 'a' && (text.ptr[i] | 0x20) <= 'z'))
+            return true;
+    return false;
+}
+
+/* Whether words can stand in a branch as they stand around the choice. */
+static bool may_move(const struct widening *widening, struct dg_span words)
+{
+    const char *marks = widening->choice == SELECT ? "" : widening->choice == RANGES ? "|" : "#";
+    return (words.len == 0 || words.ptr[words.len - 1] != '\'') &&
+           !(*marks && memchr(words.ptr, *marks, words.len)) && dg_icu_parse(words, NULL, NULL);
+}
+
+enum dg_err dg_icu_widen(struct dg_span text, struct dg_buf *out)
+{
+    struct widening widening = {.text = text, .out = out};
+    struct parser counter = {
+        .text = text, .ctx = &widening, .on_branch = count_branch, .on_choice = count_choice};
+    if (!parse(&counter) || widening.n_choices != 1 || widening.ends_quoted)
+        return dg_buf_append_span(out, text);
+    find_sentence(&widening);
+    const size_t more = widening.before.len + widening.behind.len;
+    if (!(has_letter(widening.before) || has_letter(widening.behind)) ||
+        !may_move(&widening, widening.before) || !may_move(&widening, widening.behind) ||
+        widening.n_branches > ((DG_ICU_GROWTH_MAX - 1) * text.len + DG_ICU_GROWTH_FREE) / more)
+        return dg_buf_append_span(out, text);
+    const size_t from = widening.at - widening.before.len, to = widening.end + widening.behind.len;
+    struct parser parser = {.text = text, .ctx = &widening, .on_branch = widen_branch};
+    put_wide(&widening, dg_span_sub(text, 0, from));
+    widening.done = widening.at;
+    (void)parse(&parser);
+    put_wide(&widening, dg_span_sub(text, widening.done, widening.end - widening.done));
+    put_wide(&widening, dg_span_sub(text, to, text.len - to));
+    return widening.err;
 }
 
 /* ---- Plural categories ----------------------------------------------------------------------- */
@@ -270,7 +443,7 @@ static void add_branches(void *ctx, const struct frame *frame, size_t at)
 {
     struct adapting *adapting = ctx;
     /* Plurals within plurals multiply, which a hostile message must not exploit. */
-    const size_t most = GROWTH_MAX * adapting->text.len + GROWTH_FREE;
+    const size_t most = DG_ICU_GROWTH_MAX * adapting->text.len + DG_ICU_GROWTH_FREE;
     put(adapting, dg_span_sub(adapting->text, adapting->done, at - adapting->done));
     adapting->done = at;
     for (int i = 0; i < OTHER; i++) {

@@ -22,10 +22,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { DG_ICU_DEPTH_MAX = 32 }; /* choices within each other */
+enum {
+    DG_ICU_DEPTH_MAX = 32, /* choices within each other */
+    /* A message becomes at most so many times as long, and so many bytes longer. */
+    DG_ICU_GROWTH_MAX = 8,
+    DG_ICU_GROWTH_FREE = 4096,
+};
 
 enum dg_icu_kind {
-    DG_ICU_SYNTAX,     /* "{n, plural, one {", "} other {", "}}" */
+    DG_ICU_SYNTAX,     /* "{n, plural, one {", "} other {", "}}"; "{n, choice, 0#", "|1<", "}" */
     DG_ICU_TEXT,       /* words */
     DG_ICU_QUOTE,      /* an apostrophe that quotes and is not shown */
     DG_ICU_APOSTROPHE, /* "''", shown as one */
@@ -47,6 +52,11 @@ bool dg_icu_has_choice(struct dg_span text);
 /* Reports the pieces, which follow each other without a gap. False when the text is no message;
  * some pieces may have been reported by then. */
 bool dg_icu_parse(struct dg_span text, dg_icu_fn fn, void *ctx);
+
+/* Appends the message with the sentence around its only choice in each of the branches, "one {You
+ * have # file.} other {You have # files.}", since a model must see whole sentences. A text that has
+ * several choices, or nothing around its choice, is copied. DG_ERR_NOMEM, DG_ERR_LIMIT. */
+enum dg_err dg_icu_widen(struct dg_span text, struct dg_buf *out) DG_MUST_CHECK;
 
 /* Appends the message with a branch for every plural category of a language: those that it lacks
  * are copies of "other". A text that is no message is copied. DG_ERR_NOMEM, DG_ERR_LIMIT. */

@@ -55,7 +55,7 @@ static size_t skip_blanks(struct dg_span text, size_t at)
 /* A message of ICU with choices, {n, plural, one {...} other {...}}, up to its end. */
 static size_t match_choice(struct dg_span text, size_t open)
 {
-    static const char *const kinds[] = {"plural", "select", "selectordinal"};
+    static const char *const kinds[] = {"plural", "select", "selectordinal", "choice"};
     size_t at = skip_blanks(text, open + 1), depth = 1, len = 0;
     const size_t from = at;
     while (at - from < NAME_MAX && is_name_char(dg_protect_byte(text, at)))

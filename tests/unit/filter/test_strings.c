@@ -58,18 +58,28 @@ START_TEST(branches_of_messages_are_blocks)
 {
     static const char file[] =
         "a=You have {n, plural, one {# file} other {# files of {who}}}, it''s '{so}'.\n";
-    check_text(
-        "a.properties", dg_span_cstr(file), "",
-        "<p>You have </p>\n<p><code id=0 translate=no>1</code> file</p>\n"
-        "<p><code id=0 translate=no>5</code> files of <code id=1 translate=no>{who}</code></p>\n"
-        "<p>, it's {so}.</p>\n");
+    /* The sentence around the choice stands in each of its branches. */
+    check_text("a.properties", dg_span_cstr(file), "",
+               "<p>You have <code id=0 translate=no>1</code> file, it's {so}.</p>\n"
+               "<p>You have <code id=0 translate=no>5</code> files of <code id=1 "
+               "translate=no>{who}</code>, it's {so}.</p>\n");
     check_written("a.properties", dg_span_cstr(file), "",
-                  "<p>Vous avez </p>\n<p><code id=0 translate=no>1</code> fichier</p>\n"
-                  "<p><code id=0 translate=no>5</code> fichiers d'<code id=1 "
-                  "translate=no>{who}</code></p>\n<p>, c'est {\xC3\xA7}a.</p>\n",
+                  "<p>Vous avez <code id=0 translate=no>1</code> fichier, c'est {\xC3\xA7}a.</p>\n"
+                  "<p>Vous avez <code id=0 translate=no>5</code> fichiers d'<code id=1 "
+                  "translate=no>{who}</code>.</p>\n",
                   "fr",
-                  DG_SPAN("a=Vous avez {n, plural, one {# fichier} other {# fichiers d''{who}}}, "
-                          "c''est '{'\\u00e7'}'a.\n"));
+                  DG_SPAN("a={n, plural, one {Vous avez # fichier, c''est '{'\\u00e7'}'a.} other "
+                          "{Vous avez # fichiers d''{who}.}}\n"));
+    check_written("a.strings", DG_SPAN("\"a\" = \"{n, plural, one {# file} other {# files}}\";"),
+                  "",
+                  "<p><code id=0 translate=no>1</code> plik</p>\n"
+                  "<p><code id=0 translate=no>5</code> plik\xC3\xB3w</p>\n",
+                  "pl",
+                  DG_SPAN("\"a\" = \"{n, plural, one {# plik} other {# plik\xC3\xB3w} few {# "
+                          "plik\xC3\xB3w} many {# plik\xC3\xB3w}}\";"));
+    check_text("a.properties", DG_SPAN("a={0, choice, 0#no files|1#one file|1<{0} files}"), "",
+               "<p>no files</p>\n<p>one file</p>\n<p><code id=0 translate=no>{0}</code> "
+               "files</p>\n");
     check_text("a.strings", DG_SPAN("\"a\" = \"{g, select, m {He\\nis} other {They}}\";"), "",
                "<p>He<img id=0>is</p>\n<p>They</p>\n");
     check_text("a.properties", DG_SPAN("a={n, plural, one {x}"), "",

@@ -105,6 +105,10 @@ START_TEST(messages_in_json_get_the_plurals_of_the_target)
     expect(message, DG_DOC_JSON, &none, message, "b|x|5 y");
     expect("[\"{n, plural, one {x}\"]", DG_DOC_JSON, &polish, "[\"{n, plural, one {x}\"]",
            "{n, plural, one {x}");
+    expect("[\"See {n, plural, one {x} other {# y}} here\"]", DG_DOC_JSON, &polish,
+           "[\"{n, plural, one {See x here} other {See # y here} few {See # y here} many {See # y "
+           "here}}\"]",
+           "See x here|See 5 y here|See 3 y here|See 11 y here");
     static const struct {
         const char *original, *text, *wanted;
     } cases[] = {

@@ -52,6 +52,9 @@ START_TEST(only_the_words_of_branches_are_text)
     expect("{n, plural,\\n  other {it''s '{x}' {d, date, short}}\\n}",
            "t[it]a['']t[s ]q[']t[{x}]q[']t[ ]n[{d, date, short}]");
     expect("it's {n, plural, other {'#' o'clock}}", "t[it's ]q[']t[#]q[']t[ o'clock]");
+    expect(
+        "{0,choice,-1#less|0#none|1<{0,number} '{x}'|2\xE2\x89\xA4 {g, select, other {a|b}}} c|d",
+        "t[less]t[none]n[{0,number}]t[ ]q[']t[{x}]q[']t[ ]t[a|b]t[ c|d]");
     expect("", "");
 }
 END_TEST
@@ -65,7 +68,10 @@ START_TEST(what_is_no_message_is_seen)
                                       "{n",
                                       "{}",
                                       "{n, plural, {a} other {b}}",
-                                      "a}{n, plural, other {a"};
+                                      "a}{n, plural, other {a",
+                                      "{0, choice, #a}",
+                                      "{0, choice, 1#a|b}",
+                                      "{0, choice, 1#a"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(!dg_icu_parse(dg_span_cstr(bad[i]), NULL, NULL), "%s", bad[i]);
     ck_assert(dg_icu_has_choice(DG_SPAN("{n , select , a {b} other {c}}")));
@@ -121,5 +127,58 @@ START_TEST(a_plural_gets_the_categories_of_the_target)
 }
 END_TEST
 
+START_TEST(the_sentence_around_a_choice_moves_into_its_branches)
+{
+    static const struct {
+        const char *message, *wanted;
+    } cases[] = {
+        {"Hi! You have {n, plural, one {# file} other {# files}} left. Bye.",
+         "Hi! {n, plural, one {You have # file left.} other {You have # files left.}} Bye."},
+        {"One\\n{who, select, a {He} other {They}} said #.\\nTwo",
+         "One\\n{who, select, a {He said #.} other {They said #.}}\\nTwo"},
+        {"There {0, choice, 0#are no files|1#is a file} in {1}",
+         "{0, choice, 0#There are no files in {1}|1#There is a file in {1}}"},
+        {"It''s {n, plural, offset:1 =0 {none} other {'{x}' #}} more",
+         "{n, plural, offset:1 =0 {It''s none more} other {It''s '{x}' # more}}"},
+        /* Messages that stay: with several choices, with a sign that would count, an apostrophe
+         * that would quote, or nothing around their choice. */
+        {"a {n, plural, other {{m, plural, other {b}}}} c", NULL},
+        {"a {n, plural, other {b}} c {m, plural, other {d}}", NULL},
+        {"No. #1 has {n, plural, other {b}}", "No. #1 has {n, plural, other {b}}"},
+        {"a|b {n, choice, 0#c}", NULL},
+        {"{n, plural, other {b}} c l'", NULL},
+        {"a {n, plural, other {l'}} c", NULL},
+        {"({n, plural, other {b}})", NULL},
+        {"A. {n, plural, other {b}} C. D", "A. {n, plural, other {b C.}} D"},
+        {"a {n, plural, other {b}", NULL},
+        {"a {b} c", NULL},
+        {"", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dg_buf out;
+        dg_buf_init(&out, TEXT_MAX);
+        ck_assert_int_eq(dg_icu_widen(dg_span_cstr(cases[i].message), &out), DG_OK);
+        ck_assert_str_eq(out.len ? out.ptr : "",
+                         cases[i].wanted ? cases[i].wanted : cases[i].message);
+        dg_buf_deinit(&out);
+    }
+    /* Many branches and much around them would multiply: the message stays. */
+    struct dg_buf text, out;
+    dg_buf_init(&text, TEXT_MAX);
+    dg_buf_init(&out, TEXT_MAX);
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(dg_buf_append_cstr(&text, "word "), DG_OK);
+    ck_assert_int_eq(dg_buf_append_cstr(&text, "{n, select, "), DG_OK);
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(dg_buf_append_cstr(&text, "a {b} "), DG_OK);
+    ck_assert_int_eq(dg_buf_append_cstr(&text, "other {b}}"), DG_OK);
+    ck_assert_int_eq(dg_icu_widen(dg_buf_span(&text), &out), DG_OK);
+    ck_assert_uint_eq(out.len, text.len);
+    dg_buf_deinit(&text);
+    dg_buf_deinit(&out);
+}
+END_TEST
+
 DG_UNIT(only_the_words_of_branches_are_text, what_is_no_message_is_seen,
-        a_plural_gets_the_categories_of_the_target)
+        a_plural_gets_the_categories_of_the_target,
+        the_sentence_around_a_choice_moves_into_its_branches)
