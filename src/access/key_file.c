@@ -6,7 +6,7 @@
  * duplicates are found in one pass. */
 #include "access/key_file.h"
 #include "access/quota.h"
-#include "access/when.h"
+#include "access/calendar.h"
 #include "base/file/file_out.h"
 #include "base/memory/error_errno.h"
 #include "base/memory/map.h"
@@ -132,7 +132,7 @@ static enum dg_err read_field(const struct field *field, struct dg_span text,
 {
     void *into = (char *)key + field->at;
     if (field->kind == WHEN)
-        return dg_when_parse(text, error, into);
+        return dg_calendar_parse(text, error, into);
     if (!dg_secret_hash_parse(text, into))
         return dg_error_set(error, DG_ERR_INVALID,
                             "read something else, expected \"blake2b:\" and 64 hexadecimal digits");
@@ -311,7 +311,7 @@ static enum dg_err print_field(const struct field *field, const struct dg_key *k
                                struct dg_buf *out)
 {
     const void *from = (const char *)key + field->at;
-    char when[DG_WHEN_TEXT], hash[DG_SECRET_HASH_TEXT];
+    char when[DG_CALENDAR_TEXT], hash[DG_SECRET_HASH_TEXT];
     if (field->kind == HASH) {
         if (from == &key->old_hash && key->old_until_s == 0)
             return DG_OK;
@@ -320,7 +320,7 @@ static enum dg_err print_field(const struct field *field, const struct dg_key *k
     }
     if (*(const uint64_t *)from == 0)
         return DG_OK;
-    dg_when_format(*(const uint64_t *)from, when);
+    dg_calendar_format(*(const uint64_t *)from, when);
     return dg_buf_printf(out, "%s = %s\n", field->name, when);
 }
 

@@ -6,7 +6,7 @@
  * an outage. */
 #include "access/quota_local.h"
 #include "access/rates.h"
-#include "access/when.h"
+#include "access/calendar.h"
 #include "base/memory/mem.h"
 
 struct dg_quota_local {
@@ -70,7 +70,7 @@ static uint64_t seconds(uint64_t ns)
 static uint64_t to_next_month(const struct dg_quota_local *local)
 {
     uint64_t now = dg_usage_now(local->usage);
-    return dg_when_next_month(now) - now;
+    return dg_calendar_next_month(now) - now;
 }
 
 /* Seconds until the window allows the cost; 0: now. */
@@ -126,7 +126,7 @@ static struct dg_quota_verdict judge(struct dg_quota_local *local, const struct 
                                      const struct counters *counters, bool taking)
 {
     struct dg_quota_verdict verdict = {.is_local = true,
-                                       .month = dg_when_month(dg_usage_now(local->usage))};
+                                       .month = dg_calendar_month(dg_usage_now(local->usage))};
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++) {
         uint64_t wait = wait_of(local, ask, counters, w);
         if (wait > verdict.retry_s) {

@@ -14,7 +14,7 @@
 #include "access/usage.h"
 #include "access/lock.h"
 #include "access/steady.h"
-#include "access/when.h"
+#include "access/calendar.h"
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
 #include "base/memory/error_errno.h"
@@ -141,7 +141,7 @@ uint64_t dg_usage_now(struct dg_usage *usage)
 
 static unsigned this_month(struct dg_usage *usage)
 {
-    return dg_when_month(dg_usage_now(usage));
+    return dg_calendar_month(dg_usage_now(usage));
 }
 
 struct dg_usage_count *dg_usage_get(struct dg_usage *usage, struct dg_span name)

@@ -7,7 +7,7 @@
  * the next month stays that for those that are behind, up to a day. A month further in the future
  * came of a wrong clock, and its count goes on in the present one. */
 #include "daemon/shared_quota.h"
-#include "access/when.h"
+#include "access/calendar.h"
 #include "base/memory/mem.h"
 
 #include <inttypes.h>
@@ -150,10 +150,10 @@ static void make_command(struct dg_shared_quota *shared, struct command *command
     add_number(command, ask->characters);
     command->args[command->n++] = dg_span_cstr(mode);
     if (is_key)
-        add_number(command, dg_when_month(now_s));
+        add_number(command, dg_calendar_month(now_s));
     else
         command->args[command->n++] = DG_SPAN("");
-    add_number(command, dg_when_next_month(now_s) - now_s);
+    add_number(command, dg_calendar_next_month(now_s) - now_s);
 }
 
 static bool read_verdict(unsigned month, const struct dg_redis_reply *reply,
@@ -206,7 +206,7 @@ static void on_reply(void *ctx, const struct dg_redis_reply *reply)
     struct dg_quota_ticket *ticket = ctx;
     struct dg_shared_quota *shared = ticket->shared;
     struct dg_quota_verdict verdict;
-    if (read_verdict(dg_when_month(now_of(shared)), reply, &ticket->ask, &verdict)) {
+    if (read_verdict(dg_calendar_month(now_of(shared)), reply, &ticket->ask, &verdict)) {
         if (ticket->takes && verdict.allowed)
             (void)ask_locally(shared, &ticket->ask, true, NULL, NULL);
         if (ticket->then)

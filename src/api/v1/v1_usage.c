@@ -9,7 +9,7 @@
  *      "limits":[{"name":"requests_per_minute","limit":60,"remaining":59,"reset":1}, ...]}
  *
  * Only what has a limit is in "limits"; asking costs nothing. */
-#include "access/when.h"
+#include "access/calendar.h"
 #include "api/http/api_int.h"
 #include "base/json/json_out.h"
 
@@ -17,10 +17,10 @@ enum { ANSWER_MAX = 64 << 10 };
 
 static void put_when(struct dg_json_out *out, const char *name, uint64_t seconds)
 {
-    char text[DG_WHEN_TEXT];
+    char text[DG_CALENDAR_TEXT];
     dg_json_out_key(out, name);
     if (seconds)
-        dg_when_format(seconds, text);
+        dg_calendar_format(seconds, text);
     dg_json_out_cstr(out, seconds ? text : NULL);
 }
 

@@ -8,7 +8,7 @@
  * running server reads the file when it is told to reload. */
 #include "access/key_file.h"
 #include "access/lock.h"
-#include "access/when.h"
+#include "access/calendar.h"
 #include "base/json/json_out.h"
 #include "base/memory/clock.h"
 #include "base/memory/mem.h"
@@ -94,7 +94,7 @@ static enum dg_err add_key(struct dg_key_file *file, const struct options *opt, 
     key.created_s = now_s();
     err = copy_rows(&opt->key, &key, error);
     if (!err && *opt->expires)
-        err = dg_when_parse(dg_span_cstr(opt->expires), error, &key.expires_s);
+        err = dg_calendar_parse(dg_span_cstr(opt->expires), error, &key.expires_s);
     if (!err && key.expires_s && key.expires_s <= key.created_s)
         err = dg_error_set(error, DG_ERR_RANGE,
                            "--expires: read a time that is over, expected one to come");
@@ -203,8 +203,8 @@ static enum dg_err put_row(struct dg_json_out *out, const struct dg_opt_row *row
 
 static void put_when(struct dg_json_out *out, const char *name, uint64_t seconds)
 {
-    char text[DG_WHEN_TEXT];
-    dg_when_format(seconds, text);
+    char text[DG_CALENDAR_TEXT];
+    dg_calendar_format(seconds, text);
     dg_json_out_put_cstr(out, name, seconds ? text : NULL);
 }
 
@@ -249,9 +249,9 @@ static const char *limit_text(int64_t limit, char text[24])
 
 static void print_line(const struct dg_key *key)
 {
-    char expires[DG_WHEN_TEXT] = "never", requests[24], characters[24], month[24];
+    char expires[DG_CALENDAR_TEXT] = "never", requests[24], characters[24], month[24];
     if (key->expires_s)
-        dg_when_format(key->expires_s, expires);
+        dg_calendar_format(key->expires_s, expires);
     printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", key->name, state_of(key), expires,
            limit_text(key->requests_per_minute, requests),
            limit_text(key->characters_per_minute, characters),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 #include "access/shared_keys.h"
-#include "access/when.h"
+#include "access/calendar.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-#include "access/when.h"
+#include "access/calendar.h"
 #include "unit.h"
 
 #include <time.h>
@@ -9,7 +9,7 @@
 static uint64_t parse(const char *text)
 {
     uint64_t seconds = 1;
-    ck_assert_int_eq(dg_when_parse(dg_span_cstr(text), NULL, &seconds), DG_OK);
+    ck_assert_int_eq(dg_calendar_parse(dg_span_cstr(text), NULL, &seconds), DG_OK);
     return seconds;
 }
 
@@ -47,7 +47,7 @@ START_TEST(refuses_what_is_no_time)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         uint64_t seconds = 7;
         struct dg_error error = DG_ERROR_NONE;
-        ck_assert_msg(dg_when_parse(dg_span_cstr(wrong[i]), &error, &seconds) == DG_ERR_INVALID,
+        ck_assert_msg(dg_calendar_parse(dg_span_cstr(wrong[i]), &error, &seconds) == DG_ERR_INVALID,
                       "%s", wrong[i]);
         ck_assert_uint_eq(seconds, 7);
         ck_assert_ptr_nonnull(strstr(error.text, "expected a time"));
@@ -61,13 +61,13 @@ START_TEST(agrees_with_the_library_on_every_day)
     for (uint64_t day = 0; day < 150000; day += (uint64_t)(getenv("DRAGOMAN_SLOW") ? 37 : 1)) {
         time_t at = (time_t)(day * 86400 + day % 86400);
         struct tm tm;
-        char ours[DG_WHEN_TEXT], theirs[64];
+        char ours[DG_CALENDAR_TEXT], theirs[64];
         ck_assert_ptr_nonnull(gmtime_r(&at, &tm));
-        dg_when_format((uint64_t)at, ours);
+        dg_calendar_format((uint64_t)at, ours);
         strftime(theirs, sizeof theirs, "%Y-%m-%dT%H:%M:%SZ", &tm);
         ck_assert_str_eq(ours, theirs);
         ck_assert_uint_eq(parse(ours), (uint64_t)at);
-        ck_assert_uint_eq(dg_when_month((uint64_t)at),
+        ck_assert_uint_eq(dg_calendar_month((uint64_t)at),
                           (unsigned)(tm.tm_year + 1900) * 100 + (unsigned)tm.tm_mon + 1);
     }
 }
@@ -75,10 +75,10 @@ END_TEST
 
 START_TEST(the_next_month_begins_when_this_one_ends)
 {
-    ck_assert_uint_eq(dg_when_next_month(parse("2026-11-21T22:00:00Z")), parse("2026-12-01"));
-    ck_assert_uint_eq(dg_when_next_month(parse("2026-12-31T23:59:59Z")), parse("2027-01-01"));
-    ck_assert_uint_eq(dg_when_next_month(parse("2027-01-01")), parse("2027-02-01"));
-    ck_assert_uint_eq(dg_when_next_month(parse("2028-02-29")), parse("2028-03-01"));
+    ck_assert_uint_eq(dg_calendar_next_month(parse("2026-11-21T22:00:00Z")), parse("2026-12-01"));
+    ck_assert_uint_eq(dg_calendar_next_month(parse("2026-12-31T23:59:59Z")), parse("2027-01-01"));
+    ck_assert_uint_eq(dg_calendar_next_month(parse("2027-01-01")), parse("2027-02-01"));
+    ck_assert_uint_eq(dg_calendar_next_month(parse("2028-02-29")), parse("2028-03-01"));
 }
 END_TEST
 

@@ -3,7 +3,7 @@
 
 /* The Gregorian calendar by arithmetic: years that begin in March have their leap day at the end,
  * and repeat every 400 years. */
-#include "access/when.h"
+#include "access/calendar.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -79,7 +79,7 @@ static bool parse(struct dg_span text, uint64_t *seconds)
     return again.day == date.day && again.month == date.month;
 }
 
-enum dg_err dg_when_parse(struct dg_span text, struct dg_error *error, uint64_t *seconds)
+enum dg_err dg_calendar_parse(struct dg_span text, struct dg_error *error, uint64_t *seconds)
 {
     uint64_t found = 0;
     if (!parse(text, &found))
@@ -91,21 +91,21 @@ enum dg_err dg_when_parse(struct dg_span text, struct dg_error *error, uint64_t 
     return DG_OK;
 }
 
-void dg_when_format(uint64_t seconds, char text[DG_WHEN_TEXT])
+void dg_calendar_format(uint64_t seconds, char text[DG_CALENDAR_TEXT])
 {
     struct date date = date_of(seconds);
     unsigned of_day = (unsigned)(seconds % DAY_S);
-    snprintf(text, DG_WHEN_TEXT, "%04u-%02u-%02uT%02u:%02u:%02uZ", date.year % 10000,
+    snprintf(text, DG_CALENDAR_TEXT, "%04u-%02u-%02uT%02u:%02u:%02uZ", date.year % 10000,
              date.month % 100, date.day % 100, of_day / 3600 % 100, of_day / 60 % 60, of_day % 60);
 }
 
-unsigned dg_when_month(uint64_t seconds)
+unsigned dg_calendar_month(uint64_t seconds)
 {
     struct date date = date_of(seconds);
     return date.year * 100 + date.month;
 }
 
-uint64_t dg_when_next_month(uint64_t seconds)
+uint64_t dg_calendar_next_month(uint64_t seconds)
 {
     struct date date = date_of(seconds);
     date.day = 1;
