@@ -13,7 +13,7 @@
  * torn line before it does not spoil its first. */
 #include "access/usage.h"
 #include "access/lock.h"
-#include "access/steady.h"
+#include "access/wall_time.h"
 #include "access/calendar.h"
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
@@ -46,7 +46,7 @@ static const char header[] = "# dragoman-usage 1\n";
 
 struct dg_usage {
     const struct dg_clock *clock; /* borrowed */
-    struct dg_steady steady;
+    struct dg_wall_time steady;
     char *path; /* owned; NULL: memory only */
     int fd;
     uint64_t file_len;
@@ -136,7 +136,7 @@ size_t dg_usage_parse(struct dg_span text, dg_usage_fn each, void *ctx)
 
 uint64_t dg_usage_now(struct dg_usage *usage)
 {
-    return dg_steady_s(&usage->steady, usage->clock);
+    return dg_wall_time_s(&usage->steady, usage->clock);
 }
 
 static unsigned this_month(struct dg_usage *usage)

@@ -24,8 +24,8 @@
  * grown is rewritten and replaced in one step. A crash of the process or the machine loses what was
  * counted since the last finished turn. Only one process may use the file (access/lock.h).
  *
- * Months follow the steady time of day (access/steady.h). Counts of a future month, which a wrong
- * clock caused, belong to the present month. */
+ * Months follow the steady time of day (access/wall_time.h). Counts of a future month, which a
+ * wrong clock caused, belong to the present month. */
 #ifndef DG_ACCESS_USAGE_H
 #define DG_ACCESS_USAGE_H
 
@@ -82,7 +82,7 @@ void dg_usage_run(struct dg_usage_write *write);
 enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write,
                          struct dg_error *error) DG_MUST_CHECK;
 
-/* The time that determines the month, in seconds since 1970 (access/steady.h). */
+/* The time that determines the month, in seconds since 1970 (access/wall_time.h). */
 uint64_t dg_usage_now(struct dg_usage *usage);
 
 size_t dg_usage_damaged(const struct dg_usage *usage);

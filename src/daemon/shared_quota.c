@@ -128,7 +128,7 @@ static void add_number(struct command *command, uint64_t n)
 static uint64_t now_of(struct dg_shared_quota *shared)
 {
     const struct dg_clock clock = DG_CLOCK_REAL;
-    return dg_steady_s(&shared->steady, &clock);
+    return dg_wall_time_s(&shared->steady, &clock);
 }
 
 static void make_command(struct dg_shared_quota *shared, struct command *command,

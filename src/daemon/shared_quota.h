@@ -14,7 +14,7 @@
 #define DG_DAEMON_SHARED_QUOTA_H
 
 #include "access/quota.h"
-#include "access/steady.h"
+#include "access/wall_time.h"
 #include "base/memory/clock.h"
 #include "net/loop/redis.h"
 
@@ -23,8 +23,8 @@ struct dg_shared_quota {
     struct dg_quota local;  /* counts as well, and decides when Redis does not answer */
     uint64_t timeout_ms;
     struct dg_log *log;
-    struct dg_steady steady; /* the clock that says which month it is */
-    bool was_logged;         /* the log has said that Redis refuses the script */
+    struct dg_wall_time steady; /* the clock that says which month it is */
+    bool was_logged;            /* the log has said that Redis refuses the script */
 };
 
 struct dg_quota dg_shared_quota_ops(struct dg_shared_quota *shared);
