@@ -26,12 +26,12 @@
  * refusals with file and line. To change a file, take its lock, read it, and replace the whole
  * file:
  *
- *     err = dg_lock_take(&lock, path, 5000, &error);
+ *     err = dg_file_lock_take(&lock, path, 5000, &error);
  *     err = dg_key_file_load(&file, path, &error);
  *     err = dg_key_file_add(&file, &key, &error);       takes what the key owns
  *     err = dg_key_file_save(&file, path, &error);
  *     dg_key_file_deinit(&file);
- *     dg_lock_drop(&lock);
+ *     dg_file_lock_drop(&lock);
  *
  * Any thread, one at a time for each struct dg_key_file. */
 #ifndef DG_ACCESS_KEY_FILE_H

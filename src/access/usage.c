@@ -12,7 +12,7 @@
  * changes made meanwhile are in the next turn. Every batch begins with an empty line, so that a
  * torn line before it does not spoil its first. */
 #include "access/usage.h"
-#include "access/lock.h"
+#include "access/file_lock.h"
 #include "access/wall_time.h"
 #include "access/calendar.h"
 #include "base/file/file_out.h"
@@ -50,7 +50,7 @@ struct dg_usage {
     char *path; /* owned; NULL: memory only */
     int fd;
     uint64_t file_len;
-    struct dg_lock lock;
+    struct dg_file_lock lock;
     struct dg_map by_name; /* of owned struct dg_usage_count */
     struct dg_list changed, writing;
     struct dg_list all; /* in the order in which they came */
@@ -211,7 +211,7 @@ static void on_line(void *ctx, const struct dg_usage_count *line)
 static enum dg_err open_file(struct dg_usage *usage, struct dg_error *error)
 {
     struct dg_map_file file;
-    enum dg_err err = dg_lock_take(&usage->lock, usage->path, LOCK_WAIT_MS, error);
+    enum dg_err err = dg_file_lock_take(&usage->lock, usage->path, LOCK_WAIT_MS, error);
     if (err)
         return err;
     usage->fd =
@@ -234,7 +234,7 @@ enum dg_err dg_usage_open(const struct dg_clock *clock, const char *path, struct
     struct dg_usage *made = dg_xcalloc(1, sizeof *made);
     made->clock = clock;
     made->fd = -1;
-    made->lock = (struct dg_lock)DG_LOCK_NONE;
+    made->lock = (struct dg_file_lock)DG_FILE_LOCK_NONE;
     made->whole_from = GROWN;
     dg_map_init(&made->by_name, NAMES_MAX);
     dg_list_init(&made->changed);
@@ -263,7 +263,7 @@ void dg_usage_close(struct dg_usage *usage)
     dg_map_deinit(&usage->by_name);
     if (usage->fd >= 0)
         close(usage->fd);
-    dg_lock_drop(&usage->lock);
+    dg_file_lock_drop(&usage->lock);
     dg_free(usage->path);
     dg_free(usage);
 }

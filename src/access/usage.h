@@ -22,7 +22,7 @@
  * The file is a journal of lines, each with a checksum. A line holds a key's totals of a month, not
  * a difference, so a line that is lost, torn or written twice does no harm. A journal that has
  * grown is rewritten and replaced in one step. A crash of the process or the machine loses what was
- * counted since the last finished turn. Only one process may use the file (access/lock.h).
+ * counted since the last finished turn. Only one process may use the file (access/file_lock.h).
  *
  * Months follow the steady time of day (access/wall_time.h). Counts of a future month, which a
  * wrong clock caused, belong to the present month. */

@@ -7,7 +7,7 @@
  * step. A secret is printed once, on standard output and nowhere else; the file has its hash. The
  * running server reads the file when it is told to reload. */
 #include "access/key_file.h"
-#include "access/lock.h"
+#include "access/file_lock.h"
 #include "access/calendar.h"
 #include "base/json/json_out.h"
 #include "base/memory/clock.h"
@@ -145,12 +145,12 @@ static enum dg_err change(change_fn *how, const struct options *opt, const char 
                           struct dg_error *error)
 {
     struct dg_key_file file = {.n = 0};
-    struct dg_lock lock = DG_LOCK_NONE;
+    struct dg_file_lock lock = DG_FILE_LOCK_NONE;
     struct fresh fresh = {""};
     enum dg_err err = dg_key_check_name(dg_span_cstr(name), error);
     if (err)
         return err;
-    err = dg_lock_take(&lock, opt->file, LOCK_WAIT_MS, error);
+    err = dg_file_lock_take(&lock, opt->file, LOCK_WAIT_MS, error);
     if (err)
         return err;
     if (how != add_key || access(opt->file, F_OK) == 0 || errno != ENOENT)
@@ -164,7 +164,7 @@ static enum dg_err change(change_fn *how, const struct options *opt, const char 
         printf("%s\n", fresh.text);
     sodium_memzero(&fresh, sizeof fresh);
     dg_key_file_deinit(&file);
-    dg_lock_drop(&lock);
+    dg_file_lock_drop(&lock);
     if (!err)
         fprintf(stderr,
                 "dragoman keys: %s is written; a running server reads it when it is told to reload "

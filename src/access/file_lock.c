@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* flock(2), retried every few milliseconds, because it has no wait with a time limit. */
-#include "access/lock.h"
+#include "access/file_lock.h"
 #include "base/memory/error_errno.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@ static enum dg_err wait_for(int fd, const char *path, unsigned wait_ms, struct d
     return DG_OK;
 }
 
-enum dg_err dg_lock_take(struct dg_lock *lock, const char *path, unsigned wait_ms,
-                         struct dg_error *error)
+enum dg_err dg_file_lock_take(struct dg_file_lock *lock, const char *path, unsigned wait_ms,
+                              struct dg_error *error)
 {
     char name[PATH_CAP];
     if (snprintf(name, sizeof name, "%s.lock", path) >= (int)sizeof name)
@@ -45,7 +45,7 @@ enum dg_err dg_lock_take(struct dg_lock *lock, const char *path, unsigned wait_m
     return err;
 }
 
-void dg_lock_drop(struct dg_lock *lock)
+void dg_file_lock_drop(struct dg_file_lock *lock)
 {
     if (lock->fd >= 0)
         close(lock->fd);
