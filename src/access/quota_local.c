@@ -81,10 +81,11 @@ static uint64_t wait_of(struct dg_quota_local *local, const struct dg_quota_ask 
     if (limit == 0 || cost == 0)
         return 0;
     if (window < DG_QUOTA_FLOWING)
-        return counters->rate ? seconds(dg_bucket_wait(&counters->rate->buckets[window], limit,
-                                                       dg_quota_windows[window].seconds, cost,
-                                                       dg_clock_now(local->clock)))
-                              : 0;
+        return counters->rate
+                   ? seconds(dg_token_bucket_wait(&counters->rate->buckets[window], limit,
+                                                  dg_quota_windows[window].seconds, cost,
+                                                  dg_clock_now(local->clock)))
+                   : 0;
     bool fits = !counters->month || (counters->month->characters < limit &&
                                      cost <= limit - counters->month->characters);
     return fits ? 0 : to_next_month(local);
@@ -96,8 +97,8 @@ static void take(struct dg_quota_local *local, const struct dg_quota_ask *ask,
     uint64_t now = dg_clock_now(local->clock);
     for (int w = 0; w < DG_QUOTA_FLOWING; w++)
         if (ask->limits[w] && counters->rate)
-            dg_bucket_take(&counters->rate->buckets[w], ask->limits[w], dg_quota_windows[w].seconds,
-                           cost_of(ask, w), now);
+            dg_token_bucket_take(&counters->rate->buckets[w], ask->limits[w],
+                                 dg_quota_windows[w].seconds, cost_of(ask, w), now);
     if (counters->month)
         dg_usage_add(local->usage, counters->month, ask->requests, ask->characters);
 }
@@ -114,10 +115,10 @@ static struct dg_quota_state state_of(struct dg_quota_local *local, const struct
         state.remaining = used < state.limit ? state.limit - used : 0;
         state.reset_s = to_next_month(local);
     } else if (counters->rate) {
-        const struct dg_bucket *bucket = &counters->rate->buckets[window];
+        const struct dg_token_bucket *bucket = &counters->rate->buckets[window];
         state.remaining =
-            dg_bucket_level(bucket, state.limit, dg_quota_windows[window].seconds, now);
-        state.reset_s = seconds(dg_bucket_full_in(bucket, now));
+            dg_token_bucket_level(bucket, state.limit, dg_quota_windows[window].seconds, now);
+        state.reset_s = seconds(dg_token_bucket_full_in(bucket, now));
     }
     return state;
 }
@@ -172,8 +173,8 @@ static void refund(void *self, const struct dg_quota_ask *ask)
     struct counters counters = find(local, ask);
     for (int w = 0; w < DG_QUOTA_FLOWING; w++)
         if (ask->limits[w] && counters.rate)
-            dg_bucket_give(&counters.rate->buckets[w], ask->limits[w], dg_quota_windows[w].seconds,
-                           cost_of(ask, w));
+            dg_token_bucket_give(&counters.rate->buckets[w], ask->limits[w],
+                                 dg_quota_windows[w].seconds, cost_of(ask, w));
     if (counters.month)
         dg_usage_sub(local->usage, counters.month, ask->requests, ask->characters);
 }

@@ -15,14 +15,14 @@
 #ifndef DG_ACCESS_RATES_H
 #define DG_ACCESS_RATES_H
 
-#include "access/bucket.h"
+#include "access/token_bucket.h"
 #include "access/quota.h"
 #include "base/memory/list.h"
 #include "base/memory/map.h"
 
 struct dg_rate {
     struct dg_list link; /* most recently seen last */
-    struct dg_bucket buckets[DG_QUOTA_FLOWING];
+    struct dg_token_bucket buckets[DG_QUOTA_FLOWING];
     struct dg_quota_id id;
 };
 

@@ -15,10 +15,10 @@
 #include <string.h>
 
 /* Windows but the month are kept as the time, in microseconds, at which they are full again
- * (access/bucket.c). KEYS: the hash. ARGV: the limits, requests and characters to count, what to do
- * (take, peek or give), the month ("" without one), seconds until the next.
- * Answers: allowed, refused by, retry, remaining and reset of each window, the month's requests and
- * characters. The windows are those of access/quota.h, in its order. */
+ * (access/token_bucket.c). KEYS: the hash. ARGV: the limits, requests and characters to count, what
+ * to do (take, peek or give), the month ("" without one), seconds until the next. Answers: allowed,
+ * refused by, retry, remaining and reset of each window, the month's requests and characters. The
+ * windows are those of access/quota.h, in its order. */
 static const char script[] =
     "local time = redis.call('TIME')\n"
     "local now, year = time[1] * 1e6 + time[2], 365 * 86400e6\n"

@@ -20,10 +20,11 @@ START_TEST(everybody_has_buckets_of_his_own)
     dg_rates_init(&rates, 10);
     struct dg_rate *a = get(&rates, 1);
     ck_assert_ptr_nonnull(a);
-    dg_bucket_take(&a->buckets[DG_QUOTA_REQUESTS], 60, 60, 60, DG_CLOCK_S);
+    dg_token_bucket_take(&a->buckets[DG_QUOTA_REQUESTS], 60, 60, 60, DG_CLOCK_S);
     struct dg_rate *b = get(&rates, 2);
     ck_assert_ptr_nonnull(b);
-    ck_assert_uint_eq(dg_bucket_level(&b->buckets[DG_QUOTA_REQUESTS], 60, 60, DG_CLOCK_S), 60);
+    ck_assert_uint_eq(dg_token_bucket_level(&b->buckets[DG_QUOTA_REQUESTS], 60, 60, DG_CLOCK_S),
+                      60);
     ck_assert_ptr_eq(get(&rates, 1), a);
     ck_assert_uint_eq(dg_rates_len(&rates), 2);
     dg_rates_deinit(&rates);
@@ -39,15 +40,19 @@ START_TEST(the_table_is_bounded_and_forgets_who_was_seen_least_recently)
         struct dg_rate *rate = get(&rates, i);
         struct dg_rate *first = get(&rates, 0); /* seen again each time */
         ck_assert(rate && first);
-        dg_bucket_take(&rate->buckets[DG_QUOTA_REQUESTS], 60, 60, 60, DG_CLOCK_S);
-        dg_bucket_take(&first->buckets[DG_QUOTA_CHARACTERS], 60, 60, 60, DG_CLOCK_S);
+        dg_token_bucket_take(&rate->buckets[DG_QUOTA_REQUESTS], 60, 60, 60, DG_CLOCK_S);
+        dg_token_bucket_take(&first->buckets[DG_QUOTA_CHARACTERS], 60, 60, 60, DG_CLOCK_S);
     }
     ck_assert_uint_eq(dg_rates_len(&rates), MAX);
     struct dg_rate *first = get(&rates, 0), *last = get(&rates, 999), *second = get(&rates, 1);
-    ck_assert_uint_eq(dg_bucket_level(&first->buckets[DG_QUOTA_CHARACTERS], 60, 60, DG_CLOCK_S), 0);
-    ck_assert_uint_eq(dg_bucket_level(&last->buckets[DG_QUOTA_REQUESTS], 60, 60, DG_CLOCK_S), 0);
-    ck_assert_uint_eq(dg_bucket_level(&second->buckets[DG_QUOTA_REQUESTS], 60, 60, DG_CLOCK_S),
-                      60); /* was forgotten */
+    ck_assert_uint_eq(
+        dg_token_bucket_level(&first->buckets[DG_QUOTA_CHARACTERS], 60, 60, DG_CLOCK_S), 0);
+    ck_assert_uint_eq(dg_token_bucket_level(&last->buckets[DG_QUOTA_REQUESTS], 60, 60, DG_CLOCK_S),
+                      0);
+    ck_assert_uint_eq(
+        dg_token_bucket_level(&second->buckets[DG_QUOTA_REQUESTS], 60, 60, DG_CLOCK_S), 60); /* was
+                                                                                                forgotten
+                                                                                              */
     ck_assert_uint_eq(dg_rates_len(&rates), MAX);
     dg_rates_deinit(&rates);
 }
