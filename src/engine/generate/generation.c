@@ -8,7 +8,7 @@
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "engine/route/prompt.h"
-#include "engine/route/stops.h"
+#include "engine/route/stop_texts.h"
 #include "tokenize/tokenizer.h"
 
 #include <string.h>
@@ -328,7 +328,7 @@ static void show(struct dg_generation *g, bool is_last)
 {
     const struct dg_span text = dg_buf_span(&g->text);
     const size_t upto =
-        text.len - (is_last ? 0 : dg_stops_doubtful(g->asked.stops, g->asked.n_stops, text));
+        text.len - (is_last ? 0 : dg_stop_texts_doubtful(g->asked.stops, g->asked.n_stops, text));
     if (upto <= g->n_told)
         return;
     if (g->events->on_delta && !g->task.err)
@@ -345,7 +345,8 @@ static enum dg_err hear(struct dg_generation *g, struct dg_span delta)
         return err;
     size_t from = before > reach ? before - reach : 0;
     from = from > g->n_told ? from : g->n_told;
-    const size_t at = dg_stops_find(g->asked.stops, g->asked.n_stops, dg_buf_span(&g->text), from);
+    const size_t at =
+        dg_stop_texts_find(g->asked.stops, g->asked.n_stops, dg_buf_span(&g->text), from);
     if (at != SIZE_MAX) {
         dg_buf_truncate(&g->text, at);
         g->is_ended = g->was_stopped = true;

@@ -4,7 +4,7 @@
 /* The prompt is a form (tokenize/prompt_template.h), kept as written. */
 #include "engine/route/translation_prompt.h"
 #include "base/memory/mem.h"
-#include "engine/route/stops.h"
+#include "engine/route/stop_texts.h"
 
 #include <string.h>
 
@@ -85,7 +85,7 @@ static enum dg_err list_ends(struct dg_translation_prompt *template,
     for (size_t id = 0; template->n_stops && id < n_words && id < V && !err; id++) {
         err = spell((int32_t)id, &stream, &text);
         for (size_t i = 0; i < template->n_stops && !err; i++)
-            if (dg_stops_find(&template->stops[i], 1, dg_buf_span(&text), 0) != SIZE_MAX)
+            if (dg_stop_texts_find(&template->stops[i], 1, dg_buf_span(&text), 0) != SIZE_MAX)
                 template->ends[id] = is_said[i] = true;
     }
     dg_buf_deinit(&text);
@@ -164,10 +164,10 @@ static bool is_blank(char c)
 void dg_translation_prompt_hear(const struct dg_translation_prompt *template, struct dg_span said,
                                 bool is_over, size_t *from, size_t *upto)
 {
-    const size_t stop = dg_stops_find(template->stops, template->n_stops, said, *upto);
+    const size_t stop = dg_stop_texts_find(template->stops, template->n_stops, said, *upto);
     size_t end = stop != SIZE_MAX ? stop : said.len;
     if (stop == SIZE_MAX && !is_over)
-        end -= dg_stops_doubtful(template->stops, template->n_stops, said);
+        end -= dg_stop_texts_doubtful(template->stops, template->n_stops, said);
     if (*upto == *from) { /* nothing was output yet: blanks at the beginning are left out */
         while (*from < end && is_blank(said.ptr[*from]))
             (*from)++;

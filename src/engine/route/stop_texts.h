@@ -3,8 +3,8 @@
 
 /* Stop texts, which end a language model's answer: where the first one begins, and how many bytes
  * at the end may be the beginning of one. */
-#ifndef DG_ENGINE_ROUTE_STOPS_H
-#define DG_ENGINE_ROUTE_STOPS_H
+#ifndef DG_ENGINE_ROUTE_STOP_TEXTS_H
+#define DG_ENGINE_ROUTE_STOP_TEXTS_H
 
 #include "base/memory/span.h"
 
@@ -12,9 +12,9 @@
 
 /* Where the first of the `n` stop texts, none of which is empty, begins in [from, ...);
  * SIZE_MAX: nowhere. */
-size_t dg_stops_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from);
+size_t dg_stop_texts_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from);
 
 /* Bytes at the text's end that may be the beginning of a stop text. */
-size_t dg_stops_doubtful(const struct dg_span *stops, size_t n, struct dg_span text);
+size_t dg_stop_texts_doubtful(const struct dg_span *stops, size_t n, struct dg_span text);
 
 #endif

@@ -3,9 +3,9 @@
 
 /* Looked for byte by byte: texts and stop texts are short, and callers begin where they left off.
  */
-#include "engine/route/stops.h"
+#include "engine/route/stop_texts.h"
 
-size_t dg_stops_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from)
+size_t dg_stop_texts_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from)
 {
     for (size_t at = from; at < text.len; at++)
         for (size_t i = 0; i < n; i++)
@@ -14,7 +14,7 @@ size_t dg_stops_find(const struct dg_span *stops, size_t n, struct dg_span text,
     return SIZE_MAX;
 }
 
-size_t dg_stops_doubtful(const struct dg_span *stops, size_t n, struct dg_span text)
+size_t dg_stop_texts_doubtful(const struct dg_span *stops, size_t n, struct dg_span text)
 {
     size_t most = 0;
     for (size_t i = 0; i < n; i++) {
