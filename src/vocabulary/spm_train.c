@@ -13,7 +13,7 @@
 #include "base/memory/utf8.h"
 #include "tokenize/spm/normalise.h"
 #include "vocabulary/charsmap_build.h"
-#include "vocabulary/counted.h"
+#include "vocabulary/word_counts.h"
 #include "vocabulary/spm_train_int.h"
 
 #include <stdio.h>
@@ -122,7 +122,8 @@ enum dg_err dg_spm_train_add(struct dg_spm_train *train, struct dg_span line)
         const bool cuts = is_space || (is_bpe && (n_chars >= WORD_CHARS_MAX ||
                                                   (!after_space && (now != last || now == DIGIT))));
         if (cuts && at > from) {
-            err = dg_counted_add(&train->arena, &train->words, dg_span_sub(text, from, at - from));
+            err =
+                dg_word_count_add(&train->arena, &train->words, dg_span_sub(text, from, at - from));
             from = at;
             n_chars = 0;
         }
@@ -130,12 +131,12 @@ enum dg_err dg_spm_train_add(struct dg_spm_train *train, struct dg_span line)
         last = now;
     }
     return err ? err
-               : dg_counted_add(&train->arena, &train->words, dg_span_sub(text, from, text.len));
+               : dg_word_count_add(&train->arena, &train->words, dg_span_sub(text, from, text.len));
 }
 
 /* ---- Characters ------------------------------------------------------------------------------ */
 
-static enum dg_err count_chars(const struct dg_counted *words, size_t n, struct dg_map *chars,
+static enum dg_err count_chars(const struct dg_word_count *words, size_t n, struct dg_map *chars,
                                uint64_t *total)
 {
     enum dg_err err = DG_OK;
@@ -154,18 +155,18 @@ static enum dg_err count_chars(const struct dg_counted *words, size_t n, struct 
 
 /* Chooses the characters that get a piece, most frequent first; U+2581 and the text's ASCII
  * characters always do. */
-static enum dg_err choose_chars(const struct dg_spm_train *train, const struct dg_counted *words,
+static enum dg_err choose_chars(const struct dg_spm_train *train, const struct dg_word_count *words,
                                 size_t n, struct train_pieces *pieces, struct dg_map *numbers)
 {
     struct dg_map chars;
-    struct dg_counted *list = NULL;
+    struct dg_word_count *list = NULL;
     uint64_t total = 0, covered = 0;
     dg_map_init(&chars, 0x110000);
     enum dg_err err = count_chars(words, n, &chars, &total);
     if (!err && !dg_map_get(&chars, space, NULL))
         err = dg_map_put(&chars, space, 1);
     if (!err)
-        err = dg_counted_list(&chars, false, dg_counted_by_count, &list);
+        err = dg_word_count_list(&chars, false, dg_word_count_by_count, &list);
     for (size_t i = 0; !err && i < chars.len; i++) {
         const bool is_needed = list[i].text.len == 1 || dg_span_eq(list[i].text, space);
         if (!is_needed && (double)covered >= train->opts.coverage * (double)total)
@@ -184,7 +185,7 @@ static enum dg_err choose_chars(const struct dg_spm_train *train, const struct d
 }
 
 /* Words as numbers of characters; a character without a piece ends a stretch. */
-static enum dg_err spell(const struct dg_counted *words, size_t n, const struct dg_map *numbers,
+static enum dg_err spell(const struct dg_word_count *words, size_t n, const struct dg_map *numbers,
                          struct train_words *out)
 {
     size_t bytes = 0, cap = n;
@@ -331,9 +332,9 @@ static enum dg_err put_model(struct dg_buf *out, const struct dg_spm_train_opts 
  * are left out. */
 static enum dg_err finish_words(struct dg_spm_train *train, struct dg_buf *model)
 {
-    struct dg_counted *list = NULL;
+    struct dg_word_count *list = NULL;
     struct train_pieces pieces = {.cap = train->opts.size - FIRST_PIECE};
-    enum dg_err err = dg_counted_list(&train->words, true, dg_counted_by_count, &list);
+    enum dg_err err = dg_word_count_list(&train->words, true, dg_word_count_by_count, &list);
     if (!err && !(pieces.list = dg_try_calloc(pieces.cap, sizeof *pieces.list)))
         err = DG_ERR_NOMEM;
     for (size_t i = 0; !err && i < train->words.len && pieces.n < pieces.cap; i++)
@@ -352,7 +353,8 @@ static int by_score(const void *a, const void *b)
     const struct train_piece *x = a, *y = b;
     if (x->score > y->score || x->score < y->score)
         return x->score < y->score ? 1 : -1;
-    return dg_counted_by_bytes(&(struct dg_counted){x->text, 0}, &(struct dg_counted){y->text, 0});
+    return dg_word_count_by_bytes(&(struct dg_word_count){x->text, 0},
+                                  &(struct dg_word_count){y->text, 0});
 }
 
 enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model,
@@ -362,15 +364,16 @@ enum dg_err dg_spm_train_finish(struct dg_spm_train *train, struct dg_buf *model
     struct train_words words = {0};
     struct train_pieces pieces = {.cap = train->opts.size > reserved ? train->opts.size - reserved
                                                                      : 0};
-    struct dg_counted *list = NULL;
+    struct dg_word_count *list = NULL;
     struct dg_map numbers;
     size_t n_chars = 0;
     if (train->opts.kind == DG_SPM_WORD)
         return finish_words(train, model);
     dg_map_init(&numbers, 0x110000);
     pieces.list = dg_try_calloc(pieces.cap + 1, sizeof *pieces.list);
-    enum dg_err err = pieces.list ? dg_counted_list(&train->words, true, dg_counted_by_bytes, &list)
-                                  : DG_ERR_NOMEM;
+    enum dg_err err = pieces.list
+                          ? dg_word_count_list(&train->words, true, dg_word_count_by_bytes, &list)
+                          : DG_ERR_NOMEM;
     if (!err)
         err = choose_chars(train, list, train->words.len, &pieces, &numbers);
     n_chars = pieces.n;

@@ -11,7 +11,7 @@
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
-#include "vocabulary/counted.h"
+#include "vocabulary/word_counts.h"
 #include "vocabulary/spm_train_int.h"
 
 #include <stdlib.h>
@@ -100,7 +100,7 @@ enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_s
         const size_t len = dg_subword_cut(&train->subword->cuts[0], rest, 0, &is_dropped);
         const struct dg_span word = dg_span_sub(rest, 0, len);
         if (!is_dropped && dg_utf8_count(word) <= WORD_CHARS_MAX)
-            err = dg_counted_add(&train->arena, &train->words, word);
+            err = dg_word_count_add(&train->arena, &train->words, word);
         at += len;
     }
     return err;
@@ -111,8 +111,8 @@ enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_s
 /* The data to learn from: words as symbols. The first symbols are the characters, two for each:
  * 2 c begins a word, 2 c + 1 is inside a word. */
 struct material {
-    struct dg_counted *words; /* [n] in the order of their bytes */
-    struct dg_map numbers;    /* of characters */
+    struct dg_word_count *words; /* [n] in the order of their bytes */
+    struct dg_map numbers;       /* of characters */
     struct train_words symbols;
     struct train_pieces pieces;
 };
@@ -139,7 +139,7 @@ static enum dg_err choose_chars(struct dg_wordpiece_train *train, struct materia
                                 size_t n_words)
 {
     struct dg_map chars;
-    struct dg_counted *list = NULL;
+    struct dg_word_count *list = NULL;
     uint64_t total = 0, covered = 0;
     uint32_t cp;
     dg_map_init(&chars, 0x110000);
@@ -154,7 +154,7 @@ static enum dg_err choose_chars(struct dg_wordpiece_train *train, struct materia
             total += m->words[i].count;
         }
     if (!err)
-        err = dg_counted_list(&chars, false, dg_counted_by_count, &list);
+        err = dg_word_count_list(&chars, false, dg_word_count_by_count, &list);
     m->pieces.cap = 2 * chars.len + train->opts.size;
     if (!err && !(m->pieces.list = dg_try_calloc(m->pieces.cap, sizeof *m->pieces.list)))
         err = DG_ERR_NOMEM;
@@ -223,7 +223,7 @@ enum dg_err dg_wordpiece_train_finish(struct dg_wordpiece_train *train, struct d
     if (n_words == 0)
         return dg_error_set(error, DG_ERR_INVALID, "there is no word to learn a vocabulary from");
     dg_map_init(&m.numbers, 0x110000);
-    enum dg_err err = dg_counted_list(&train->words, true, dg_counted_by_bytes, &m.words);
+    enum dg_err err = dg_word_count_list(&train->words, true, dg_word_count_by_bytes, &m.words);
     if (!err)
         err = choose_chars(train, &m, n_words);
     if (!err)
