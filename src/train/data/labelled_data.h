@@ -32,7 +32,7 @@
 #include "base/memory/error.h"
 #include "base/memory/map.h"
 #include "base/memory/span.h"
-#include "train/data/drops.h"
+#include "train/data/drop_reasons.h"
 
 #include <stdbool.h>
 #include <stddef.h>

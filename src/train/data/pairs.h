@@ -21,7 +21,7 @@
 #include "base/memory/map.h"
 #include "base/memory/span.h"
 #include "text/language/script.h"
-#include "train/data/drops.h"
+#include "train/data/drop_reasons.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -25,7 +25,7 @@
 #include "model/blueprint.h"
 #include "tokenize/tokenizer.h"
 #include "train/data/corpus.h"
-#include "train/data/drops.h"
+#include "train/data/drop_reasons.h"
 #include "train/data/example.h"
 #include "train/data/pairs.h"
 

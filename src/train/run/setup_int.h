@@ -7,7 +7,7 @@
 
 #include "base/memory/buf.h"
 #include "base/file/folder.h"
-#include "train/data/drops.h"
+#include "train/data/drop_reasons.h"
 #include "train/run/setup.h"
 
 #include <stdint.h>

@@ -8,8 +8,8 @@
  *     dropped[DG_DROP_LONG]++;
  *
  * setup.h reports the counts that are not zero, each with dg_drop_text. */
-#ifndef DG_TRAIN_DATA_DROPS_H
-#define DG_TRAIN_DATA_DROPS_H
+#ifndef DG_TRAIN_DATA_DROP_REASONS_H
+#define DG_TRAIN_DATA_DROP_REASONS_H
 
 /*      reason                   for the report */
 #define DG_DROPS(X)                                                                                \

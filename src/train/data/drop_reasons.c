@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The report's texts come from the list in the header, in its order. */
-#include "train/data/drops.h"
+#include "train/data/drop_reasons.h"
 
 const char *dg_drop_text(enum dg_drop drop)
 {
