@@ -73,22 +73,22 @@ static void on_iteration(void *ctx, unsigned iteration, double perplexity)
 static enum dg_err print_links(const struct align *flags, struct dg_aligner *aligner,
                                const struct dg_bitext *bitext)
 {
-    struct dg_links links;
+    struct dg_word_links links;
     struct dg_buf line;
     enum dg_err err = DG_OK;
-    dg_links_init(&links);
+    dg_word_links_init(&links);
     dg_buf_init(&line, LINE_MAX_BYTES);
     for (size_t i = 0; i < bitext->n && !err; i++) {
         const struct dg_example example = dg_bitext_get(bitext, i);
         dg_buf_clear(&line);
         err = dg_aligner_links(aligner, &example, (enum dg_symmetrise)flags->symmetrise, &links);
         if (!err)
-            err = dg_links_print(&links, &line);
+            err = dg_word_links_print(&links, &line);
         if (!err)
             printf("%.*s\n", DG_SPAN_FMT(dg_buf_span(&line)));
     }
     dg_buf_deinit(&line);
-    dg_links_deinit(&links);
+    dg_word_links_deinit(&links);
     return err;
 }
 

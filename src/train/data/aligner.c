@@ -468,7 +468,7 @@ static void best_of(const struct dg_aligner *a, unsigned direction, const struct
 }
 
 enum dg_err dg_aligner_links(struct dg_aligner *a, const struct dg_example *example,
-                             enum dg_symmetrise how, struct dg_links *links)
+                             enum dg_symmetrise how, struct dg_word_links *links)
 {
     struct sides forward, backward;
     links->n = 0;
@@ -476,8 +476,8 @@ enum dg_err dg_aligner_links(struct dg_aligner *a, const struct dg_example *exam
         return DG_OK;
     best_of(a, 0, &forward, a->best[0]);
     best_of(a, 1, &backward, a->best[1]);
-    return dg_links_symmetrise(links, a->best[0], example->n_target, a->best[1], example->n_source,
-                               how);
+    return dg_word_links_symmetrise(links, a->best[0], example->n_target, a->best[1],
+                                    example->n_source, how);
 }
 
 double dg_aligner_probability(const struct dg_aligner *a, int32_t source, int32_t target)

@@ -22,7 +22,7 @@
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "train/data/example.h"
-#include "train/data/links.h"
+#include "train/data/word_links.h"
 
 #include <signal.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ void dg_aligner_free(struct dg_aligner *aligner); /* NULL is fine */
 
 /* Replaces the content of `links`. A pair that is too long or empty has none. */
 enum dg_err dg_aligner_links(struct dg_aligner *aligner, const struct dg_example *example,
-                             enum dg_symmetrise how, struct dg_links *links) DG_MUST_CHECK;
+                             enum dg_symmetrise how, struct dg_word_links *links) DG_MUST_CHECK;
 
 /* p(target word | source word); 0 if they were never seen together, or were forgotten. */
 double dg_aligner_probability(const struct dg_aligner *aligner, int32_t source, int32_t target);

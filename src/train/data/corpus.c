@@ -326,9 +326,9 @@ static const char links_magic[8] = "dglinks1";
 static enum dg_err make_links(const struct dg_corpus *corpus, dg_corpus_links_fn make, void *ctx,
                               struct dg_buf *all, struct dg_buf *offsets)
 {
-    struct dg_links links;
+    struct dg_word_links links;
     uint64_t n = 0;
-    dg_links_init(&links);
+    dg_word_links_init(&links);
     enum dg_err err = dg_buf_append(offsets, &n, sizeof n);
     for (size_t i = 0; i < corpus->n && !err; i++) {
         const struct dg_example example = dg_corpus_get(corpus, i);
@@ -339,7 +339,7 @@ static enum dg_err make_links(const struct dg_corpus *corpus, dg_corpus_links_fn
         if (!err)
             err = dg_buf_append(offsets, &n, sizeof n);
     }
-    dg_links_deinit(&links);
+    dg_word_links_deinit(&links);
     return err;
 }
 

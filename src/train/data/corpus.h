@@ -91,7 +91,7 @@ void dg_corpus_close(struct dg_corpus *corpus);
  * `make` fills `links` for one pair, with an aligner. Opening checks that the links fit the pairs.
  */
 typedef enum dg_err (*dg_corpus_links_fn)(void *ctx, const struct dg_example *example,
-                                          struct dg_links *links);
+                                          struct dg_word_links *links);
 
 enum dg_err dg_corpus_write_links(const char *path, const struct dg_corpus *corpus,
                                   dg_corpus_links_fn make, void *ctx,

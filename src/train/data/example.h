@@ -7,7 +7,7 @@
 #ifndef DG_TRAIN_DATA_EXAMPLE_H
 #define DG_TRAIN_DATA_EXAMPLE_H
 
-#include "train/data/links.h"
+#include "train/data/word_links.h"
 
 #include <stdint.h>
 

@@ -607,7 +607,7 @@ static struct dg_example without_ends(const void *corpus, size_t i)
 }
 
 static enum dg_err link_pair(void *aligner, const struct dg_example *example,
-                             struct dg_links *links)
+                             struct dg_word_links *links)
 {
     struct dg_example bare = *example;
     bare.n_source--;

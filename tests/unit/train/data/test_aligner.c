@@ -61,10 +61,10 @@ static enum dg_err learn(struct dg_aligner **aligner, const struct dg_bitext *bi
 static enum dg_err error_rate(struct dg_aligner *aligner, const struct dg_bitext *bitext,
                               bool turned, double *rate)
 {
-    struct dg_links links;
+    struct dg_word_links links;
     size_t n_right = 0, n_links = 0, n_true = 0;
     enum dg_err err = DG_OK;
-    dg_links_init(&links);
+    dg_word_links_init(&links);
     for (size_t i = 0; i < bitext->n && !err; i++) {
         const struct dg_example e = dg_bitext_get(bitext, i);
         err = dg_aligner_links(aligner, &e, DG_SYMMETRISE_GROW_DIAG_FINAL_AND, &links);
@@ -74,7 +74,7 @@ static enum dg_err error_rate(struct dg_aligner *aligner, const struct dg_bitext
             n_right += links.list[j].source ==
                        (turned ? e.n_target - 1u - links.list[j].target : links.list[j].target);
     }
-    dg_links_deinit(&links);
+    dg_word_links_deinit(&links);
     *rate = 1.0 - 2.0 * (double)n_right / (double)(n_links + n_true);
     return err;
 }
@@ -162,9 +162,9 @@ START_TEST(empty_sides_and_stopping)
     struct dg_bitext bitext;
     struct dg_aligner *aligner;
     struct dg_aligner_opts opts = DG_ALIGNER_OPTS_DEFAULT;
-    struct dg_links links;
+    struct dg_word_links links;
     volatile sig_atomic_t stop = 0;
-    dg_links_init(&links);
+    dg_word_links_init(&links);
     opts.stop = &stop;
     ck_assert_int_eq(dg_bitext_init(&bitext, NULL), DG_OK);
     ck_assert_int_eq(dg_bitext_add(&bitext, DG_SPAN("a"), DG_SPAN("  \t "), NULL), DG_OK);
@@ -177,7 +177,7 @@ START_TEST(empty_sides_and_stopping)
     dg_aligner_free(aligner);
     stop = 1;
     ck_assert_int_eq(learn(&aligner, &bitext, &opts), DG_ERR_CANCELLED);
-    dg_links_deinit(&links);
+    dg_word_links_deinit(&links);
     dg_bitext_deinit(&bitext);
 }
 END_TEST
@@ -187,13 +187,13 @@ static const char *set_of(enum dg_symmetrise how, struct dg_buf *text)
 {
     /* forward: t0-s0, t1-s1, t2-s1, t3-s3; backward: s0-t0, s1-t1, s2-none, s3-t2 */
     static const int32_t forward[] = {0, 1, 1, 3}, backward[] = {0, 1, -1, 2};
-    struct dg_links links;
-    dg_links_init(&links);
+    struct dg_word_links links;
+    dg_word_links_init(&links);
     dg_buf_clear(text);
-    enum dg_err err = dg_links_symmetrise(&links, forward, 4, backward, 4, how);
+    enum dg_err err = dg_word_links_symmetrise(&links, forward, 4, backward, 4, how);
     if (!err)
-        err = dg_links_print(&links, text);
-    dg_links_deinit(&links);
+        err = dg_word_links_print(&links, text);
+    dg_word_links_deinit(&links);
     ck_assert_int_eq(err, DG_OK);
     return text->ptr;
 }

@@ -4,16 +4,16 @@
 /* Links between the words of two sentences, and how those of two directions become one set (Och and
  * Ney, 2003; Koehn, Och and Marcu, 2003).
  *
- *     struct dg_links links;
- *     dg_links_init(&links);
- *     err = dg_links_symmetrise(&links, forward, n_target, backward, n_source,
+ *     struct dg_word_links links;
+ *     dg_word_links_init(&links);
+ *     err = dg_word_links_symmetrise(&links, forward, n_target, backward, n_source,
  *                               DG_SYMMETRISE_GROW_DIAG_FINAL_AND);
- *     err = dg_links_print(&links, &text);              "0-0 1-2 2-1"
- *     dg_links_deinit(&links);
+ *     err = dg_word_links_print(&links, &text);              "0-0 1-2 2-1"
+ *     dg_word_links_deinit(&links);
  *
  * One thread. */
-#ifndef DG_TRAIN_DATA_LINKS_H
-#define DG_TRAIN_DATA_LINKS_H
+#ifndef DG_TRAIN_DATA_WORD_LINKS_H
+#define DG_TRAIN_DATA_WORD_LINKS_H
 
 #include "base/memory/buf.h"
 #include "base/memory/err.h"
@@ -36,23 +36,24 @@ struct dg_link {
     uint16_t source, target; /* positions of the two words */
 };
 
-struct dg_links {
+struct dg_word_links {
     struct dg_link *list; /* [n] owned; by target, then source */
     size_t n, cap;
     uint8_t *grid; /* scratch memory: a cell for each pair of words */
     size_t grid_cap;
 };
 
-void dg_links_init(struct dg_links *links);
-void dg_links_deinit(struct dg_links *links);
+void dg_word_links_init(struct dg_word_links *links);
+void dg_word_links_deinit(struct dg_word_links *links);
 
 /* `forward[t]`: the source word of target word t, `backward[s]`: the target word of source word s;
  * -1: none. */
-enum dg_err dg_links_symmetrise(struct dg_links *links, const int32_t *forward, size_t n_target,
-                                const int32_t *backward, size_t n_source,
-                                enum dg_symmetrise how) DG_MUST_CHECK;
+enum dg_err dg_word_links_symmetrise(struct dg_word_links *links, const int32_t *forward,
+                                     size_t n_target, const int32_t *backward, size_t n_source,
+                                     enum dg_symmetrise how) DG_MUST_CHECK;
 
 /* Pharaoh's format: source-target, by source, then target. */
-enum dg_err dg_links_print(const struct dg_links *links, struct dg_buf *out) DG_MUST_CHECK;
+enum dg_err dg_word_links_print(const struct dg_word_links *links,
+                                struct dg_buf *out) DG_MUST_CHECK;
 
 #endif

@@ -3,23 +3,23 @@
 
 /* A grid of cells, source rows and target columns, each with three bits: forward has it, backward
  * has it, it is in the set. */
-#include "train/data/links.h"
+#include "train/data/word_links.h"
 #include "base/memory/mem.h"
 
 #include <string.h>
 
 enum { FORWARD = 1, BACKWARD = 2, TAKEN = 4 };
 
-void dg_links_init(struct dg_links *links)
+void dg_word_links_init(struct dg_word_links *links)
 {
-    *links = (struct dg_links){.n = 0};
+    *links = (struct dg_word_links){.n = 0};
 }
 
-void dg_links_deinit(struct dg_links *links)
+void dg_word_links_deinit(struct dg_word_links *links)
 {
     dg_free(links->list);
     dg_free(links->grid);
-    *links = (struct dg_links){.n = 0};
+    *links = (struct dg_word_links){.n = 0};
 }
 
 struct grid {
@@ -117,7 +117,7 @@ static void choose(const struct grid *g, enum dg_symmetrise how)
     final_and(g, BACKWARD);
 }
 
-static enum dg_err list_taken(struct dg_links *links, const struct grid *g)
+static enum dg_err list_taken(struct dg_word_links *links, const struct grid *g)
 {
     links->n = 0;
     for (size_t t = 0; t < g->T; t++)
@@ -137,8 +137,9 @@ static enum dg_err list_taken(struct dg_links *links, const struct grid *g)
     return DG_OK;
 }
 
-enum dg_err dg_links_symmetrise(struct dg_links *links, const int32_t *forward, size_t n_target,
-                                const int32_t *backward, size_t n_source, enum dg_symmetrise how)
+enum dg_err dg_word_links_symmetrise(struct dg_word_links *links, const int32_t *forward,
+                                     size_t n_target, const int32_t *backward, size_t n_source,
+                                     enum dg_symmetrise how)
 {
     const size_t n = n_source * n_target; /* cannot overflow: both are at most 65536 */
     if (n_source > UINT16_MAX || n_target > UINT16_MAX)
@@ -163,7 +164,7 @@ enum dg_err dg_links_symmetrise(struct dg_links *links, const int32_t *forward, 
     return list_taken(links, &g);
 }
 
-enum dg_err dg_links_print(const struct dg_links *links, struct dg_buf *out)
+enum dg_err dg_word_links_print(const struct dg_word_links *links, struct dg_buf *out)
 {
     enum dg_err err = DG_OK;
     bool is_first = true;
