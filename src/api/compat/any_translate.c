@@ -13,7 +13,7 @@
  *     source, src_lang or tgt_lang nllb-serve */
 #include "api/compat/azure.h"
 #include "api/compat/compat_routes.h"
-#include "api/compat/lt.h"
+#include "api/compat/libretranslate.h"
 #include "api/http/api_int.h"
 
 static void on_open(struct dg_call *call, struct dg_compat *compat)
@@ -21,7 +21,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     const struct dg_fields *fields = &compat->fields;
     bool has_text = dg_fields_get(fields, "text") != NULL;
     if (dg_fields_get(fields, "q"))
-        dg_lt_translate(call, compat);
+        dg_libretranslate_translate(call, compat);
     else if (dg_fields_get(fields, "text_list"))
         dg_compat_immersive(call, compat);
     else if (dg_fields_get(fields, "texts"))
@@ -36,7 +36,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
              (dg_fields_get(fields, "src_lang") || dg_fields_get(fields, "tgt_lang")))
         dg_compat_nllb(call, compat);
     else
-        dg_lt_translate(call, compat);
+        dg_libretranslate_translate(call, compat);
 }
 
 void dg_api_any_translate(struct dg_call *call)

@@ -6,7 +6,7 @@
  * {"translatedFileUrl":"http://HOST/download_file/ID.name_en.html"}. The address is made of what
  * the client, or a trusted proxy for it, asked for: host, https, and what stood in the path before
  * ours. */
-#include "api/compat/lt.h"
+#include "api/compat/libretranslate.h"
 #include "api/compat/office_file.h"
 #include "api/http/api_int.h"
 #include "base/memory/mem.h"
@@ -222,10 +222,11 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
         return;
     }
     const struct dg_field *file = dg_fields_get(&compat->fields, "file");
-    bool is_fine = check_given(compat, &error) &&
-                   dg_lt_language(compat, "source", DG_LANGUAGE_ANY, &compat->from, &error) &&
-                   dg_lt_language(compat, "target", DG_LANGUAGE_ANY, &compat->to, &error) &&
-                   dg_lt_pair(compat, &error) && check_file(file, compat, &error);
+    bool is_fine =
+        check_given(compat, &error) &&
+        dg_libretranslate_language(compat, "source", DG_LANGUAGE_ANY, &compat->from, &error) &&
+        dg_libretranslate_language(compat, "target", DG_LANGUAGE_ANY, &compat->to, &error) &&
+        dg_libretranslate_pair(compat, &error) && check_file(file, compat, &error);
     if (!is_fine)
         dg_compat_fail(compat, 400, "invalid_value", error.text);
     else if (dg_filter_takes(file->filename, file->value))
@@ -234,14 +235,14 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
         begin(compat, file->value);
 }
 
-void dg_lt_translate_file(struct dg_call *call)
+void dg_libretranslate_translate_file(struct dg_call *call)
 {
     dg_compat_open(call, on_open);
 }
 
 /* ---- Fetching -------------------------------------------------------------------------------- */
 
-void dg_lt_download_file(struct dg_call *call)
+void dg_libretranslate_download_file(struct dg_call *call)
 {
     struct dg_api *api = call->api;
     struct dg_span name = call->arg;

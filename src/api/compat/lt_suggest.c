@@ -5,7 +5,7 @@
  * only if the operator names a file for it (the option suggestions); each suggestion is one line of
  * JSON at its end, written on another thread. Otherwise the answer is 403, as of a LibreTranslate
  * that takes none. */
-#include "api/compat/lt.h"
+#include "api/compat/libretranslate.h"
 #include "api/http/api_int.h"
 
 #include <errno.h>
@@ -115,7 +115,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
             dg_error_set(&error, DG_ERR_INVALID, "Invalid request: missing %s parameter", names[i]);
     }
     for (size_t i = 2; i < N_NAMES && is_fine; i++)
-        is_fine = dg_lt_language(compat, names[i], DG_LANGUAGE_ANY, &language, &error);
+        is_fine = dg_libretranslate_language(compat, names[i], DG_LANGUAGE_ANY, &language, &error);
     if (is_fine && dg_compat_texts(compat, 2) != DG_OK) {
         dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
         return;
@@ -129,7 +129,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     dg_compat_pass(compat, dg_fields_text(&compat->fields, "api_key"), begin);
 }
 
-void dg_lt_suggest(struct dg_call *call)
+void dg_libretranslate_suggest(struct dg_call *call)
 {
     const char *path = call->api->opts.suggestions;
     if (path && *path && call->api->threads)

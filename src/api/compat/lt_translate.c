@@ -13,7 +13,7 @@
  *
  * Members mirror q: arrays of the same length for an array. The order of the checks is that of the
  * original, since clients' tests look for the first sentence. */
-#include "api/compat/lt.h"
+#include "api/compat/libretranslate.h"
 #include "api/http/api_int.h"
 #include "base/memory/utf8.h"
 
@@ -24,7 +24,7 @@
 static void put_detected(struct dg_json_out *out, const struct dg_compat_item *item)
 {
     dg_json_out_open(out, '{');
-    dg_json_out_put_int(out, "confidence", dg_lt_percent(item->confidence));
+    dg_json_out_put_int(out, "confidence", dg_libretranslate_percent(item->confidence));
     dg_json_out_put_cstr(out, "language",
                          item->is_blank   ? "en"
                          : item->detected ? item->detected
@@ -222,14 +222,15 @@ static bool read_format(struct dg_compat *compat, struct dg_error *error)
     return false;
 }
 
-void dg_lt_translate(struct dg_call *call, struct dg_compat *compat)
+void dg_libretranslate_translate(struct dg_call *call, struct dg_compat *compat)
 {
     struct dg_error error = DG_ERROR_NONE;
-    bool is_fine = check_given(compat, &error) && read_texts(compat, &error) &&
-                   read_alternatives(compat, &error) && check_limits(compat, &error) &&
-                   dg_lt_language(compat, "source", DG_LANGUAGE_ANY, &compat->from, &error) &&
-                   dg_lt_language(compat, "target", DG_LANGUAGE_ANY, &compat->to, &error) &&
-                   read_format(compat, &error) && dg_lt_pair(compat, &error);
+    bool is_fine =
+        check_given(compat, &error) && read_texts(compat, &error) &&
+        read_alternatives(compat, &error) && check_limits(compat, &error) &&
+        dg_libretranslate_language(compat, "source", DG_LANGUAGE_ANY, &compat->from, &error) &&
+        dg_libretranslate_language(compat, "target", DG_LANGUAGE_ANY, &compat->to, &error) &&
+        read_format(compat, &error) && dg_libretranslate_pair(compat, &error);
     (void)call;
     if (!is_fine) {
         dg_compat_fail(compat, 400, "invalid_value", error.text);

@@ -5,7 +5,7 @@
  * what the HTTP machine refuses into the api's error shape; writes the access log. */
 #include "api/http/api.h"
 #include "api/compat/azure.h"
-#include "api/compat/lt.h"
+#include "api/compat/libretranslate.h"
 #include "api/http/api_int.h"
 #include "api/http/bodies.h"
 #include "api/http/upload.h"
@@ -280,7 +280,7 @@ static void on_head(void *user, struct dg_http_req *req)
     const struct dg_route *other;
     call->route = find_route(req, &call->arg, &other);
     call->dialect = call->route ? call->route->dialect : other ? other->dialect : NULL;
-    if (call->dialect == &dg_lt_dialect && dg_azure_asks(call))
+    if (call->dialect == &dg_libretranslate_dialect && dg_azure_asks(call))
         call->dialect = &dg_azure_dialect;
     if (call->route && !dg_gate_head(call)) {
         return; /* dg_gate_head has answered */

@@ -6,14 +6,14 @@
 #include "api/compat/azure.h"
 #include "api/compat/compat_routes.h"
 #include "api/compat/deepl.h"
-#include "api/compat/lt.h"
+#include "api/compat/libretranslate.h"
 #include "api/http/api_int.h"
 #include "api/http/upload.h"
 
 #include <string.h>
 
 #define ADMIN  .is_admin = true, .gate = DG_GATE_KEY
-#define LT     .dialect = &dg_lt_dialect
+#define LT     .dialect = &dg_libretranslate_dialect
 #define DEEPL  .dialect = &dg_deepl_dialect
 #define SHORT  .prepare = dg_compat_prepare_short
 #define UPLOAD .prepare = dg_upload_prepare
@@ -86,16 +86,17 @@ static const struct dg_route routes[] = {
     /* LibreTranslate's. POST /translate has several APIs; the body tells which one is meant
      * (any_translate.c). */
     {DG_HTTP_POST, "/translate", "translate", dg_api_any_translate, LT, .gate = DG_GATE_TEXT},
-    {DG_HTTP_POST, "/detect", "detect", dg_lt_detect, LT, .gate = DG_GATE_TEXT},
-    {DG_HTTP_GET, "/languages", "languages", dg_lt_languages, LT, .gate = DG_GATE_OPEN},
-    {DG_HTTP_POST, "/translate_file", "translate_file", dg_lt_translate_file, LT, UPLOAD,
-     .gate = DG_GATE_TEXT},
-    {DG_HTTP_GET, "/download_file/*", "download_file", dg_lt_download_file, LT,
+    {DG_HTTP_POST, "/detect", "detect", dg_libretranslate_detect, LT, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/languages", "languages", dg_libretranslate_languages, LT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/translate_file", "translate_file", dg_libretranslate_translate_file, LT,
+     UPLOAD, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/download_file/*", "download_file", dg_libretranslate_download_file, LT,
      .gate = DG_GATE_OPEN},
-    {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_lt_settings, LT, .gate = DG_GATE_OPEN},
-    {DG_HTTP_GET, "/spec", "lt_spec", dg_lt_spec, LT, .gate = DG_GATE_OPEN},
-    {DG_HTTP_POST, "/suggest", "lt_suggest", dg_lt_suggest, LT, .gate = DG_GATE_TEXT},
-    {DG_HTTP_GET, "/health", "lt_health", dg_lt_health, LT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/frontend/settings", "lt_settings", dg_libretranslate_settings, LT,
+     .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/spec", "lt_spec", dg_libretranslate_spec, LT, .gate = DG_GATE_OPEN},
+    {DG_HTTP_POST, "/suggest", "lt_suggest", dg_libretranslate_suggest, LT, .gate = DG_GATE_TEXT},
+    {DG_HTTP_GET, "/health", "lt_health", dg_libretranslate_health, LT, .gate = DG_GATE_OPEN},
 
     /* Azure Translator's. Its /translate, /detect and /languages share their paths with others
      * and are recognised by the query (azure.h). */

@@ -4,7 +4,7 @@
 /* LibreTranslate's errors, headers and language codes, and its small routes; those with work of
  * their own are in lt_translate.c, lt_file.c and lt_suggest.c. What is said here is what its
  * clients read, quirks included (docs/api/compatible.md). */
-#include "api/compat/lt.h"
+#include "api/compat/libretranslate.h"
 #include "api/compat/azure.h"
 #include "api/compat/compat_routes.h"
 #include "api/http/api_int.h"
@@ -82,18 +82,18 @@ static void add_headers(struct dg_call *call)
     dg_http_reply_header(call->req, "Access-Control-Max-Age", DG_SPAN("1728000"));
 }
 
-const struct dg_dialect dg_lt_dialect = {
+const struct dg_dialect dg_libretranslate_dialect = {
     .name = "libretranslate", .fail = fail, .add_headers = add_headers};
 
 /* ---- Languages ------------------------------------------------------------------------------- */
 
-int dg_lt_percent(float confidence)
+int dg_libretranslate_percent(float confidence)
 {
     return (int)(confidence * 100.0f + 0.5f);
 }
 
-bool dg_lt_language(const struct dg_compat *compat, const char *field, unsigned side,
-                    const struct dg_language **language, struct dg_error *error)
+bool dg_libretranslate_language(const struct dg_compat *compat, const char *field, unsigned side,
+                                const struct dg_language **language, struct dg_error *error)
 {
     const struct dg_field *given = dg_fields_get(&compat->fields, field);
     struct dg_span code = given ? given->value : (struct dg_span){NULL, 0};
@@ -111,7 +111,7 @@ bool dg_lt_language(const struct dg_compat *compat, const char *field, unsigned 
     return *language != NULL;
 }
 
-bool dg_lt_pair(const struct dg_compat *compat, struct dg_error *error)
+bool dg_libretranslate_pair(const struct dg_compat *compat, struct dg_error *error)
 {
     const struct dg_language *from = compat->from, *to = compat->to;
     const bool leads = dg_compat_leads(compat);
@@ -160,7 +160,7 @@ static bool speaks_mtran(const struct dg_call *call)
     return is_token;
 }
 
-void dg_lt_languages(struct dg_call *call)
+void dg_libretranslate_languages(struct dg_call *call)
 {
     if (call->dialect == &dg_azure_dialect) {
         dg_azure_languages(call);
@@ -207,8 +207,8 @@ static enum dg_err put_guesses(const struct dg_compat *compat, struct dg_span te
     for (size_t i = 0; i < n; i++) {
         const struct dg_language *known =
             dg_languages_find(&compat->langs, dg_span_cstr(guesses[i].tag), DG_LANGUAGE_ANY);
-        if (i == 0 || dg_lt_percent(guesses[i].confidence) > 0)
-            put_guess(out, dg_lt_percent(guesses[i].confidence),
+        if (i == 0 || dg_libretranslate_percent(guesses[i].confidence) > 0)
+            put_guess(out, dg_libretranslate_percent(guesses[i].confidence),
                       known ? known->code : guesses[i].tag);
     }
     if (n == 0)
@@ -279,7 +279,7 @@ static void on_detect_open(struct dg_call *call, struct dg_compat *compat)
     dg_buf_deinit(&text);
 }
 
-void dg_lt_detect(struct dg_call *call)
+void dg_libretranslate_detect(struct dg_call *call)
 {
     if (call->dialect == &dg_azure_dialect)
         dg_azure_detect(call);
@@ -298,7 +298,7 @@ static void put_pair(struct dg_json_out *out, const char *key, const char *code,
 }
 
 /* The settings that LibreTranslate's web page reads before it shows itself. */
-void dg_lt_settings(struct dg_call *call)
+void dg_libretranslate_settings(struct dg_call *call)
 {
     struct dg_buf buf;
     struct dg_json_out out;
@@ -345,13 +345,13 @@ void dg_lt_settings(struct dg_call *call)
 }
 
 /* Always "ok", as in LibreTranslate: whether models are ready is answered by /readyz. */
-void dg_lt_health(struct dg_call *call)
+void dg_libretranslate_health(struct dg_call *call)
 {
     dg_call_json(call, 200, DG_SPAN("{\"status\":\"ok\"}"));
 }
 
 /* Swagger 2, as programs read it that make clients: paths, their parameters, where they go. */
-void dg_lt_spec(struct dg_call *call)
+void dg_libretranslate_spec(struct dg_call *call)
 {
     static const struct {
         const char *path, *method, *summary;
