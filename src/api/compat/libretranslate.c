@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* LibreTranslate's errors, headers and language codes, and its small routes; those with work of
- * their own are in lt_translate.c, libretranslate_file.c and libretranslate_suggest.c. What is said
- * here is what its clients read, quirks included (docs/api/compatible.md). */
+ * their own are in libretranslate_translate.c, libretranslate_file.c and libretranslate_suggest.c.
+ * What is said here is what its clients read, quirks included (docs/api/compatible.md). */
 #include "api/compat/libretranslate.h"
 #include "api/compat/azure.h"
 #include "api/compat/compat_routes.h"
