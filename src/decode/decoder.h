@@ -32,7 +32,7 @@
 #include "decode/opts.h"
 #include "decode/reader.h"
 #include "decode/search.h"
-#include "model/lex.h"
+#include "model/lexicon.h"
 #include "network/net.h"
 
 #include <stdbool.h>
@@ -61,10 +61,10 @@ struct dg_decoder_limits {
     size_t alignment_layer; /* the decoder layer whose attention is kept, from 1; 0: the last */
     size_t alignment_head; /* the head of that layer, from 1; 0: the mean of all heads. If layer and
                               head are 0, the model chooses */
-    const struct dg_lex *lex; /* the model's shortlist, borrowed; NULL: sentences may use all words,
-                               * unless their options have a list */
-    bool whole_vocabulary;    /* tells the code that opens models to ignore their shortlists: `lex`
-                                 stays NULL */
+    const struct dg_lexicon *lex; /* the model's shortlist, borrowed; NULL: sentences may use all
+                                   * words, unless their options have a list */
+    bool whole_vocabulary; /* tells the code that opens models to ignore their shortlists: `lex`
+                              stays NULL */
 };
 
 /* Events of a sentence. The functions are called only from inside step and cancel. */

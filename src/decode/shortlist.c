@@ -11,14 +11,14 @@ enum { MULTIPLE = 8 };
 
 static const uint32_t HOMELESS = UINT32_MAX;
 
-size_t dg_shortlist_columns(const struct dg_lex *lex, const struct dg_blueprint *bp)
+size_t dg_shortlist_columns(const struct dg_lexicon *lex, const struct dg_blueprint *bp)
 {
     if (!lex)
         return 0;
     return bp->decoder.V < DG_SHORTLIST_COLUMNS ? bp->decoder.V : DG_SHORTLIST_COLUMNS;
 }
 
-size_t dg_shortlist_bytes(const struct dg_lex *lex, const struct dg_blueprint *bp)
+size_t dg_shortlist_bytes(const struct dg_lexicon *lex, const struct dg_blueprint *bp)
 {
     const size_t V = bp->decoder.V;
     if (!lex)
@@ -27,7 +27,7 @@ size_t dg_shortlist_bytes(const struct dg_lex *lex, const struct dg_blueprint *b
            dg_shortlist_columns(lex, bp) * sizeof(int32_t);
 }
 
-enum dg_err dg_shortlist_init(struct dg_shortlist *shortlist, const struct dg_lex *lex,
+enum dg_err dg_shortlist_init(struct dg_shortlist *shortlist, const struct dg_lexicon *lex,
                               const struct dg_blueprint *bp)
 {
     const size_t V = bp->decoder.V;
@@ -60,12 +60,12 @@ void dg_shortlist_deinit(struct dg_shortlist *shortlist)
 
 size_t dg_shortlist_bound(const struct dg_shortlist *shortlist, const int32_t *src, size_t n_src)
 {
-    const struct dg_lex *lex = shortlist->lex;
+    const struct dg_lexicon *lex = shortlist->lex;
     if (!lex)
         return 0;
     size_t n = (size_t)lex->n_frequent + n_src + MULTIPLE - 1;
     for (size_t i = 0; i < n_src; i++)
-        n += dg_lex_list(lex, (size_t)src[i]).n;
+        n += dg_lexicon_list(lex, (size_t)src[i]).n;
     return n < shortlist->V ? n : shortlist->V;
 }
 
@@ -80,14 +80,14 @@ static size_t mark(struct dg_shortlist *shortlist, size_t id)
 size_t dg_shortlist_words(struct dg_shortlist *shortlist, const int32_t *src, size_t n_src,
                           int32_t *ids)
 {
-    const struct dg_lex *lex = shortlist->lex;
+    const struct dg_lexicon *lex = shortlist->lex;
     size_t n_marked = 0, n = 0;
     for (size_t id = 0; id < lex->n_frequent; id++)
         n_marked += mark(shortlist, id);
     for (size_t i = 0; i < n_src; i++) {
-        const struct dg_lex_list list = dg_lex_list(lex, (size_t)src[i]);
+        const struct dg_lexicon_list list = dg_lexicon_list(lex, (size_t)src[i]);
         for (size_t k = 0; k < list.n; k++)
-            n_marked += mark(shortlist, dg_lex_target(lex, list.first + k));
+            n_marked += mark(shortlist, dg_lexicon_target(lex, list.first + k));
         if (shortlist->has_source && (size_t)src[i] < shortlist->V)
             n_marked += mark(shortlist, (size_t)src[i]);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Output products over fewer words. A model's lexical shortlist (model/lex.h) names the target
+/* Output products over fewer words. A model's lexical shortlist (model/lexicon.h) names the target
  * words that each source word may become. A sentence's list is the union over its source words,
  * plus the words that are always allowed and, where both sides share a vocabulary, the source words
  * themselves. As in Marian it is filled up to a multiple of eight, with the first words behind
@@ -23,13 +23,14 @@
 #ifndef DG_DECODE_SHORTLIST_H
 #define DG_DECODE_SHORTLIST_H
 
-#include "model/lex.h"
+#include "model/lexicon.h"
 #include "network/net.h"
 
 enum { DG_SHORTLIST_COLUMNS = 8192 }; /* most columns of one decoder */
 
 struct dg_shortlist {
-    const struct dg_lex *lex; /* borrowed; NULL: only sentences with a list of their own have one */
+    const struct dg_lexicon *lex; /* borrowed; NULL: only sentences with a list of their own have
+                                     one */
     bool has_source; /* both sides share a vocabulary, so source words are listed as well */
     size_t V;
     size_t cap;          /* the most columns; 0: no union is made */
@@ -44,14 +45,14 @@ struct dg_shortlist {
 };
 
 /* A NULL `lex` leaves the shortlist off. DG_ERR_NOMEM leaves nothing to release. */
-enum dg_err dg_shortlist_init(struct dg_shortlist *shortlist, const struct dg_lex *lex,
+enum dg_err dg_shortlist_init(struct dg_shortlist *shortlist, const struct dg_lexicon *lex,
                               const struct dg_blueprint *bp) DG_MUST_CHECK;
 void dg_shortlist_deinit(struct dg_shortlist *shortlist); /* mirror; zeroed is fine */
 
 /* The columns that a decoder with this shortlist needs, and the bytes of memory that the shortlist
  * takes. */
-size_t dg_shortlist_columns(const struct dg_lex *lex, const struct dg_blueprint *bp);
-size_t dg_shortlist_bytes(const struct dg_lex *lex, const struct dg_blueprint *bp);
+size_t dg_shortlist_columns(const struct dg_lexicon *lex, const struct dg_blueprint *bp);
+size_t dg_shortlist_bytes(const struct dg_lexicon *lex, const struct dg_blueprint *bp);
 
 /* An upper bound on the number of ids that dg_shortlist_words writes; 0 without a lex. */
 size_t dg_shortlist_bound(const struct dg_shortlist *shortlist, const int32_t *src, size_t n_src);

@@ -3,7 +3,7 @@
 
 /* Any bytes as a shortlist: of what is accepted every list and every id can be read and is in
  * range. The checksum is made right first, so that what lies behind it is reached. */
-#include "model/lex.h"
+#include "model/lexicon.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +20,18 @@ static void require(bool holds)
 
 static void check(const uint8_t *bytes, size_t len)
 {
-    struct dg_lex lex;
+    struct dg_lexicon lex;
     struct dg_error error = DG_ERROR_NONE;
-    if (dg_lex_parse(&lex, bytes, len, "fuzz", WORDS, WORDS, &error) != DG_OK) {
+    if (dg_lexicon_parse(&lex, bytes, len, "fuzz", WORDS, WORDS, &error) != DG_OK) {
         require(error.text[0] != '\0');
         return;
     }
     size_t at = 0;
     for (size_t s = 0; s < lex.n_words; s++) {
-        struct dg_lex_list list = dg_lex_list(&lex, s);
+        struct dg_lexicon_list list = dg_lexicon_list(&lex, s);
         require(list.first == at);
         for (size_t i = 0; i < list.n; i++)
-            require(dg_lex_target(&lex, at + i) < WORDS);
+            require(dg_lexicon_target(&lex, at + i) < WORDS);
         at += list.n;
     }
     require(at == lex.n_targets);

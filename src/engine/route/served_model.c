@@ -20,7 +20,7 @@ void dg_served_model_free(struct dg_served_model *served)
     if (served->place)
         dg_sched_detach(served->sched, served->place);
     dg_net_free(served->net);
-    dg_lex_close(served->lex);
+    dg_lexicon_close(served->lex);
     dg_tokenizer_close(served->tokenizer);
     if (served->is_leaving)
         atomic_fetch_sub(&served->ledger->leaving, served->bytes);
@@ -337,8 +337,8 @@ static enum dg_err choose_limits(struct dg_served_model *served,
     const struct dg_blueprint *bp = &served->blueprint;
     struct dg_decoder_limits wanted = opts->limits;
     wanted.lex = served->lex;
-    size_t fixed =
-        dg_net_bytes(hollow) + dg_tokenizer_memory(served->tokenizer) + dg_lex_memory(served->lex);
+    size_t fixed = dg_net_bytes(hollow) + dg_tokenizer_memory(served->tokenizer) +
+                   dg_lexicon_memory(served->lex);
     size_t n_workers = dg_sched_n_workers(opts->sched), max = opts->ledger->max, per_worker = 0;
     size_t n_beams = bp->n_beams < 1 ? 1 : bp->n_beams > wanted.rows ? wanted.rows : bp->n_beams;
     if ((dg_blueprint_family(bp)->has_prompt || dg_blueprint_is_reader(bp)) && wanted.prompt_max)
@@ -433,8 +433,8 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
     if (!err)
         err = list_languages(served, error);
     if (!err && !opts->limits.whole_vocabulary && !reads)
-        err = dg_lex_open(&served->lex, path, served->blueprint.encoder.V,
-                          served->blueprint.decoder.V, error);
+        err = dg_lexicon_open(&served->lex, path, served->blueprint.encoder.V,
+                              served->blueprint.decoder.V, error);
     if (!err)
         err = open_template(served, error);
     if (!err)
@@ -488,7 +488,7 @@ out:
         dg_free(served->labels);
         served->labels = NULL;
         dg_tokenizer_close(served->tokenizer);
-        dg_lex_close(served->lex);
+        dg_lexicon_close(served->lex);
         dg_translation_prompt_free(served->template);
         served->template = NULL;
         served->tokenizer = NULL;

@@ -60,7 +60,8 @@ struct dg_served_model {
     struct dg_langs *langs;                 /* one reference; the languages of both sides */
     struct dg_tokenizer *tokenizer;         /* NULL in a stand-in, as are the next three */
     struct dg_net *net;
-    struct dg_lex *lex; /* the model's shortlist, owned; NULL also if it has none or it is unused */
+    struct dg_lexicon *lex; /* the model's shortlist, owned; NULL also if it has none or it is
+                               unused */
     struct dg_sched_model *place;
     struct dg_sched *sched;   /* borrowed */
     struct dg_ledger *ledger; /* borrowed */

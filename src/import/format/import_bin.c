@@ -9,7 +9,7 @@
 #include "base/memory/mem.h"
 #include "import/container/marian_bin.h"
 #include "import/format/marian.h"
-#include "model/lex.h"
+#include "model/lexicon.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static enum kind kind_of(const char *path)
         return OTHER;
     size_t len = fread(begin, 1, sizeof begin, file);
     fclose(file);
-    if (dg_lex_is(begin, len))
+    if (dg_lexicon_is(begin, len))
         return LEX;
     return dg_marian_bin_is(begin, len) ? MODEL : OTHER;
 }
@@ -161,7 +161,7 @@ static enum dg_err add_lex(struct dg_import *import, const char *path, struct dg
 {
     char dir[PATH_CAP], found[PATH_CAP];
     struct dg_map_file map;
-    struct dg_lex lex;
+    struct dg_lexicon lex;
     const char *slash = strrchr(path, '/');
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
     size_t n = find(dir[0] ? dir : "/", LEX, found);
@@ -173,8 +173,8 @@ static enum dg_err add_lex(struct dg_import *import, const char *path, struct dg
     enum dg_err err = dg_map_file_open(&map, found, LEX_MAX, error);
     if (err)
         return err;
-    err = dg_lex_parse(&lex, map.bytes, map.len, found, import->bp.encoder.V, import->bp.decoder.V,
-                       error);
+    err = dg_lexicon_parse(&lex, map.bytes, map.len, found, import->bp.encoder.V,
+                           import->bp.decoder.V, error);
     dg_map_file_close(&map);
     return err ? err : dg_import_copy_file(import, "lex.bin", found, error);
 }

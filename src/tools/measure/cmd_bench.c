@@ -17,7 +17,7 @@
 #include "base/thread/cpu.h"
 #include "base/thread/helpers.h"
 #include "decode/decoder.h"
-#include "model/lex.h"
+#include "model/lexicon.h"
 #include "model/model_dir.h"
 #include "network/net_random.h"
 #include "tensor/forward/limits.h"
@@ -112,7 +112,7 @@ static const struct dg_opt_table table = {
 struct bench_case {
     const struct bench *flags;
     const struct dg_net *net;
-    const struct dg_lex *lex; /* NULL: the whole vocabulary */
+    const struct dg_lexicon *lex; /* NULL: the whole vocabulary */
     size_t batch;
     int beam;
 };
@@ -610,9 +610,9 @@ static enum dg_err make_net(const struct bench *flags, struct dg_net **net, stru
 }
 
 static enum dg_err open_lex(const struct bench *flags, const struct dg_blueprint *bp,
-                            struct dg_lex **lex, struct dg_error *error)
+                            struct dg_lexicon **lex, struct dg_error *error)
 {
-    enum dg_err err = dg_lex_open(lex, flags->model, bp->encoder.V, bp->decoder.V, error);
+    enum dg_err err = dg_lexicon_open(lex, flags->model, bp->encoder.V, bp->decoder.V, error);
     if (!err && !*lex)
         err = dg_error_set(error, DG_ERR_NOT_FOUND, "%s has no lex.bin", flags->model);
     return err;
@@ -631,7 +631,7 @@ static enum dg_err read_number(const char *what, const char *text, long most, lo
 }
 
 static enum dg_err run_cases(const struct bench *flags, const struct dg_net *net,
-                             const struct dg_lex *lex, struct results *results,
+                             const struct dg_lexicon *lex, struct results *results,
                              struct dg_error *error)
 {
     struct dg_text_in former = {.at = 0};
@@ -672,7 +672,7 @@ int dg_cmd_bench(int argc, char **argv)
     const struct bench *flags = dg_opt_values(set);
     struct dg_error error = DG_ERROR_NONE;
     struct dg_net *net = NULL;
-    struct dg_lex *lex = NULL;
+    struct dg_lexicon *lex = NULL;
     struct dg_clock clock = DG_CLOCK_REAL;
     static struct results results; /* too large for the stack */
     enum dg_err err = DG_OK;
@@ -696,7 +696,7 @@ int dg_cmd_bench(int argc, char **argv)
     if (err)
         fprintf(stderr, "dragoman bench: %s\n", dg_error_text(&error, err));
     dg_net_free(net);
-    dg_lex_close(lex);
+    dg_lexicon_close(lex);
     dg_opt_set_free(set);
     return err ? 1 : 0;
 }

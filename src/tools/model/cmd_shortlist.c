@@ -6,7 +6,7 @@
 #include "base/file/text_in.h"
 #include "base/memory/mem.h"
 #include "model/config.h"
-#include "model/lex.h"
+#include "model/lexicon.h"
 #include "tokenize/tokenizer.h"
 #include "tools/command.h"
 #include "tools/tools.h"
@@ -175,7 +175,8 @@ static enum dg_err write_lists(const struct shortlist *flags, const struct dg_al
         if (entries.n)
             qsort(entries.list, entries.n, sizeof *entries.list, by_source);
         make_lists(flags, &entries, n_source, eos, offsets, targets);
-        err = dg_lex_save(path, frequent, (uint64_t)flags->best, offsets, n_source, targets, error);
+        err = dg_lexicon_save(path, frequent, (uint64_t)flags->best, offsets, n_source, targets,
+                              error);
     }
     if (!err)
         fprintf(stderr, "shortlist: words=%zu entries=%llu mean=%.1f file=%s\n", n_source,
@@ -198,7 +199,7 @@ static enum dg_err learn(const struct shortlist *flags, const struct dg_bitext *
     const struct dg_aligner_pairs pairs = {dg_bitext_get, bitext, bitext->n, bp->encoder.V,
                                            bp->decoder.V};
     const int n = *flags->out ? snprintf(path, sizeof path, "%s", flags->out)
-                              : snprintf(path, sizeof path, "%s/" DG_LEX_NAME, flags->model);
+                              : snprintf(path, sizeof path, "%s/" DG_LEXICON_NAME, flags->model);
     if (n < 0 || n >= (int)sizeof path)
         return dg_error_set(error, DG_ERR_LIMIT, "the path is too long");
     if (bitext->n == 0)

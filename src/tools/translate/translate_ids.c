@@ -181,7 +181,7 @@ static enum dg_err start(void *ctx, struct line *line)
 }
 
 static enum dg_err run_ids(struct work *work, struct line_pipe *pipe, const struct dg_net *net,
-                           const struct dg_blueprint *bp, const struct dg_lex *lex,
+                           const struct dg_blueprint *bp, const struct dg_lexicon *lex,
                            struct dg_error *error)
 {
     const struct translate *flags = work->flags;
@@ -274,7 +274,7 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
     struct line_pipe pipe = {.start = start, .poll = poll_sched, .ctx = &work, .window = 1024};
     struct dg_model *model = NULL;
     struct dg_net *net = NULL;
-    struct dg_lex *lex = NULL;
+    struct dg_lexicon *lex = NULL;
     dg_flow_init(&work.flow, DG_PRIORITY_NORMAL, 0);
     line_pipe_init(&pipe);
     dg_progress_start(&progress, "translating", "lines", 0, &clock);
@@ -288,14 +288,14 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
     if (!err)
         dg_search_opts_complete(&work.search, bp, usual, 0);
     if (!err && flags->shortlist)
-        err = dg_lex_open(&lex, flags->model, bp->encoder.V, bp->decoder.V, error);
+        err = dg_lexicon_open(&lex, flags->model, bp->encoder.V, bp->decoder.V, error);
     if (!err) {
         work.end_id = find_end_id(flags->model, bp);
         err = run_ids(&work, &pipe, net, bp, lex, error);
     }
     dg_progress_stop(&progress);
     dg_net_free(net);
-    dg_lex_close(lex);
+    dg_lexicon_close(lex);
     dg_model_unref(model);
     free_demands(&forced);
     line_pipe_deinit(&pipe);

@@ -35,7 +35,7 @@ static size_t n_sentences;
 static struct outcome outcomes[N_MAX];
 static struct dg_decoder *running;
 static bool expect_alignment;
-static const struct dg_lex *lex;
+static const struct dg_lexicon *lex;
 static size_t step_rows;
 
 static size_t read_ids(const struct dg_json *item, const char *name, int32_t *ids)
@@ -513,7 +513,7 @@ END_TEST
 
 /* A shortlist by which each source word may become any word of the answers in whose sources it
  * stands: the tables as lex.bin has them, in memory. */
-static void make_lex(struct dg_lex *made)
+static void make_lex(struct dg_lexicon *made)
 {
     const size_t V = dg_net_blueprint(net)->encoder.V;
     uint8_t *offsets = dg_xcalloc(V + 1, 8), *targets = dg_xcalloc(V * 600, 4);
@@ -535,15 +535,15 @@ static void make_lex(struct dg_lex *made)
     }
     for (size_t b = 0; b < 8; b++)
         offsets[V * 8 + b] = (uint8_t)(n >> (8 * b));
-    *made = (struct dg_lex){.n_frequent = 10,
-                            .n_best = 1,
-                            .n_words = V,
-                            .n_targets = n,
-                            .offsets = offsets,
-                            .targets = targets};
+    *made = (struct dg_lexicon){.n_frequent = 10,
+                                .n_best = 1,
+                                .n_words = V,
+                                .n_targets = n,
+                                .offsets = offsets,
+                                .targets = targets};
 }
 
-static void free_lex(struct dg_lex *made)
+static void free_lex(struct dg_lexicon *made)
 {
     dg_free((void *)(uintptr_t)made->offsets);
     dg_free((void *)(uintptr_t)made->targets);
@@ -552,7 +552,7 @@ static void free_lex(struct dg_lex *made)
 START_TEST(a_shortlist_that_has_the_best_words_changes_no_answer)
 {
     set_up();
-    struct dg_lex made;
+    struct dg_lexicon made;
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     make_lex(&made);
     lex = &made;
@@ -574,7 +574,7 @@ END_TEST
 START_TEST(shortlists_give_the_same_bits_alone_and_in_company)
 {
     set_up();
-    struct dg_lex made;
+    struct dg_lexicon made;
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     struct outcome *alone = dg_xcalloc(N_MAX, sizeof *alone);
     n_sentences = n_sentences < 40 ? n_sentences : 40;

@@ -27,19 +27,19 @@ static void put(uint8_t *at, size_t value, size_t n)
 }
 
 /* Source word s may become s, 2 s and 3 s, modulo V. */
-static struct dg_lex make_lex(void)
+static struct dg_lexicon make_lex(void)
 {
     for (size_t s = 0; s <= V; s++)
         put(offsets + 8 * s, 3 * s, 8);
     for (size_t s = 0; s < V; s++)
         for (size_t k = 0; k < 3; k++)
             put(targets + 4 * (3 * s + k), s * (k + 1) % V, 4);
-    return (struct dg_lex){.n_frequent = 4,
-                           .n_best = 3,
-                           .n_words = V,
-                           .n_targets = 3 * V,
-                           .offsets = offsets,
-                           .targets = targets};
+    return (struct dg_lexicon){.n_frequent = 4,
+                               .n_best = 3,
+                               .n_words = V,
+                               .n_targets = 3 * V,
+                               .offsets = offsets,
+                               .targets = targets};
 }
 
 static struct dg_blueprint small(void)
@@ -54,7 +54,7 @@ static struct dg_blueprint small(void)
 
 START_TEST(a_sentence_has_the_words_of_its_words_in_order)
 {
-    const struct dg_lex lex = make_lex();
+    const struct dg_lexicon lex = make_lex();
     struct dg_blueprint bp = small();
     struct dg_shortlist shortlist;
     int32_t ids[V];
@@ -86,7 +86,7 @@ START_TEST(source_words_are_listed_where_the_model_says_so)
                  {false, DG_SOURCE_WORDS_TIED, false},
                  {false, DG_SOURCE_WORDS_LISTED, true},
                  {true, DG_SOURCE_WORDS_UNLISTED, false}};
-    struct dg_lex lex = make_lex();
+    struct dg_lexicon lex = make_lex();
     for (size_t s = 0; s < V; s++) /* every word becomes 0 */
         for (size_t k = 0; k < 3; k++)
             put(targets + 4 * (3 * s + k), 0, 4);
@@ -123,7 +123,7 @@ static void check_columns(const struct dg_shortlist *shortlist, int32_t (*lists)
 
 START_TEST(the_union_follows_who_comes_and_goes)
 {
-    const struct dg_lex lex = make_lex();
+    const struct dg_lexicon lex = make_lex();
     struct dg_blueprint bp = small();
     struct dg_shortlist shortlist;
     struct dg_net *net = NULL;

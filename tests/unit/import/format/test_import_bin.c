@@ -6,7 +6,7 @@
 #include "import/format/marian.h"
 #include "import_check.h"
 #include "import/container/marian_bin.h"
-#include "model/lex.h"
+#include "model/lexicon.h"
 
 static const char *const committed[] = {"bin-f32", "bin-bergamot", "bin-upstream"};
 static const char model_name[] = "model.fren.intgemm.alphas.bin";
@@ -113,21 +113,21 @@ START_TEST(the_shortlist_is_copied_and_can_be_asked)
     struct dg_import_summary summary;
     struct dg_error error;
     struct dg_map_file map;
-    struct dg_lex lex;
+    struct dg_lexicon lex;
     dg_tmpdir_make(import_root);
     snprintf(out, sizeof out, "%s/out", import_root);
     ck_assert_int_eq(import_try(import_data("bin-bergamot"), out, NULL, &summary, &error), DG_OK);
     snprintf(path, sizeof path, "%s/lex.bin", out);
     ck_assert_int_eq(dg_map_file_open(&map, path, 1 << 24, NULL), DG_OK);
-    ck_assert_msg(dg_lex_parse(&lex, map.bytes, map.len, path, 20, 20, &error) == DG_OK, "%s",
+    ck_assert_msg(dg_lexicon_parse(&lex, map.bytes, map.len, path, 20, 20, &error) == DG_OK, "%s",
                   error.text);
     ck_assert_uint_eq(lex.n_frequent, 5);
     ck_assert_uint_eq(lex.n_words, 20);
     for (size_t s = 0; s < lex.n_words; s++) {
-        struct dg_lex_list list = dg_lex_list(&lex, s);
+        struct dg_lexicon_list list = dg_lexicon_list(&lex, s);
         ck_assert_uint_eq(list.n, s % 4);
         for (size_t i = 0; i < list.n; i++)
-            ck_assert_uint_eq(dg_lex_target(&lex, list.first + i), (s * 3 + i) % 20);
+            ck_assert_uint_eq(dg_lexicon_target(&lex, list.first + i), (s * 3 + i) % 20);
     }
     dg_map_file_close(&map);
     dg_tmpdir_remove(import_root);
@@ -147,8 +147,8 @@ static enum dg_err parse(const uint8_t *bytes, size_t len, struct dg_error *erro
 
 static enum dg_err parse_lex(const uint8_t *bytes, size_t len, struct dg_error *error)
 {
-    struct dg_lex lex;
-    return dg_lex_parse(&lex, bytes, len, "the file", 20, 20, error);
+    struct dg_lexicon lex;
+    return dg_lexicon_parse(&lex, bytes, len, "the file", 20, 20, error);
 }
 
 static void refuses_all_truncations(const struct dg_map_file *file,
@@ -179,14 +179,14 @@ END_TEST
 START_TEST(a_damaged_shortlist_is_refused_with_an_offset)
 {
     struct dg_map_file file = original("bin-bergamot", lex_name);
-    struct dg_lex lex;
+    struct dg_lexicon lex;
     struct dg_error error = DG_ERROR_NONE;
     ck_assert_int_eq(parse_lex(file.bytes, file.len, &error), DG_OK);
     refuses_all_truncations(&file, parse_lex);
     ck_assert_uint_gt(import_extremes(&file, parse_lex), file.len * 8);
-    ck_assert_int_ne(dg_lex_parse(&lex, file.bytes, file.len, "x", 19, 20, &error), DG_OK);
+    ck_assert_int_ne(dg_lexicon_parse(&lex, file.bytes, file.len, "x", 19, 20, &error), DG_OK);
     ck_assert_ptr_nonnull(strstr(error.text, "20 source words"));
-    ck_assert_int_ne(dg_lex_parse(&lex, file.bytes, file.len, "x", 20, 18, &error), DG_OK);
+    ck_assert_int_ne(dg_lexicon_parse(&lex, file.bytes, file.len, "x", 20, 18, &error), DG_OK);
     ck_assert_ptr_nonnull(strstr(error.text, "target id"));
     dg_map_file_close(&file);
 }

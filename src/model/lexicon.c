@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Six numbers, a table of offsets, a table of ids; the sizes of both must give the file's. */
-#include "model/lex.h"
+#include "model/lexicon.h"
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
 #include "base/memory/mem.h"
@@ -22,7 +22,7 @@ static uint64_t u64_at(const uint8_t *bytes)
     return value;
 }
 
-bool dg_lex_is(const uint8_t *bytes, size_t len)
+bool dg_lexicon_is(const uint8_t *bytes, size_t len)
 {
     return len >= 8 && u64_at(bytes) == MAGIC;
 }
@@ -36,14 +36,14 @@ static uint64_t checksum(const uint8_t *bytes, size_t len)
     return hash;
 }
 
-static enum dg_err read_header(struct dg_lex *lex, const uint8_t *bytes, size_t len,
+static enum dg_err read_header(struct dg_lexicon *lex, const uint8_t *bytes, size_t len,
                                const char *name, struct dg_error *error)
 {
     if (len < HEADER_BYTES)
         return dg_error_set(error, DG_ERR_TRUNCATED,
                             "%s: offset 0: the file has %zu bytes, expected at least %d", name, len,
                             HEADER_BYTES);
-    if (!dg_lex_is(bytes, len))
+    if (!dg_lexicon_is(bytes, len))
         return dg_error_set(error, DG_ERR_FORMAT,
                             "%s: offset 0: field 'magic' is 0x%" PRIx64 ", expected 0x%" PRIx64,
                             name, u64_at(bytes), MAGIC);
@@ -57,17 +57,17 @@ static enum dg_err read_header(struct dg_lex *lex, const uint8_t *bytes, size_t 
                             " and %" PRIu64
                             ", which a file of %zu bytes does not have; it may be cut off",
                             name, n_offsets, n_targets, len);
-    *lex = (struct dg_lex){.n_frequent = u64_at(bytes + 16),
-                           .n_best = u64_at(bytes + 24),
-                           .n_words = n_offsets - 1,
-                           .n_targets = n_targets,
-                           .offsets = bytes + HEADER_BYTES,
-                           .targets = bytes + HEADER_BYTES + 8 * n_offsets};
+    *lex = (struct dg_lexicon){.n_frequent = u64_at(bytes + 16),
+                               .n_best = u64_at(bytes + 24),
+                               .n_words = n_offsets - 1,
+                               .n_targets = n_targets,
+                               .offsets = bytes + HEADER_BYTES,
+                               .targets = bytes + HEADER_BYTES + 8 * n_offsets};
     return DG_OK;
 }
 
 /* Words without a list at the end point to the end, which the original refuses and we do not. */
-static enum dg_err check_lists(const struct dg_lex *lex, const char *name, size_t n_target,
+static enum dg_err check_lists(const struct dg_lexicon *lex, const char *name, size_t n_target,
                                struct dg_error *error)
 {
     uint64_t last = 0;
@@ -82,18 +82,19 @@ static enum dg_err check_lists(const struct dg_lex *lex, const char *name, size_
         last = at;
     }
     for (size_t i = 0; i < lex->n_targets; i++)
-        if (dg_lex_target(lex, i) >= n_target)
+        if (dg_lexicon_target(lex, i) >= n_target)
             return dg_error_set(error, DG_ERR_RANGE,
                                 "%s: offset %zu: target id %" PRIu32 ", but the vocabulary has %zu",
                                 name, HEADER_BYTES + 8 * (lex->n_words + 1) + 4 * i,
-                                dg_lex_target(lex, i), n_target);
+                                dg_lexicon_target(lex, i), n_target);
     return DG_OK;
 }
 
-enum dg_err dg_lex_parse(struct dg_lex *lex, const uint8_t *bytes, size_t len, const char *name,
-                         size_t n_source, size_t n_target, struct dg_error *error)
+enum dg_err dg_lexicon_parse(struct dg_lexicon *lex, const uint8_t *bytes, size_t len,
+                             const char *name, size_t n_source, size_t n_target,
+                             struct dg_error *error)
 {
-    struct dg_lex parsed;
+    struct dg_lexicon parsed;
     enum dg_err err = read_header(&parsed, bytes, len, name, error);
     if (err)
         return err;
@@ -121,13 +122,13 @@ static void put_u64(uint8_t *bytes, uint64_t value)
         bytes[i] = (uint8_t)(value >> (8 * i));
 }
 
-enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,
-                        const uint64_t *offsets, size_t n_words, const uint32_t *targets,
-                        struct dg_error *error)
+enum dg_err dg_lexicon_save(const char *path, uint64_t n_frequent, uint64_t n_best,
+                            const uint64_t *offsets, size_t n_words, const uint32_t *targets,
+                            struct dg_error *error)
 {
     const uint64_t n_targets = offsets[n_words];
     const size_t len = HEADER_BYTES + 8 * (n_words + 1) + 4 * (size_t)n_targets;
-    if (n_words >= DG_LEX_MAX / 8 || n_targets >= DG_LEX_MAX / 4 || len > DG_LEX_MAX)
+    if (n_words >= DG_LEXICON_MAX / 8 || n_targets >= DG_LEXICON_MAX / 4 || len > DG_LEXICON_MAX)
         return dg_error_set(error, DG_ERR_LIMIT,
                             "%s: a shortlist of %zu words and %" PRIu64 " entries is too large",
                             path, n_words, n_targets);
@@ -152,21 +153,21 @@ enum dg_err dg_lex_save(const char *path, uint64_t n_frequent, uint64_t n_best,
 /* ---- A model's own --------------------------------------------------------------------------- */
 
 struct opened {
-    struct dg_lex lex; /* the first member, so that a pointer to it points to the whole */
+    struct dg_lexicon lex; /* the first member, so that a pointer to it points to the whole */
     struct dg_map_file file;
 };
 
-enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, size_t n_target,
-                        struct dg_error *error)
+enum dg_err dg_lexicon_open(struct dg_lexicon **lex, const char *dir, size_t n_source,
+                            size_t n_target, struct dg_error *error)
 {
     char path[4096];
     struct dg_error fault = DG_ERROR_NONE;
-    if ((size_t)snprintf(path, sizeof path, "%s/" DG_LEX_NAME, dir) >= sizeof path)
+    if ((size_t)snprintf(path, sizeof path, "%s/" DG_LEXICON_NAME, dir) >= sizeof path)
         return dg_error_set(error, DG_ERR_LIMIT, "the path is too long");
     struct opened *opened = dg_try_calloc(1, sizeof *opened);
     if (!opened)
         return DG_ERR_NOMEM;
-    enum dg_err err = dg_map_file_read(&opened->file, path, DG_LEX_MAX, &fault);
+    enum dg_err err = dg_map_file_read(&opened->file, path, DG_LEXICON_MAX, &fault);
     if (err) {
         dg_free(opened);
         if (err == DG_ERR_NOT_FOUND)
@@ -174,8 +175,8 @@ enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, s
         return err == DG_ERR_NOT_FOUND ? DG_OK
                                        : dg_error_set(error, err, "%s", dg_error_text(&fault, err));
     }
-    err = dg_lex_parse(&opened->lex, opened->file.bytes, opened->file.len, path, n_source, n_target,
-                       error);
+    err = dg_lexicon_parse(&opened->lex, opened->file.bytes, opened->file.len, path, n_source,
+                           n_target, error);
     if (err) {
         dg_map_file_close(&opened->file);
         dg_free(opened);
@@ -185,7 +186,7 @@ enum dg_err dg_lex_open(struct dg_lex **lex, const char *dir, size_t n_source, s
     return DG_OK;
 }
 
-void dg_lex_close(struct dg_lex *lex)
+void dg_lexicon_close(struct dg_lexicon *lex)
 {
     if (!lex)
         return;
@@ -194,20 +195,20 @@ void dg_lex_close(struct dg_lex *lex)
     dg_free(opened);
 }
 
-size_t dg_lex_memory(const struct dg_lex *lex)
+size_t dg_lexicon_memory(const struct dg_lexicon *lex)
 {
     return lex ? sizeof(struct opened) + ((const struct opened *)(const void *)lex)->file.len : 0;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-struct dg_lex_list dg_lex_list(const struct dg_lex *lex, size_t source)
+struct dg_lexicon_list dg_lexicon_list(const struct dg_lexicon *lex, size_t source)
 {
     size_t first = u64_at(lex->offsets + 8 * source);
-    return (struct dg_lex_list){first, u64_at(lex->offsets + 8 * (source + 1)) - first};
+    return (struct dg_lexicon_list){first, u64_at(lex->offsets + 8 * (source + 1)) - first};
 }
 
-uint32_t dg_lex_target(const struct dg_lex *lex, size_t at)
+uint32_t dg_lexicon_target(const struct dg_lexicon *lex, size_t at)
 {
     const uint8_t *bytes = lex->targets + 4 * at;
     return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
