@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Requests for translations as tasks (task.h): finds the models of a request, keeps a request whose
- * models are not loaded (waiting.h), sets it up when they are, and ties the request (request.h) to
- * the operations of its task. */
+ * models are not loaded (model_wait.h), sets it up when they are, and ties the request (request.h)
+ * to the operations of its task. */
 #include "base/memory/utf8.h"
 #include "engine/engine_int.h"
 #include "engine/read/quality_estimate.h"
@@ -75,7 +75,7 @@ static enum dg_err wait_for(const struct dg_engine *engine, struct dg_request *r
     if (!request->waiting)
         err = check(engine, routing, &request->asked, error);
     if (!err && !request->waiting)
-        err = dg_waiting_new(&request->waiting, &request->asked, error);
+        err = dg_model_wait_new(&request->waiting, &request->asked, error);
     if (err)
         return err;
     dg_served_model_unref(request->task.model);
@@ -89,7 +89,7 @@ static enum dg_err wait_for(const struct dg_engine *engine, struct dg_request *r
 static void hold_on(const struct dg_engine *engine, struct dg_request *request,
                     struct dg_routing *routing)
 {
-    struct dg_waiting *waiting = request->waiting;
+    struct dg_model_wait *waiting = request->waiting;
     for (size_t i = 0; i < routing->n_hops; i++)
         if (waiting->held && !dg_served_model_is_at_hand(routing->hops[i]) &&
             strcmp(waiting->held->name, routing->hops[i]->name) == 0)
@@ -127,7 +127,7 @@ static enum dg_err set_up(struct dg_engine *engine, struct dg_request *request,
     request->queue_ns = dg_task_now(&request->task) - request->task.began_ns;
     dg_served_model_unref(request->task.model);
     request->task.model = NULL;
-    dg_waiting_free(request->waiting);
+    dg_model_wait_free(request->waiting);
     request->waiting = NULL;
     return DG_OK;
 }

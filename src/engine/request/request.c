@@ -230,7 +230,7 @@ void dg_request_free(struct dg_request *request)
     for (size_t i = 0; request->sentences && i < request->n_parts; i++)
         dg_sentence_free(request->sentences[i]);
     dg_task_deinit(&request->task);
-    dg_waiting_free(request->waiting);
+    dg_model_wait_free(request->waiting);
     dg_free(request->sentences);
     for (size_t i = 0; i < request->n_lost; i++)
         dg_free((char *)(uintptr_t)request->lost[i].ptr);

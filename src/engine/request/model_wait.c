@@ -3,7 +3,7 @@
 
 /* A deep copy of the request. A new pointer in struct dg_engine_request must be copied here, unless
  * what it points to lives until on_done. */
-#include "engine/request/waiting.h"
+#include "engine/request/model_wait.h"
 #include "base/memory/mem.h"
 
 enum { ROOM = 1 << 16 }; /* for names and the table of phrases, besides the texts */
@@ -52,10 +52,10 @@ static size_t bytes_of(const struct dg_engine_request *asked)
     return bytes;
 }
 
-enum dg_err dg_waiting_new(struct dg_waiting **out, struct dg_engine_request *asked,
-                           struct dg_error *error)
+enum dg_err dg_model_wait_new(struct dg_model_wait **out, struct dg_engine_request *asked,
+                              struct dg_error *error)
 {
-    struct dg_waiting *waiting = dg_try_calloc(1, sizeof *waiting);
+    struct dg_model_wait *waiting = dg_try_calloc(1, sizeof *waiting);
     struct dg_engine_request copy = *asked;
     if (!waiting)
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a request");
@@ -65,7 +65,7 @@ enum dg_err dg_waiting_new(struct dg_waiting **out, struct dg_engine_request *as
         !copy_name(arena, &copy.model) || !copy_name(arena, &copy.source) ||
         !copy_name(arena, &copy.target) || !copy_phrases(arena, &copy) ||
         !copy_doc(arena, &copy.doc)) {
-        dg_waiting_free(waiting);
+        dg_model_wait_free(waiting);
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a text of %zu bytes",
                             asked->text.len);
     }
@@ -74,7 +74,7 @@ enum dg_err dg_waiting_new(struct dg_waiting **out, struct dg_engine_request *as
     return DG_OK;
 }
 
-void dg_waiting_free(struct dg_waiting *waiting)
+void dg_model_wait_free(struct dg_model_wait *waiting)
 {
     if (!waiting)
         return;
