@@ -3,7 +3,7 @@
 
 /* Making and freeing the engine, its poll, which passes news from workers to requests, and its
  * figures. Requests come in elsewhere: engine_submit.c (translations), generation.c, reading.c;
- * other files of the engine are engine_judge.c (quality estimates), engine_models.c (the models,
+ * other files of the engine are engine_quality.c (quality estimates), engine_models.c (the models,
  * and which of them a request means). */
 #include "engine/engine.h"
 #include "base/memory/mem.h"
