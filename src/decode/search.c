@@ -16,7 +16,7 @@
  * numbers. */
 #include "base/memory/mem.h"
 #include "decode/attention_anchor.h"
-#include "decode/loop.h"
+#include "decode/repetition.h"
 #include "decode/search_int.h"
 
 #include <math.h>
@@ -128,7 +128,7 @@ enum dg_err dg_search_start(struct dg_search *search, const struct dg_search_opt
     search->prefix = opts->prefix;
     search->n_prefix = opts->n_prefix;
     search->no_repeat_ngram = opts->no_repeat_ngram;
-    search->allowance = opts->loop_guard ? dg_loop_allowance(src, n_src) : 0;
+    search->allowance = opts->loop_guard ? dg_repetition_allowance(src, n_src) : 0;
     search->was_repaired = false;
     search->has_ties = dg_attention_anchor_any(opts);
     search->n_moves = 0;
@@ -243,10 +243,10 @@ static void drop_loops(struct dg_search *search)
     int kept = 0;
     for (int i = 0; i < search->n_live; i++) {
         struct hyp *hyp = &search->live[i];
-        struct dg_loop tail = {0, 0};
+        struct dg_repetition tail = {0, 0};
         if (hyp->n > search->n_prefix)
-            tail = dg_loop_tail(hyp->ids, hyp->n);
-        if (dg_loop_is_hopeless(&tail, search->allowance)) {
+            tail = dg_repetition_tail(hyp->ids, hyp->n);
+        if (dg_repetition_is_hopeless(&tail, search->allowance)) {
             if (search->n_stuck++ == 0)
                 copy_hyp(search, &search->stuck, hyp);
             continue;
@@ -267,7 +267,7 @@ static void repair(struct dg_search *search)
 {
     if (search->was_repaired || search->opts->sample) {
         struct hyp *stuck = &search->stuck;
-        size_t n = stuck->n - dg_loop_held_back(stuck->ids, stuck->n);
+        size_t n = stuck->n - dg_repetition_held_back(stuck->ids, stuck->n);
         stuck->n = n > search->n_shown ? n : search->n_shown;
         stuck->sum = 0;
         for (size_t i = 0; i < stuck->n; i++)
@@ -276,7 +276,7 @@ static void repair(struct dg_search *search)
         search->state = DG_SEARCH_DONE;
         return;
     }
-    int period = dg_loop_tail(search->stuck.ids, search->stuck.n).period;
+    int period = dg_repetition_tail(search->stuck.ids, search->stuck.n).period;
     int n = period < 2 ? 2 : period > 4 ? 4 : period;
     if (search->no_repeat_ngram == 0 || n < search->no_repeat_ngram)
         search->no_repeat_ngram = n;
@@ -421,7 +421,7 @@ static void settle(struct dg_search *search)
             !dg_attention_anchor_all_met(&of->at, search->opts))
             n = search->n_shown; /* the search may have to begin again */
         if (search->opts->loop_guard)
-            n -= dg_loop_held_back(of->ids, n);
+            n -= dg_repetition_held_back(of->ids, n);
         if (dg_term_placement_is_open(&search->place) && n > search->n_prefix)
             n = search->n_prefix; /* the next phrase goes behind those that are placed already */
         if (dg_term_placement_is_open(&search->place) && !search->place.put)

@@ -4,40 +4,40 @@
 /* Detects loops. Neural models sometimes repeat a phrase until they are stopped; this distinguishes
  * such a tail from repetition that a person would write.
  *
- *     struct dg_loop tail = dg_loop_tail(ids, n_ids);      "a b c b c b c": period 2, run 6
- *     if (dg_loop_is_hopeless(&tail, allowance)) ...
+ *     struct dg_repetition tail = dg_repetition_tail(ids, n_ids);      "a b c b c b c": period 2,
+ * run 6 if (dg_repetition_is_hopeless(&tail, allowance)) ...
  *
  * Pure functions over ids, a few hundred comparisons each. */
-#ifndef DG_DECODE_LOOP_H
-#define DG_DECODE_LOOP_H
+#ifndef DG_DECODE_REPETITION_H
+#define DG_DECODE_REPETITION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    DG_LOOP_PERIOD_MAX = 16, /* longest phrase whose repetition is recognised */
-    DG_LOOP_WINDOW = 256,    /* tokens at the end that are examined */
+    DG_REPETITION_PERIOD_MAX = 16, /* longest phrase whose repetition is recognised */
+    DG_REPETITION_WINDOW = 256,    /* tokens at the end that are examined */
 };
 
-struct dg_loop {
+struct dg_repetition {
     int period; /* tokens of the phrase that repeats; 0: the tail does not repeat */
     int run;    /* tokens at the end that consist of this phrase, including its first occurrence */
 };
 
 /* The longest repetition that the sequence ends with (at least two whole copies). */
-struct dg_loop dg_loop_tail(const int32_t *ids, size_t n_ids);
+struct dg_repetition dg_repetition_tail(const int32_t *ids, size_t n_ids);
 
 /* The repetition that a source justifies: the longest run within it. "ha ha ha ha ha" may be
  * answered in kind. */
-int dg_loop_allowance(const int32_t *ids, size_t n_ids);
+int dg_repetition_allowance(const int32_t *ids, size_t n_ids);
 
 /* True when the tail repeats itself beyond reason, given what the source allows. */
-bool dg_loop_is_hopeless(const struct dg_loop *tail, int allowance);
+bool dg_repetition_is_hopeless(const struct dg_repetition *tail, int allowance);
 
 /* How many tokens at the end must not be shown yet: everything after the second copy of a phrase.
  * Streaming holds them back until the loop is broken, because a repair would have to take them
  * back. */
-size_t dg_loop_held_back(const int32_t *ids, size_t n_ids);
+size_t dg_repetition_held_back(const int32_t *ids, size_t n_ids);
 
 #endif
