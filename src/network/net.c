@@ -11,7 +11,7 @@
 #include "base/memory/mem.h"
 #include "model/model_dir.h"
 #include "tensor/convert.h"
-#include "tensor/huge.h"
+#include "tensor/huge_pages.h"
 
 #include <math.h>
 #include <string.h>
@@ -680,7 +680,7 @@ enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp,
     net->block = dg_try_aligned(net->block_bytes);
     if (!net->block)
         goto out;
-    dg_huge_wish(net->block, net->block_bytes);
+    dg_huge_pages_wish(net->block, net->block_bytes);
     packer = (struct packer){
         .net = net, .carve = {.base = net->block}, .random = random, .type = type, .model = model};
     walk(&packer, w);

@@ -6,7 +6,7 @@
 
 #include "base/memory/mem.h"
 #include "tensor/forward/ops.h"
-#include "tensor/huge.h"
+#include "tensor/huge_pages.h"
 
 #include <time.h>
 
@@ -68,7 +68,7 @@ enum dg_err dg_limits_measure(struct dg_limits *limits)
     float *x = dg_try_aligned(n * sizeof *x);
     if (!x)
         return DG_ERR_NOMEM;
-    dg_huge_wish(x, n * sizeof *x); /* in large pages if possible, as weights are */
+    dg_huge_pages_wish(x, n * sizeof *x); /* in large pages if possible, as weights are */
     for (size_t i = 0; i < n; i++)
         x[i] = 1.0f;
     limits->kernels = kernels->name;

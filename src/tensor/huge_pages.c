@@ -2,12 +2,12 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Asks for the huge pages that lie whole within the block. */
-#include "tensor/huge.h"
+#include "tensor/huge_pages.h"
 
 #include <stdint.h>
 #include <sys/mman.h>
 
-void dg_huge_wish(void *block, size_t bytes)
+void dg_huge_pages_wish(void *block, size_t bytes)
 {
 #ifdef MADV_HUGEPAGE
     const uintptr_t huge = (uintptr_t)2 << 20;

@@ -5,13 +5,14 @@
  * again; huge pages save most of the address translation.
  *
  *     block = dg_try_aligned(bytes);
- *     dg_huge_wish(block, bytes);        before the first write, which decides the kind of page */
-#ifndef DG_TENSOR_HUGE_H
-#define DG_TENSOR_HUGE_H
+ *     dg_huge_pages_wish(block, bytes);        before the first write, which decides the kind of
+ * page */
+#ifndef DG_TENSOR_HUGE_PAGES_H
+#define DG_TENSOR_HUGE_PAGES_H
 
 #include <stddef.h>
 
 /* Only a hint: if the kernel refuses, everything works, but more slowly. */
-void dg_huge_wish(void *block, size_t bytes);
+void dg_huge_pages_wish(void *block, size_t bytes);
 
 #endif
