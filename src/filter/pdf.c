@@ -15,7 +15,7 @@
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/filter_int.h"
-#include "filter/helper.h"
+#include "filter/subprocess.h"
 #include "filter/pdf.h"
 #include "filter/rendition.h"
 #include "filter/visual.h"
@@ -462,19 +462,19 @@ static enum dg_err run(const struct dg_filter *filter, struct dg_buf *layout,
 {
     char path[PATH_MAX];
     const char *const argv[] = {path, "-bbox-layout", "-enc", "UTF-8", "-", "-", NULL};
-    const struct dg_helper helper = {.argv = argv,
-                                     .in = filter->raw,
-                                     .seconds = SECONDS,
-                                     .memory_max = memory_max,
-                                     .stop = filter->stop};
+    const struct dg_subprocess helper = {.argv = argv,
+                                         .in = filter->raw,
+                                         .seconds = SECONDS,
+                                         .memory_max = memory_max,
+                                         .stop = filter->stop};
     struct dg_buf complaints;
     int status = 0;
-    if (!dg_helper_find(program, path, sizeof path))
+    if (!dg_subprocess_find(program, path, sizeof path))
         return dg_error_set(error, DG_ERR_UNSUPPORTED,
                             "PDF needs the program pdftotext, which is not installed here (Debian: "
                             "the package poppler-utils)");
     dg_buf_init(&complaints, COMPLAINTS_MAX);
-    enum dg_err err = dg_helper_run(&helper, layout, &complaints, &status, error);
+    enum dg_err err = dg_subprocess_run(&helper, layout, &complaints, &status, error);
     if (!err && status != 0)
         err = explain(dg_buf_span(&complaints), status, error);
     dg_buf_deinit(&complaints);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
-#include "filter/helper.h"
+#include "filter/subprocess.h"
 #include "unit.h"
 
 #include <stdlib.h>
@@ -17,13 +17,13 @@ struct outcome {
 static void run(struct outcome *outcome, const char *const *argv, struct dg_span in, size_t out_max,
                 const atomic_bool *stop)
 {
-    const struct dg_helper helper = {
+    const struct dg_subprocess helper = {
         .argv = argv, .in = in, .seconds = 60, .memory_max = (size_t)1 << 30, .stop = stop};
     *outcome = (struct outcome){.error = DG_ERROR_NONE};
     dg_buf_init(&outcome->out, out_max);
     dg_buf_init(&outcome->complaints, 8);
-    outcome->err = dg_helper_run(&helper, &outcome->out, &outcome->complaints, &outcome->status,
-                                 &outcome->error);
+    outcome->err = dg_subprocess_run(&helper, &outcome->out, &outcome->complaints, &outcome->status,
+                                     &outcome->error);
 }
 
 static void done(struct outcome *outcome)
@@ -91,7 +91,7 @@ START_TEST(it_is_ended)
     static const char *const cat[] = {"/bin/cat", NULL};
     static const char *const none[] = {"/no/such/program", NULL};
     static atomic_bool stop = true;
-    const struct dg_helper hidden = {
+    const struct dg_subprocess hidden = {
         .argv = hides, .in = DG_SPAN(""), .seconds = 0, .memory_max = (size_t)1 << 30};
     struct outcome outcome;
     run(&outcome, sleeps, DG_SPAN(""), BYTES, &stop);
@@ -104,7 +104,8 @@ START_TEST(it_is_ended)
     ck_assert_int_eq(outcome.err, DG_ERR_DENIED);
     ck_assert_ptr_nonnull(strstr(outcome.error.text, "cannot be started"));
     dg_buf_clear(&outcome.out);
-    outcome.err = dg_helper_run(&hidden, &outcome.out, &outcome.complaints, &outcome.status, NULL);
+    outcome.err =
+        dg_subprocess_run(&hidden, &outcome.out, &outcome.complaints, &outcome.status, NULL);
     ck_assert_int_eq(outcome.err, DG_ERR_TIMEOUT);
     done(&outcome);
 }
@@ -114,11 +115,11 @@ START_TEST(programs_are_found_on_the_path)
 {
     char path[64];
     setenv("PATH", "relative:/no/such:/bin", 1);
-    ck_assert(dg_helper_find("cat", path, sizeof path));
+    ck_assert(dg_subprocess_find("cat", path, sizeof path));
     ck_assert_str_eq(path, "/bin/cat");
-    ck_assert(!dg_helper_find("no-such-program", path, sizeof path));
+    ck_assert(!dg_subprocess_find("no-such-program", path, sizeof path));
     setenv("PATH", "", 1);
-    ck_assert(!dg_helper_find("cat", path, sizeof path));
+    ck_assert(!dg_subprocess_find("cat", path, sizeof path));
 }
 END_TEST
 

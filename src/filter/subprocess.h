@@ -5,8 +5,8 @@
  * input, and what it writes to its standard output is read, under limits of time, memory and size.
  * It has no other descriptors, an empty environment, cannot write files, and is killed when it is
  * not wanted any more. Blocks the calling thread. */
-#ifndef DG_FILTER_HELPER_H
-#define DG_FILTER_HELPER_H
+#ifndef DG_FILTER_SUBPROCESS_H
+#define DG_FILTER_SUBPROCESS_H
 
 #include "base/memory/buf.h"
 #include "base/memory/err.h"
@@ -16,7 +16,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct dg_helper {
+struct dg_subprocess {
     const char *const *argv; /* [0] is the program's path; ended by NULL */
     struct dg_span in;
     unsigned seconds;        /* seconds of processor time, and twice as many by the clock */
@@ -25,14 +25,14 @@ struct dg_helper {
 };
 
 /* Puts the path of a program on the search path into `path`; false when it is not there. */
-bool dg_helper_find(const char *name, char *path, size_t cap);
+bool dg_subprocess_find(const char *name, char *path, size_t cap);
 
 /* Appends what it writes to `out`, up to that buffer's maximum, and the beginning of what it
  * complains of to `complaints`. *status is its exit status. DG_ERR_TIMEOUT; DG_ERR_LIMIT: too much
  * output; DG_ERR_CANCELLED; DG_ERR_DENIED: it cannot be started, or not limited; DG_ERR_INTERNAL: a
  * signal ended it. */
-enum dg_err dg_helper_run(const struct dg_helper *helper, struct dg_buf *out,
-                          struct dg_buf *complaints, int *status,
-                          struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_subprocess_run(const struct dg_subprocess *helper, struct dg_buf *out,
+                              struct dg_buf *complaints, int *status,
+                              struct dg_error *error) DG_MUST_CHECK;
 
 #endif

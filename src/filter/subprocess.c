@@ -4,7 +4,7 @@
 /* The program is spawned, not forked, since a daemon with large models would have to copy its page
  * tables. Its limits are set from here: it waits for its input meanwhile, which comes by a pipe. */
 #define _GNU_SOURCE 1 /* pipe2, prlimit, posix_spawn_file_actions_addclosefrom_np */
-#include "filter/helper.h"
+#include "filter/subprocess.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 
 enum { POLL_MS = 50, PIECE = 1 << 16 };
 
-bool dg_helper_find(const char *name, char *path, size_t cap)
+bool dg_subprocess_find(const char *name, char *path, size_t cap)
 {
     const char *at = getenv("PATH");
     if (!at)
@@ -65,7 +65,7 @@ static bool open_pipes(struct pipes *pipes)
            fcntl(pipes->err[0], F_SETFL, O_NONBLOCK) == 0;
 }
 
-static int spawn(const struct dg_helper *helper, const struct pipes *pipes, pid_t *pid)
+static int spawn(const struct dg_subprocess *helper, const struct pipes *pipes, pid_t *pid)
 {
     static char locale[] = "LC_ALL=C.UTF-8";
     char *const environment[] = {locale, NULL};
@@ -103,7 +103,7 @@ static int spawn(const struct dg_helper *helper, const struct pipes *pipes, pid_
     return failure;
 }
 
-static bool limit(const struct dg_helper *helper, pid_t pid)
+static bool limit(const struct dg_subprocess *helper, pid_t pid)
 {
     const struct {
         enum __rlimit_resource what;
@@ -158,8 +158,8 @@ static void give(int *fd, struct dg_span in, size_t *at)
 }
 
 /* Reads until the program has closed its output. */
-static enum dg_err exchange(const struct dg_helper *helper, struct pipes *pipes, struct dg_buf *out,
-                            struct dg_buf *complaints, struct dg_error *error)
+static enum dg_err exchange(const struct dg_subprocess *helper, struct pipes *pipes,
+                            struct dg_buf *out, struct dg_buf *complaints, struct dg_error *error)
 {
     const int64_t end = now_ms() + 2000 * (int64_t)helper->seconds;
     enum dg_err err = DG_OK;
@@ -188,7 +188,7 @@ static enum dg_err exchange(const struct dg_helper *helper, struct pipes *pipes,
 }
 
 /* Waits until the program has ended, and kills it when it failed or stays. */
-static enum dg_err await(const struct dg_helper *helper, pid_t pid, enum dg_err err, int *ended,
+static enum dg_err await(const struct dg_subprocess *helper, pid_t pid, enum dg_err err, int *ended,
                          struct dg_error *error)
 {
     const int64_t end = now_ms() + 2000 * (int64_t)helper->seconds;
@@ -207,8 +207,8 @@ static enum dg_err await(const struct dg_helper *helper, pid_t pid, enum dg_err 
     return found == pid ? err : err ? err : DG_ERR_IO;
 }
 
-enum dg_err dg_helper_run(const struct dg_helper *helper, struct dg_buf *out,
-                          struct dg_buf *complaints, int *status, struct dg_error *error)
+enum dg_err dg_subprocess_run(const struct dg_subprocess *helper, struct dg_buf *out,
+                              struct dg_buf *complaints, int *status, struct dg_error *error)
 {
     struct pipes pipes;
     sigset_t pipe_signal, before;
