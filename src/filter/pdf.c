@@ -18,7 +18,7 @@
 #include "filter/subprocess.h"
 #include "filter/pdf.h"
 #include "filter/rendition.h"
-#include "filter/visual.h"
+#include "filter/bidi.h"
 #include "markup/markup.h"
 
 #include <limits.h>
@@ -160,8 +160,7 @@ static void reorder_lines(struct reader *reader)
     for (size_t i = 0; i < reader->n && !reader->err; i++) {
         struct line *line = &reader->lines[i];
         if (line->len)
-            reader->err =
-                dg_visual_reorder(reader->texts.ptr + line->text, line->len, &line->is_rtl);
+            reader->err = dg_bidi_reorder(reader->texts.ptr + line->text, line->len, &line->is_rtl);
     }
 }
 

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* ICU inverts the bidirectional algorithm; the characters, and so the bytes, remain the same. */
-#include "filter/visual.h"
+#include "filter/bidi.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 
@@ -47,7 +47,7 @@ static bool invert(UBiDi *bidi, bool is_rtl, UChar *units, UChar *ordered, char 
     return true;
 }
 
-enum dg_err dg_visual_reorder(char *line, size_t len, bool *is_rtl)
+enum dg_err dg_bidi_reorder(char *line, size_t len, bool *is_rtl)
 {
     size_t n_left, n_right;
     count_letters(dg_span_make(line, len), &n_left, &n_right);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
-#include "filter/visual.h"
+#include "filter/bidi.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ static void check(const char *seen, bool is_rtl, const char *read)
     char line[256];
     bool found;
     snprintf(line, sizeof line, "%s", seen);
-    ck_assert_int_eq(dg_visual_reorder(line, strlen(line), &found), DG_OK);
+    ck_assert_int_eq(dg_bidi_reorder(line, strlen(line), &found), DG_OK);
     ck_assert_str_eq(line, read);
     ck_assert_int_eq(found, is_rtl);
 }
