@@ -28,7 +28,7 @@
 #include "daemon/signals.h"
 #include "daemon/systemd.h"
 #include "daemon/version.h"
-#include "net/loop/agent.h"
+#include "net/loop/agent_check.h"
 #include "net/loop/offload.h"
 #include "net/loop/server.h"
 
@@ -72,7 +72,7 @@ struct daemon {
     struct dg_allowance buffers; /* the memory of connections, jobs and scores */
     struct dg_api *api;
     struct dg_server *server;
-    struct dg_agent *agent; /* NULL: agent-listen is empty */
+    struct dg_agent_check *agent; /* NULL: agent-listen is empty */
 };
 
 static const struct dg_options *options_of(const struct dg_opt_set *set)
@@ -120,7 +120,7 @@ static void finish(void *user)
     struct daemon *d = user;
     if (d->server)
         dg_server_close(d->server);
-    dg_agent_close(d->agent);
+    dg_agent_check_close(d->agent);
     d->agent = NULL;
     dg_api_stop(d->api);
     dg_offload_close(d->readers); /* bodies that it has read may need the threads */
@@ -481,9 +481,9 @@ static enum dg_err bind_listeners(struct daemon *d, struct dg_error *error)
     return err;
 }
 
-static void say_capacity(void *user, char line[DG_AGENT_LINE])
+static void say_capacity(void *user, char line[DG_AGENT_CHECK_LINE])
 {
-    dg_api_capacity(user, line, DG_AGENT_LINE);
+    dg_api_capacity(user, line, DG_AGENT_CHECK_LINE);
 }
 
 /* Listens for HAProxy's agent-check. */
@@ -492,11 +492,12 @@ static enum dg_err open_agent(struct daemon *d, struct dg_error *error)
     const char *address = options_of(d->start)->agent_listen;
     if (!*address)
         return DG_OK;
-    enum dg_err err = dg_agent_open(&d->agent, &d->loop, address, say_capacity, d->api, error);
+    enum dg_err err =
+        dg_agent_check_open(&d->agent, &d->loop, address, say_capacity, d->api, error);
     if (err)
         return dg_error_wrap(error, err, "agent-listen");
     dg_log_event(d->log, DG_LOG_NOTICE, "daemon",
-                 DG_LOG_FIELDS(dg_log_int("port", dg_agent_port(d->agent))),
+                 DG_LOG_FIELDS(dg_log_int("port", dg_agent_check_port(d->agent))),
                  "a balancer's agent-check is answered");
     return DG_OK;
 }

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The line fits into any socket's buffer, so that it is written at once or not at all. */
-#include "net/loop/agent.h"
+#include "net/loop/agent_check.h"
 #include "base/memory/list.h"
 #include "base/memory/mem.h"
 #include "net/loop/address.h"
@@ -12,9 +12,9 @@
 
 enum { CONNECTIONS_MAX = 32, BACKLOG = 64, LAST_MS = 1000 };
 
-struct dg_agent {
+struct dg_agent_check {
     uv_tcp_t listener;
-    dg_agent_fn say;
+    dg_agent_check_fn say;
     void *user;
     size_t n_connections;
     bool is_closed;
@@ -25,11 +25,11 @@ struct connection {
     uv_tcp_t socket;
     uv_timer_t timer;
     uv_shutdown_t shutdown;
-    struct dg_agent *agent;
+    struct dg_agent_check *agent;
     int n_open;
 };
 
-static void free_if_last(struct dg_agent *agent)
+static void free_if_last(struct dg_agent_check *agent)
 {
     if (agent->is_closed && agent->n_connections == 0)
         dg_free(agent);
@@ -37,7 +37,7 @@ static void free_if_last(struct dg_agent *agent)
 
 static void on_listener_closed(uv_handle_t *handle)
 {
-    struct dg_agent *agent = handle->data;
+    struct dg_agent_check *agent = handle->data;
     agent->is_closed = true;
     free_if_last(agent);
 }
@@ -45,7 +45,7 @@ static void on_listener_closed(uv_handle_t *handle)
 static void on_handle_closed(uv_handle_t *handle)
 {
     struct connection *connection = handle->data;
-    struct dg_agent *agent = connection->agent;
+    struct dg_agent_check *agent = connection->agent;
     if (--connection->n_open > 0)
         return;
     dg_free(connection);
@@ -74,9 +74,9 @@ static void on_shutdown(uv_shutdown_t *request, int status)
 
 static void on_connection(uv_stream_t *listener, int status)
 {
-    struct dg_agent *agent = listener->data;
+    struct dg_agent_check *agent = listener->data;
     struct connection *connection = status == 0 ? dg_try_calloc(1, sizeof *connection) : NULL;
-    char line[DG_AGENT_LINE] = "";
+    char line[DG_AGENT_CHECK_LINE] = "";
     if (!connection)
         return; /* it waits in the backlog */
     connection->agent = agent;
@@ -98,8 +98,8 @@ static void on_connection(uv_stream_t *listener, int status)
         close_connection(connection);
 }
 
-enum dg_err dg_agent_open(struct dg_agent **out, uv_loop_t *loop, const char *text, dg_agent_fn say,
-                          void *user, struct dg_error *error)
+enum dg_err dg_agent_check_open(struct dg_agent_check **out, uv_loop_t *loop, const char *text,
+                                dg_agent_check_fn say, void *user, struct dg_error *error)
 {
     struct dg_address address;
     enum dg_err err = dg_address_parse(text, &address, error);
@@ -108,7 +108,7 @@ enum dg_err dg_agent_open(struct dg_agent **out, uv_loop_t *loop, const char *te
                            text);
     if (err)
         return err;
-    struct dg_agent *agent = dg_xcalloc(1, sizeof *agent);
+    struct dg_agent_check *agent = dg_xcalloc(1, sizeof *agent);
     agent->say = say;
     agent->user = user;
     uv_tcp_init(loop, &agent->listener);
@@ -117,7 +117,7 @@ enum dg_err dg_agent_open(struct dg_agent **out, uv_loop_t *loop, const char *te
     if (code == 0)
         code = uv_listen((uv_stream_t *)&agent->listener, BACKLOG, on_connection);
     if (code != 0) {
-        dg_agent_close(agent);
+        dg_agent_check_close(agent);
         return dg_error_set(error, dg_err_from_errno(-code), "cannot listen on %s: %s", text,
                             uv_strerror(code));
     }
@@ -125,13 +125,13 @@ enum dg_err dg_agent_open(struct dg_agent **out, uv_loop_t *loop, const char *te
     return DG_OK;
 }
 
-void dg_agent_close(struct dg_agent *agent)
+void dg_agent_check_close(struct dg_agent_check *agent)
 {
     if (agent && !uv_is_closing((uv_handle_t *)&agent->listener))
         uv_close((uv_handle_t *)&agent->listener, on_listener_closed);
 }
 
-int dg_agent_port(const struct dg_agent *agent)
+int dg_agent_check_port(const struct dg_agent_check *agent)
 {
     struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
     int len = sizeof bound;
