@@ -284,8 +284,8 @@ static void begin_request(struct dg_http *http)
     };
     http->headers = NULL;
     http->headers_cap = 0;
-    http->head_guard = (struct dg_guard_head){0};
-    http->chunk_guard = (struct dg_guard_chunks){0};
+    http->head_guard = (struct dg_http_guard_head){0};
+    http->chunk_guard = (struct dg_http_guard_chunks){0};
     http->head_scanned = 0;
     http->body_left = http->body_seen = http->sent_bytes = 0;
     http->message_complete = http->chunked_in = http->expects_continue = http->discard = false;
@@ -571,8 +571,8 @@ static size_t read_head(struct dg_http *http, const char *bytes, size_t len)
             return 2;
     }
     size_t end;
-    const char *problem = dg_guard_head_scan(&http->head_guard, bytes + http->head_scanned,
-                                             len - http->head_scanned, &end);
+    const char *problem = dg_http_guard_head_scan(&http->head_guard, bytes + http->head_scanned,
+                                                  len - http->head_scanned, &end);
     if (problem) {
         refuse(http, 400, problem);
         return len;
@@ -605,7 +605,7 @@ static size_t measure_body(struct dg_http *http, const char *bytes, size_t len)
     if (!http->chunked_in)
         return len < http->body_left ? len : (size_t)http->body_left;
     size_t end;
-    const char *problem = dg_guard_chunks_scan(&http->chunk_guard, bytes, len, &end);
+    const char *problem = dg_http_guard_chunks_scan(&http->chunk_guard, bytes, len, &end);
     if (problem) {
         refuse(http, 400, problem);
         return SIZE_MAX;

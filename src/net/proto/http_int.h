@@ -5,7 +5,7 @@
 #ifndef DG_NET_PROTO_HTTP_INT_H
 #define DG_NET_PROTO_HTTP_INT_H
 
-#include "net/proto/guard.h"
+#include "net/proto/http_guard.h"
 #include "net/proto/http.h"
 #include "net/proto/out.h"
 
@@ -48,8 +48,8 @@ struct dg_http {
     uint64_t sent_bytes; /* of the answer's body, before compression */
 
     llhttp_t parser; /* of the current request */
-    struct dg_guard_head head_guard;
-    struct dg_guard_chunks chunk_guard;
+    struct dg_http_guard_head head_guard;
+    struct dg_http_guard_chunks chunk_guard;
     size_t head_scanned;  /* bytes of `in` that the head guard has seen */
     uint64_t body_left;   /* bytes that a body with Content-Length still lacks */
     size_t body_room;     /* bytes that the body may take (on_body) */

@@ -11,14 +11,14 @@
  *    caller compares with llhttp's result.
  *
  * Both return the first violation as a sentence, or NULL. They allocate no memory. One thread. */
-#ifndef DG_NET_PROTO_GUARD_H
-#define DG_NET_PROTO_GUARD_H
+#ifndef DG_NET_PROTO_HTTP_GUARD_H
+#define DG_NET_PROTO_HTTP_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct dg_guard_head {
+struct dg_http_guard_head {
     uint8_t state;
     uint8_t spaces;    /* in the request line */
     bool after_space;  /* the last byte of the request line was a space */
@@ -28,21 +28,21 @@ struct dg_guard_head {
 
 /* Checks the next `len` bytes. When the head ends within them, *end is the number of bytes up to
  * and including the empty line, else SIZE_MAX. */
-const char *dg_guard_head_scan(struct dg_guard_head *guard, const char *bytes, size_t len,
-                               size_t *end);
+const char *dg_http_guard_head_scan(struct dg_http_guard_head *guard, const char *bytes, size_t len,
+                                    size_t *end);
 
-struct dg_guard_chunks {
+struct dg_http_guard_chunks {
     uint8_t state;
     uint8_t digits;   /* of the current size */
     bool done;        /* the message is over */
     uint64_t left;    /* bytes of data left in the chunk */
     uint64_t framing; /* bytes that are not data, so far */
     uint64_t data;    /* bytes of data announced so far */
-    struct dg_guard_head trailer;
+    struct dg_http_guard_head trailer;
 };
 
 /* The same for a chunked body. Also refuses a body with far more framing than data. */
-const char *dg_guard_chunks_scan(struct dg_guard_chunks *guard, const char *bytes, size_t len,
-                                 size_t *end);
+const char *dg_http_guard_chunks_scan(struct dg_http_guard_chunks *guard, const char *bytes,
+                                      size_t len, size_t *end);
 
 #endif

@@ -8,7 +8,7 @@
  *            LINE_CR --LF--> LINE_START
  *   chunks:  SIZE --CR--> SIZE_CR --LF--> DATA ... DATA_CR --LF--> SIZE
  *            after size 0 comes the trailer, a head without a request line */
-#include "net/proto/guard.h"
+#include "net/proto/http_guard.h"
 #include "base/memory/chars.h"
 
 enum { LINE_START, REQUEST_LINE, NAME, VALUE, LINE_CR, LAST_CR, HEAD_DONE };
@@ -31,7 +31,7 @@ static bool is_token_char(unsigned char c)
     return token[c];
 }
 
-static const char *begin_line(struct dg_guard_head *guard, unsigned char c)
+static const char *begin_line(struct dg_http_guard_head *guard, unsigned char c)
 {
     guard->line_bytes = 1;
     if (c == '\r') {
@@ -51,7 +51,7 @@ static const char *begin_line(struct dg_guard_head *guard, unsigned char c)
 }
 
 /* The next byte of the request line: three words with one space between them. */
-static const char *in_request_line(struct dg_guard_head *guard, unsigned char c)
+static const char *in_request_line(struct dg_http_guard_head *guard, unsigned char c)
 {
     if ((c < 0x20 && c != '\r' && c != '\n') || c >= 0x7F)
         return "the request line holds a character that is not printable ASCII";
@@ -68,7 +68,7 @@ static const char *in_request_line(struct dg_guard_head *guard, unsigned char c)
 }
 
 /* The next byte of a header's value. */
-static const char *in_value(struct dg_guard_head *guard, unsigned char c)
+static const char *in_value(struct dg_http_guard_head *guard, unsigned char c)
 {
     if (c == '\n')
         return "a line ends with LF alone, expected CR LF";
@@ -79,7 +79,7 @@ static const char *in_value(struct dg_guard_head *guard, unsigned char c)
                : NULL;
 }
 
-static const char *step(struct dg_guard_head *guard, unsigned char c)
+static const char *step(struct dg_http_guard_head *guard, unsigned char c)
 {
     guard->line_bytes++;
     switch (guard->state) {
@@ -108,8 +108,8 @@ static const char *step(struct dg_guard_head *guard, unsigned char c)
     }
 }
 
-const char *dg_guard_head_scan(struct dg_guard_head *guard, const char *bytes, size_t len,
-                               size_t *end)
+const char *dg_http_guard_head_scan(struct dg_http_guard_head *guard, const char *bytes, size_t len,
+                                    size_t *end)
 {
     *end = SIZE_MAX;
     for (size_t i = 0; i < len; i++) {
@@ -131,7 +131,7 @@ enum { SIZE, EXTENSION, SIZE_CR, DATA, DATA_END, DATA_CR, TRAILER };
 /* A byte of data costs at most 8 bytes of framing, plus this much for extensions and trailers. */
 enum { FRAMING_FREE = 16 * 1024, FRAMING_PER_BYTE = 8, SIZE_DIGITS_MAX = 15 };
 
-static const char *in_size(struct dg_guard_chunks *guard, unsigned char c)
+static const char *in_size(struct dg_http_guard_chunks *guard, unsigned char c)
 {
     int digit = dg_chars_hex(c);
     if (digit >= 0) {
@@ -146,17 +146,17 @@ static const char *in_size(struct dg_guard_chunks *guard, unsigned char c)
     return NULL;
 }
 
-static const char *after_size(struct dg_guard_chunks *guard, unsigned char c)
+static const char *after_size(struct dg_http_guard_chunks *guard, unsigned char c)
 {
     if (c != '\n')
         return "a CR is not followed by LF";
     guard->data += guard->left;
     guard->state = guard->left ? DATA : TRAILER;
-    guard->trailer = (struct dg_guard_head){.lines = 1};
+    guard->trailer = (struct dg_http_guard_head){.lines = 1};
     return NULL;
 }
 
-static const char *chunk_step(struct dg_guard_chunks *guard, unsigned char c)
+static const char *chunk_step(struct dg_http_guard_chunks *guard, unsigned char c)
 {
     switch (guard->state) {
     case SIZE:
@@ -184,8 +184,8 @@ static const char *chunk_step(struct dg_guard_chunks *guard, unsigned char c)
     }
 }
 
-const char *dg_guard_chunks_scan(struct dg_guard_chunks *guard, const char *bytes, size_t len,
-                                 size_t *end)
+const char *dg_http_guard_chunks_scan(struct dg_http_guard_chunks *guard, const char *bytes,
+                                      size_t len, size_t *end)
 {
     *end = SIZE_MAX;
     for (size_t i = 0; i < len; i++) {
