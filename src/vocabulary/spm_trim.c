@@ -5,7 +5,7 @@
  * the self-test. */
 #include "vocabulary/spm_trim.h"
 #include "base/memory/utf8.h"
-#include "tokenize/spm/wire.h"
+#include "tokenize/spm/protobuf.h"
 
 #include <string.h>
 
@@ -96,16 +96,16 @@ static enum dg_err put_varint(struct dg_buf *out, uint64_t value)
     return err ? err : dg_buf_append_byte(out, (char)value);
 }
 
-static enum dg_err put_trainer(struct dg_buf *out, const struct dg_wire_field *field, size_t n_kept,
-                               struct dg_error *error)
+static enum dg_err put_trainer(struct dg_buf *out, const struct dg_protobuf_field *field,
+                               size_t n_kept, struct dg_error *error)
 {
-    struct dg_wire wire = dg_wire_nested(field);
-    struct dg_wire_field inner;
+    struct dg_protobuf wire = dg_protobuf_nested(field);
+    struct dg_protobuf_field inner;
     struct dg_buf spec;
     dg_buf_init(&spec, TRAINER_MAX);
     enum dg_err err = DG_OK;
     for (size_t from = 0; !err; from = wire.at) {
-        err = dg_wire_next(&wire, error, &inner);
+        err = dg_protobuf_next(&wire, error, &inner);
         if (err || inner.number == 0)
             break;
         if (inner.number != TRAINER_SIZE)
@@ -116,7 +116,7 @@ static enum dg_err put_trainer(struct dg_buf *out, const struct dg_wire_field *f
     if (!err)
         err = put_varint(&spec, n_kept);
     if (!err)
-        err = put_varint(out, FIELD_TRAINER << 3 | DG_WIRE_BYTES);
+        err = put_varint(out, FIELD_TRAINER << 3 | DG_PROTOBUF_BYTES);
     if (!err)
         err = put_varint(out, spec.len);
     if (!err)
@@ -128,13 +128,13 @@ static enum dg_err put_trainer(struct dg_buf *out, const struct dg_wire_field *f
 static enum dg_err count_pieces(const uint8_t *bytes, size_t len, const bool *keep, size_t *n_kept,
                                 struct dg_error *error)
 {
-    struct dg_wire wire;
-    struct dg_wire_field field;
+    struct dg_protobuf wire;
+    struct dg_protobuf_field field;
     enum dg_err err;
     size_t n = 0;
     *n_kept = 0;
-    dg_wire_init(&wire, bytes, len, 0);
-    while ((err = dg_wire_next(&wire, error, &field)) == DG_OK && field.number != 0)
+    dg_protobuf_init(&wire, bytes, len, 0);
+    while ((err = dg_protobuf_next(&wire, error, &field)) == DG_OK && field.number != 0)
         if (field.number == FIELD_PIECE)
             *n_kept += keep[n++];
     return err;
@@ -143,18 +143,18 @@ static enum dg_err count_pieces(const uint8_t *bytes, size_t len, const bool *ke
 enum dg_err dg_spm_trim(const uint8_t *bytes, size_t len, const bool *keep, struct dg_buf *out,
                         struct dg_error *error)
 {
-    struct dg_wire wire;
-    struct dg_wire_field field;
+    struct dg_protobuf wire;
+    struct dg_protobuf_field field;
     size_t n = 0, n_kept;
     enum dg_err err = count_pieces(bytes, len, keep, &n_kept, error);
-    dg_wire_init(&wire, bytes, len, 0);
+    dg_protobuf_init(&wire, bytes, len, 0);
     for (size_t from = 0; !err; from = wire.at) {
-        err = dg_wire_next(&wire, error, &field);
+        err = dg_protobuf_next(&wire, error, &field);
         if (err || field.number == 0)
             break;
         if (field.number == FIELD_SELF_TEST || (field.number == FIELD_PIECE && !keep[n++]))
             continue;
-        err = field.number == FIELD_TRAINER && field.type == DG_WIRE_BYTES
+        err = field.number == FIELD_TRAINER && field.type == DG_PROTOBUF_BYTES
                   ? put_trainer(out, &field, n_kept, error)
                   : dg_buf_append(out, wire.bytes + from, wire.at - from);
     }

@@ -7,7 +7,7 @@
 #include "tokenize/spm/pieces.h"
 
 #include "base/memory/mem.h"
-#include "tokenize/spm/wire.h"
+#include "tokenize/spm/protobuf.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -27,19 +27,19 @@ struct piece {
     enum dg_piece_type type;
 };
 
-static enum dg_err read_piece_fields(struct dg_wire *message, struct dg_error *error,
+static enum dg_err read_piece_fields(struct dg_protobuf *message, struct dg_error *error,
                                      struct piece *piece)
 {
-    struct dg_wire_field field;
+    struct dg_protobuf_field field;
     enum dg_err err;
-    while ((err = dg_wire_next(message, error, &field)) == DG_OK && field.number != 0) {
-        if (field.number == FIELD_PIECE && field.type == DG_WIRE_BYTES) {
+    while ((err = dg_protobuf_next(message, error, &field)) == DG_OK && field.number != 0) {
+        if (field.number == FIELD_PIECE && field.type == DG_PROTOBUF_BYTES) {
             piece->text = field.bytes;
             piece->len = field.len;
-        } else if (field.number == FIELD_SCORE && field.type == DG_WIRE_FIXED32) {
+        } else if (field.number == FIELD_SCORE && field.type == DG_PROTOBUF_FIXED32) {
             uint32_t bits = (uint32_t)field.varint;
             memcpy(&piece->score, &bits, sizeof bits);
-        } else if (field.number == FIELD_TYPE && field.type == DG_WIRE_VARINT) {
+        } else if (field.number == FIELD_TYPE && field.type == DG_PROTOBUF_VARINT) {
             if (field.varint < DG_PIECE_NORMAL || field.varint > DG_PIECE_BYTE)
                 return dg_error_set(error, DG_ERR_FORMAT, "type is %llu, expected 1 to 6",
                                     (unsigned long long)field.varint);
@@ -49,11 +49,11 @@ static enum dg_err read_piece_fields(struct dg_wire *message, struct dg_error *e
     return err;
 }
 
-static enum dg_err read_piece(const struct dg_wire_field *outer, uint32_t id,
+static enum dg_err read_piece(const struct dg_protobuf_field *outer, uint32_t id,
                               struct dg_error *error, struct piece *piece)
 {
     *piece = (struct piece){.type = DG_PIECE_NORMAL};
-    struct dg_wire message = dg_wire_nested(outer);
+    struct dg_protobuf message = dg_protobuf_nested(outer);
     enum dg_err err = read_piece_fields(&message, error, piece);
     if (!err && piece->len == 0)
         err = dg_error_set(error, DG_ERR_FORMAT, "the string is empty");
@@ -70,7 +70,7 @@ static enum dg_err read_piece(const struct dg_wire_field *outer, uint32_t id,
 
 /* True when the message begins  0A len string 15 score [18 type], so that length, score and type
  * are found from the position of the string. */
-static bool is_canonical(const struct dg_wire_field *outer, const struct piece *piece,
+static bool is_canonical(const struct dg_protobuf_field *outer, const struct piece *piece,
                          const uint8_t *file_end)
 {
     const struct dg_pieces whole = {.end = file_end};
@@ -104,14 +104,14 @@ static const uint8_t *next_text(const uint8_t *at, const uint8_t *file_end)
 static enum dg_err survey_file(const uint8_t *file, size_t len, struct dg_error *error,
                                struct survey *survey)
 {
-    struct dg_wire wire;
-    struct dg_wire_field field;
+    struct dg_protobuf wire;
+    struct dg_protobuf_field field;
     enum dg_err err;
     const uint8_t *expected = NULL; /* where the next string must begin */
     *survey = (struct survey){.serves = len <= UINT32_MAX};
-    dg_wire_init(&wire, file, len, 0);
-    while ((err = dg_wire_next(&wire, error, &field)) == DG_OK && field.number != 0) {
-        if (field.number != FIELD_PIECES || field.type != DG_WIRE_BYTES)
+    dg_protobuf_init(&wire, file, len, 0);
+    while ((err = dg_protobuf_next(&wire, error, &field)) == DG_OK && field.number != 0) {
+        if (field.number != FIELD_PIECES || field.type != DG_PROTOBUF_BYTES)
             continue;
         struct piece piece;
         if (survey->n == DG_PIECES_MAX)
@@ -166,14 +166,14 @@ static size_t put_copy(uint8_t *out, const struct piece *piece, size_t *text)
 static enum dg_err fill(struct dg_pieces *pieces, const uint8_t *file, size_t len,
                         struct dg_error *error)
 {
-    struct dg_wire wire;
-    struct dg_wire_field field;
+    struct dg_protobuf wire;
+    struct dg_protobuf_field field;
     enum dg_err err;
     uint32_t id = 0;
     size_t copied = 0;
-    dg_wire_init(&wire, file, len, 0);
-    while ((err = dg_wire_next(&wire, error, &field)) == DG_OK && field.number != 0) {
-        if (field.number != FIELD_PIECES || field.type != DG_WIRE_BYTES)
+    dg_protobuf_init(&wire, file, len, 0);
+    while ((err = dg_protobuf_next(&wire, error, &field)) == DG_OK && field.number != 0) {
+        if (field.number != FIELD_PIECES || field.type != DG_PROTOBUF_BYTES)
             continue;
         struct piece piece;
         err = read_piece(&field, id, error, &piece);

@@ -10,7 +10,7 @@
  * Absent fields keep the format's defaults; a field of an unexpected wire type is refused by name.
  */
 #include "tokenize/spm/spm_int.h"
-#include "tokenize/spm/wire.h"
+#include "tokenize/spm/protobuf.h"
 
 #include <math.h>
 
@@ -32,10 +32,10 @@ struct row {
     void *value; /* a bool * or a struct dg_span * */
 };
 
-static enum dg_err apply_row(const struct row *row, const struct dg_wire_field *field,
+static enum dg_err apply_row(const struct row *row, const struct dg_protobuf_field *field,
                              struct dg_error *error)
 {
-    enum dg_wire_type expected = row->type == ROW_TEXT ? DG_WIRE_BYTES : DG_WIRE_VARINT;
+    enum dg_protobuf_type expected = row->type == ROW_TEXT ? DG_PROTOBUF_BYTES : DG_PROTOBUF_VARINT;
     if (field->type != expected)
         return dg_error_set(error, DG_ERR_FORMAT, "%s at byte %zu has wire type %d, expected %d",
                             row->name, field->offset, (int)field->type, (int)expected);
@@ -46,8 +46,8 @@ static enum dg_err apply_row(const struct row *row, const struct dg_wire_field *
     return DG_OK;
 }
 
-static enum dg_err apply_rows(const struct row *rows, size_t n, const struct dg_wire_field *field,
-                              struct dg_error *error)
+static enum dg_err apply_rows(const struct row *rows, size_t n,
+                              const struct dg_protobuf_field *field, struct dg_error *error)
 {
     for (size_t i = 0; i < n; i++)
         if (rows[i].number == field->number)
@@ -57,10 +57,10 @@ static enum dg_err apply_rows(const struct row *rows, size_t n, const struct dg_
 
 /* ---- The messages ---------------------------------------------------------------------------- */
 
-static enum dg_err read_kind(struct dg_spm *spm, const struct dg_wire_field *field,
+static enum dg_err read_kind(struct dg_spm *spm, const struct dg_protobuf_field *field,
                              struct dg_error *error)
 {
-    if (field->type != DG_WIRE_VARINT || field->varint < DG_SPM_UNIGRAM ||
+    if (field->type != DG_PROTOBUF_VARINT || field->varint < DG_SPM_UNIGRAM ||
         field->varint > DG_SPM_CHAR)
         return dg_error_set(
             error, DG_ERR_FORMAT,
@@ -70,7 +70,7 @@ static enum dg_err read_kind(struct dg_spm *spm, const struct dg_wire_field *fie
     return DG_OK;
 }
 
-static enum dg_err read_trainer(struct dg_spm *spm, const struct dg_wire_field *outer,
+static enum dg_err read_trainer(struct dg_spm *spm, const struct dg_protobuf_field *outer,
                                 struct dg_error *error)
 {
     const struct row rows[] = {
@@ -82,10 +82,10 @@ static enum dg_err read_trainer(struct dg_spm *spm, const struct dg_wire_field *
         {47, "eos_piece", ROW_TEXT, &spm->eos_name},
         {48, "pad_piece", ROW_TEXT, &spm->pad_name},
     };
-    struct dg_wire wire = dg_wire_nested(outer);
-    struct dg_wire_field field;
+    struct dg_protobuf wire = dg_protobuf_nested(outer);
+    struct dg_protobuf_field field;
     enum dg_err err;
-    while ((err = dg_wire_next(&wire, error, &field)) == DG_OK && field.number != 0) {
+    while ((err = dg_protobuf_next(&wire, error, &field)) == DG_OK && field.number != 0) {
         err = field.number == 3 ? read_kind(spm, &field, error)
                                 : apply_rows(rows, sizeof rows / sizeof *rows, &field, error);
         if (err)
@@ -95,7 +95,7 @@ static enum dg_err read_trainer(struct dg_spm *spm, const struct dg_wire_field *
 }
 
 static enum dg_err read_normaliser(struct dg_normaliser *normaliser,
-                                   const struct dg_wire_field *outer, const char *name,
+                                   const struct dg_protobuf_field *outer, const char *name,
                                    struct dg_error *error)
 {
     struct dg_span blob = {0};
@@ -105,10 +105,10 @@ static enum dg_err read_normaliser(struct dg_normaliser *normaliser,
         {4, "remove_extra_whitespaces", ROW_BOOL, &normaliser->remove_extra_whitespaces},
         {5, "escape_whitespaces", ROW_BOOL, &normaliser->escape_whitespaces},
     };
-    struct dg_wire wire = dg_wire_nested(outer);
-    struct dg_wire_field field;
+    struct dg_protobuf wire = dg_protobuf_nested(outer);
+    struct dg_protobuf_field field;
     enum dg_err err;
-    while ((err = dg_wire_next(&wire, error, &field)) == DG_OK && field.number != 0) {
+    while ((err = dg_protobuf_next(&wire, error, &field)) == DG_OK && field.number != 0) {
         err = apply_rows(rows, sizeof rows / sizeof *rows, &field, error);
         if (err)
             break;
@@ -137,14 +137,14 @@ static void set_defaults(struct dg_spm *spm)
 
 enum dg_err dg_spm_read_specs(struct dg_spm *spm, struct dg_error *error)
 {
-    struct dg_wire wire;
-    struct dg_wire_field field;
+    struct dg_protobuf wire;
+    struct dg_protobuf_field field;
     enum dg_err err;
     set_defaults(spm);
-    dg_wire_init(&wire, spm->bytes, spm->len, 0);
-    while ((err = dg_wire_next(&wire, error, &field)) == DG_OK && field.number != 0) {
+    dg_protobuf_init(&wire, spm->bytes, spm->len, 0);
+    while ((err = dg_protobuf_next(&wire, error, &field)) == DG_OK && field.number != 0) {
         if (field.number >= FIELD_TRAINER && field.number <= FIELD_DENORMALIZER &&
-            field.type != DG_WIRE_BYTES)
+            field.type != DG_PROTOBUF_BYTES)
             return dg_error_set(error, DG_ERR_FORMAT,
                                 "field %u at byte %zu has wire type %d, expected 2", field.number,
                                 field.offset, (int)field.type);
@@ -209,17 +209,17 @@ static bool is_equivalent(const struct dg_spm *spm, const struct dg_spm_work *wo
 }
 
 static enum dg_err test_sample(const struct dg_spm *spm, struct dg_spm_work *work,
-                               const struct dg_wire_field *sample, struct dg_error *error)
+                               const struct dg_protobuf_field *sample, struct dg_error *error)
 {
     struct dg_span input = {0}, expected = {0};
     const struct row rows[] = {
         {1, "input", ROW_TEXT, &input},
         {2, "expected", ROW_TEXT, &expected},
     };
-    struct dg_wire wire = dg_wire_nested(sample);
-    struct dg_wire_field field;
+    struct dg_protobuf wire = dg_protobuf_nested(sample);
+    struct dg_protobuf_field field;
     enum dg_err err;
-    while ((err = dg_wire_next(&wire, error, &field)) == DG_OK && field.number != 0) {
+    while ((err = dg_protobuf_next(&wire, error, &field)) == DG_OK && field.number != 0) {
         err = apply_rows(rows, 2, &field, error);
         if (err)
             return err;
@@ -235,14 +235,14 @@ static enum dg_err test_sample(const struct dg_spm *spm, struct dg_spm_work *wor
 }
 
 static enum dg_err test_samples(const struct dg_spm *spm, struct dg_spm_work *work,
-                                const struct dg_wire_field *data, unsigned *n,
+                                const struct dg_protobuf_field *data, unsigned *n,
                                 struct dg_error *error)
 {
-    struct dg_wire wire = dg_wire_nested(data);
-    struct dg_wire_field field;
+    struct dg_protobuf wire = dg_protobuf_nested(data);
+    struct dg_protobuf_field field;
     enum dg_err err;
-    while ((err = dg_wire_next(&wire, error, &field)) == DG_OK && field.number != 0) {
-        if (field.number != 1 || field.type != DG_WIRE_BYTES)
+    while ((err = dg_protobuf_next(&wire, error, &field)) == DG_OK && field.number != 0) {
+        if (field.number != 1 || field.type != DG_PROTOBUF_BYTES)
             continue;
         err = test_sample(spm, work, &field, error);
         if (err)
@@ -254,13 +254,13 @@ static enum dg_err test_samples(const struct dg_spm *spm, struct dg_spm_work *wo
 
 enum dg_err dg_spm_self_test(const struct dg_spm *spm, struct dg_error *error)
 {
-    struct dg_wire wire;
-    struct dg_wire_field field;
+    struct dg_protobuf wire;
+    struct dg_protobuf_field field;
     enum dg_err err;
     unsigned n = 0;
     struct dg_spm_work *work = dg_spm_work_new();
-    dg_wire_init(&wire, spm->bytes, spm->len, 0);
-    while ((err = dg_wire_next(&wire, error, &field)) == DG_OK && field.number != 0) {
+    dg_protobuf_init(&wire, spm->bytes, spm->len, 0);
+    while ((err = dg_protobuf_next(&wire, error, &field)) == DG_OK && field.number != 0) {
         if (field.number == FIELD_SELF_TEST)
             err = test_samples(spm, work, &field, &n, error);
         if (err)

@@ -4,18 +4,18 @@
 /* The wire format: key = number << 3 | type, both in one varint; a varint is little-endian groups
  * of seven bits, the top bit says that another byte follows, ten bytes at most. Groups (types 3 and
  * 4) are long obsolete and are refused. */
-#include "tokenize/spm/wire.h"
+#include "tokenize/spm/protobuf.h"
 
 #include "base/memory/mem.h"
 
 #include <stdbool.h>
 
-void dg_wire_init(struct dg_wire *wire, const uint8_t *bytes, size_t len, size_t offset)
+void dg_protobuf_init(struct dg_protobuf *wire, const uint8_t *bytes, size_t len, size_t offset)
 {
-    *wire = (struct dg_wire){.bytes = bytes, .len = len, .offset = offset};
+    *wire = (struct dg_protobuf){.bytes = bytes, .len = len, .offset = offset};
 }
 
-static bool read_varint(struct dg_wire *wire, uint64_t *value)
+static bool read_varint(struct dg_protobuf *wire, uint64_t *value)
 {
     uint64_t sum = 0;
     for (unsigned shift = 0; shift < 70 && wire->at < wire->len; shift += 7) {
@@ -31,7 +31,7 @@ static bool read_varint(struct dg_wire *wire, uint64_t *value)
     return false;
 }
 
-static bool read_fixed(struct dg_wire *wire, unsigned n_bytes, uint64_t *value)
+static bool read_fixed(struct dg_protobuf *wire, unsigned n_bytes, uint64_t *value)
 {
     if (wire->len - wire->at < n_bytes)
         return false;
@@ -41,18 +41,18 @@ static bool read_fixed(struct dg_wire *wire, unsigned n_bytes, uint64_t *value)
     return true;
 }
 
-static enum dg_err read_value(struct dg_wire *wire, struct dg_error *error,
-                              struct dg_wire_field *field)
+static enum dg_err read_value(struct dg_protobuf *wire, struct dg_error *error,
+                              struct dg_protobuf_field *field)
 {
     uint64_t len = 0;
     bool ok = false;
-    if (field->type == DG_WIRE_VARINT)
+    if (field->type == DG_PROTOBUF_VARINT)
         ok = read_varint(wire, &field->varint);
-    else if (field->type == DG_WIRE_FIXED64)
+    else if (field->type == DG_PROTOBUF_FIXED64)
         ok = read_fixed(wire, 8, &field->varint);
-    else if (field->type == DG_WIRE_FIXED32)
+    else if (field->type == DG_PROTOBUF_FIXED32)
         ok = read_fixed(wire, 4, &field->varint);
-    else if (field->type == DG_WIRE_BYTES)
+    else if (field->type == DG_PROTOBUF_BYTES)
         ok = read_varint(wire, &len);
     else
         return dg_error_set(error, DG_ERR_FORMAT,
@@ -74,9 +74,10 @@ static enum dg_err read_value(struct dg_wire *wire, struct dg_error *error,
     return DG_OK;
 }
 
-enum dg_err dg_wire_next(struct dg_wire *wire, struct dg_error *error, struct dg_wire_field *field)
+enum dg_err dg_protobuf_next(struct dg_protobuf *wire, struct dg_error *error,
+                             struct dg_protobuf_field *field)
 {
-    struct dg_wire_field read = {0};
+    struct dg_protobuf_field read = {0};
     if (wire->at < wire->len) {
         size_t start = wire->offset + wire->at;
         uint64_t key;
@@ -88,7 +89,7 @@ enum dg_err dg_wire_next(struct dg_wire *wire, struct dg_error *error, struct dg
                                 "the field at byte %zu has number %llu, expected 1 to %u", start,
                                 (unsigned long long)(key >> 3), (1u << 29) - 1);
         read.number = (uint32_t)(key >> 3);
-        read.type = (enum dg_wire_type)(key & 7);
+        read.type = (enum dg_protobuf_type)(key & 7);
         enum dg_err err = read_value(wire, error, &read);
         if (err)
             return err;
@@ -97,7 +98,7 @@ enum dg_err dg_wire_next(struct dg_wire *wire, struct dg_error *error, struct dg
     return DG_OK;
 }
 
-struct dg_wire dg_wire_nested(const struct dg_wire_field *field)
+struct dg_protobuf dg_protobuf_nested(const struct dg_protobuf_field *field)
 {
-    return (struct dg_wire){.bytes = field->bytes, .len = field->len, .offset = field->offset};
+    return (struct dg_protobuf){.bytes = field->bytes, .len = field->len, .offset = field->offset};
 }

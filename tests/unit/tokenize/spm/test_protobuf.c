@@ -2,58 +2,58 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The protobuf reader: every wire type, and every way in which a field can lie about itself. */
-#include "tokenize/spm/wire.h"
+#include "tokenize/spm/protobuf.h"
 
 #include "unit.h"
 
-static struct dg_wire reader(const char *bytes, size_t len)
+static struct dg_protobuf reader(const char *bytes, size_t len)
 {
-    struct dg_wire wire;
-    dg_wire_init(&wire, (const uint8_t *)bytes, len, 100);
+    struct dg_protobuf wire;
+    dg_protobuf_init(&wire, (const uint8_t *)bytes, len, 100);
     return wire;
 }
 
 START_TEST(reads_each_wire_type)
 {
-    struct dg_wire wire = reader("\x08\x96\x01"
-                                 "\x12\x02hi"
-                                 "\x1D\x00\x00\x80\x3F"
-                                 "\x21\1\0\0\0\0\0\0\0",
-                                 21);
-    struct dg_wire_field field;
-    ck_assert_int_eq(dg_wire_next(&wire, NULL, &field), DG_OK);
+    struct dg_protobuf wire = reader("\x08\x96\x01"
+                                     "\x12\x02hi"
+                                     "\x1D\x00\x00\x80\x3F"
+                                     "\x21\1\0\0\0\0\0\0\0",
+                                     21);
+    struct dg_protobuf_field field;
+    ck_assert_int_eq(dg_protobuf_next(&wire, NULL, &field), DG_OK);
     ck_assert_uint_eq(field.number, 1);
     ck_assert_uint_eq(field.varint, 150);
-    ck_assert_int_eq(dg_wire_next(&wire, NULL, &field), DG_OK);
+    ck_assert_int_eq(dg_protobuf_next(&wire, NULL, &field), DG_OK);
     ck_assert_uint_eq(field.number, 2);
     ck_assert_uint_eq(field.len, 2);
     ck_assert_mem_eq(field.bytes, "hi", 2);
     ck_assert_uint_eq(field.offset, 105);
-    ck_assert_int_eq(dg_wire_next(&wire, NULL, &field), DG_OK);
+    ck_assert_int_eq(dg_protobuf_next(&wire, NULL, &field), DG_OK);
     ck_assert_uint_eq(field.varint, 0x3F800000);
-    ck_assert_int_eq(dg_wire_next(&wire, NULL, &field), DG_OK);
-    ck_assert_int_eq(field.type, DG_WIRE_FIXED64);
+    ck_assert_int_eq(dg_protobuf_next(&wire, NULL, &field), DG_OK);
+    ck_assert_int_eq(field.type, DG_PROTOBUF_FIXED64);
     ck_assert_uint_eq(field.varint, 1);
-    ck_assert_int_eq(dg_wire_next(&wire, NULL, &field), DG_OK);
+    ck_assert_int_eq(dg_protobuf_next(&wire, NULL, &field), DG_OK);
     ck_assert_uint_eq(field.number, 0);
 }
 END_TEST
 
 START_TEST(reads_negative_numbers)
 {
-    struct dg_wire wire = reader("\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 11);
-    struct dg_wire_field field;
-    ck_assert_int_eq(dg_wire_next(&wire, NULL, &field), DG_OK);
+    struct dg_protobuf wire = reader("\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 11);
+    struct dg_protobuf_field field;
+    ck_assert_int_eq(dg_protobuf_next(&wire, NULL, &field), DG_OK);
     ck_assert_int_eq((int64_t)field.varint, -1);
 }
 END_TEST
 
 static void check_refused(const char *bytes, size_t len, enum dg_err expected, const char *words)
 {
-    struct dg_wire wire = reader(bytes, len);
-    struct dg_wire_field field = {.number = 77};
+    struct dg_protobuf wire = reader(bytes, len);
+    struct dg_protobuf_field field = {.number = 77};
     struct dg_error error = DG_ERROR_NONE;
-    ck_assert_int_eq(dg_wire_next(&wire, &error, &field), expected);
+    ck_assert_int_eq(dg_protobuf_next(&wire, &error, &field), expected);
     ck_assert_uint_eq(field.number, 77);
     ck_assert_msg(strstr(error.text, words) != NULL, "\"%s\" does not say \"%s\"", error.text,
                   words);
