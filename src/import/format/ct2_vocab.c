@@ -93,7 +93,7 @@ static enum dg_err read_rules(struct rules *rules, struct dg_import *import, str
 {
     const struct dg_ct2_import *ct2 = import->ctx;
     const struct dg_ct2 *file = &ct2->file;
-    struct dg_pack_data data;
+    struct dg_bundle_data data;
     struct dg_json *json = NULL;
     char name[64];
     *rules = (struct rules){"<unk>", "<s>", "</s>", "<s>", false, false};
@@ -109,18 +109,18 @@ static enum dg_err read_rules(struct rules *rules, struct dg_import *import, str
         memcpy(rules->start, bos ? rules->bos : rules->eos, TOKEN_CAP);
         return DG_OK;
     }
-    if (!dg_pack_has(&ct2->pack, name))
+    if (!dg_bundle_has(&ct2->pack, name))
         return DG_OK;
-    enum dg_err err = dg_pack_read(&ct2->pack, name, CONFIG_MAX, &data, error);
+    enum dg_err err = dg_bundle_read(&ct2->pack, name, CONFIG_MAX, &data, error);
     if (err)
         return err;
     const struct dg_json_limits limits = {
         .max_bytes = CONFIG_MAX, .max_depth = 16, .max_values = 100 * 1000};
-    err = dg_json_parse(dg_pack_data_span(&data), &limits, error, &json);
+    err = dg_json_parse(dg_bundle_data_span(&data), &limits, error, &json);
     if (!err)
         err = read_json_rules(rules, import, json, error);
     dg_json_free(json);
-    dg_pack_data_free(&data);
+    dg_bundle_data_free(&data);
     return err ? dg_error_wrap(error, err, "%s", name) : DG_OK;
 }
 
@@ -197,15 +197,15 @@ static enum dg_err read_array(struct list *list, const struct dg_json *json, str
     return err;
 }
 
-static enum dg_err read_words(struct list *list, const struct dg_pack_data *data, bool is_json,
+static enum dg_err read_words(struct list *list, const struct dg_bundle_data *data, bool is_json,
                               struct dg_error *error)
 {
     const struct dg_json_limits limits = {
         .max_bytes = VOCAB_MAX, .max_depth = 2, .max_values = WORDS_MAX + 1};
     struct dg_json *json = NULL;
     if (!is_json)
-        return read_lines(list, dg_pack_data_span(data), error);
-    enum dg_err err = dg_json_parse(dg_pack_data_span(data), &limits, error, &json);
+        return read_lines(list, dg_bundle_data_span(data), error);
+    enum dg_err err = dg_json_parse(dg_bundle_data_span(data), &limits, error, &json);
     if (err)
         return dg_error_wrap(error, err, "%s", list->path);
     err = read_array(list, json, error);
@@ -234,7 +234,7 @@ static bool find_list(const struct dg_ct2_import *ct2, const char *stem, char na
     static const char *const ends[] = {"json", "txt"};
     for (size_t i = 0; i < 2; i++) {
         snprintf(name, 128, "%s%s_vocabulary.%s", ct2->folder, stem, ends[i]);
-        if (dg_pack_has(&ct2->pack, name))
+        if (dg_bundle_has(&ct2->pack, name))
             return true;
     }
     return false;
@@ -261,7 +261,7 @@ static enum dg_err check_side(struct side *side, const struct list *list, const 
 }
 
 static enum dg_err fill_side(struct dg_import *import, struct side *side, struct list *list,
-                             const struct rules *rules, const struct dg_pack_data *data,
+                             const struct rules *rules, const struct dg_bundle_data *data,
                              struct dg_buf *text, struct dg_error *error)
 {
     dg_json_out_init(&list->out, text);
@@ -283,12 +283,12 @@ static enum dg_err read_side(struct dg_import *import, struct side *side, const 
 {
     const struct dg_ct2_import *ct2 = import->ctx;
     char name[128];
-    struct dg_pack_data data;
+    struct dg_bundle_data data;
     struct dg_buf text;
     if (!find_list(ct2, side->stem, name))
         return dg_error_set(error, DG_ERR_NOT_FOUND, "there is no %s_vocabulary.json or .txt in %s",
                             side->stem, ct2->pack.dir);
-    enum dg_err err = dg_pack_read(&ct2->pack, name, VOCAB_MAX, &data, error);
+    enum dg_err err = dg_bundle_read(&ct2->pack, name, VOCAB_MAX, &data, error);
     if (err)
         return err;
     struct list list = {.path = name, .arena = &import->arena};
@@ -297,7 +297,7 @@ static enum dg_err read_side(struct dg_import *import, struct side *side, const 
     err = fill_side(import, side, &list, rules, &data, &text, error);
     dg_buf_deinit(&text);
     dg_map_deinit(&list.ids);
-    dg_pack_data_free(&data);
+    dg_bundle_data_free(&data);
     return err;
 }
 
@@ -307,12 +307,12 @@ static enum dg_err add_spm(struct dg_import *import, const char *from, const cha
                            struct dg_error *error)
 {
     const struct dg_ct2_import *ct2 = import->ctx;
-    struct dg_pack_data data;
-    enum dg_err err = dg_pack_read(&ct2->pack, from, VOCAB_MAX, &data, error);
+    struct dg_bundle_data data;
+    enum dg_err err = dg_bundle_read(&ct2->pack, from, VOCAB_MAX, &data, error);
     if (err)
         return err;
-    err = dg_import_make_file(import, to, dg_pack_data_span(&data), error);
-    dg_pack_data_free(&data);
+    err = dg_import_make_file(import, to, dg_bundle_data_span(&data), error);
+    dg_bundle_data_free(&data);
     return err;
 }
 
@@ -325,10 +325,10 @@ static enum dg_err add_splitter(struct dg_import *import, struct dg_error *error
         "tokenizer.model", "vocab.spm",           "sentencepiece.bpe.model"};
     const struct dg_ct2_import *ct2 = import->ctx;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!dg_pack_has(&ct2->pack, names[i]))
+        if (!dg_bundle_has(&ct2->pack, names[i]))
             continue;
         enum dg_err err = add_spm(import, names[i], "source.spm", error);
-        if (!err && i == 0 && dg_pack_has(&ct2->pack, "target.spm"))
+        if (!err && i == 0 && dg_bundle_has(&ct2->pack, "target.spm"))
             err = add_spm(import, "target.spm", "target.spm", error);
         return err;
     }

@@ -15,13 +15,13 @@ enum { METADATA_MAX = 1 << 20 };
 /* Recognised by its name, or by its contents. */
 static bool detect(const char *path, bool is_dir)
 {
-    struct dg_pack pack;
+    struct dg_bundle pack;
     if (!is_dir && dg_span_ends(dg_span_cstr(path), DG_SPAN(".argosmodel")))
         return true;
-    if (dg_pack_open(&pack, path, NULL))
+    if (dg_bundle_open(&pack, path, NULL))
         return false;
-    bool found = dg_pack_has(&pack, "metadata.json") && dg_pack_has(&pack, "model/model.bin");
-    dg_pack_close(&pack);
+    bool found = dg_bundle_has(&pack, "metadata.json") && dg_bundle_has(&pack, "model/model.bin");
+    dg_bundle_close(&pack);
     return found;
 }
 
@@ -47,20 +47,20 @@ static enum dg_err use_metadata(struct dg_import *import, const struct dg_json *
 static enum dg_err read_metadata(struct dg_import *import, struct dg_error *error)
 {
     const struct dg_ct2_import *ct2 = import->ctx;
-    struct dg_pack_data data;
+    struct dg_bundle_data data;
     struct dg_json *json = NULL;
     const struct dg_json_limits limits = {
         .max_bytes = METADATA_MAX, .max_depth = 16, .max_values = 100 * 1000};
-    enum dg_err err = dg_pack_read(&ct2->pack, "metadata.json", METADATA_MAX, &data, error);
+    enum dg_err err = dg_bundle_read(&ct2->pack, "metadata.json", METADATA_MAX, &data, error);
     if (err)
         return err;
-    err = dg_json_parse(dg_pack_data_span(&data), &limits, error, &json);
+    err = dg_json_parse(dg_bundle_data_span(&data), &limits, error, &json);
     if (!err)
         err = use_metadata(import, json, error);
     dg_json_free(json);
     if (!err)
-        err = dg_import_make_file(import, "metadata.json", dg_pack_data_span(&data), error);
-    dg_pack_data_free(&data);
+        err = dg_import_make_file(import, "metadata.json", dg_bundle_data_span(&data), error);
+    dg_bundle_data_free(&data);
     return err ? dg_error_wrap(error, err, "metadata.json") : DG_OK;
 }
 
@@ -73,7 +73,7 @@ static enum dg_err open_argos(struct dg_import *import, const char *path, struct
     if (err)
         return err;
     const struct dg_ct2_import *ct2 = import->ctx;
-    if (dg_pack_has(&ct2->pack, "bpe.model"))
+    if (dg_bundle_has(&ct2->pack, "bpe.model"))
         import->note =
             "the package splits text by Moses and BPE codes, which are not supported: only "
             "translate --ids works";

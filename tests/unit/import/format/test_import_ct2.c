@@ -6,7 +6,7 @@
  * that script. */
 #include "import_check.h"
 #include "import/container/ct2_file.h"
-#include "import/container/pack.h"
+#include "import/container/bundle.h"
 #include "tokenize/tokenizer.h"
 
 START_TEST(models_of_all_versions_are_imported_bit_for_bit)
@@ -337,8 +337,8 @@ START_TEST(large_members_are_inflated_outside_of_memory)
 {
     enum { LEN = 3 << 20 };
     char path[DG_TMPDIR_CAP + 32], command[4096];
-    struct dg_pack pack;
-    struct dg_pack_data data;
+    struct dg_bundle pack;
+    struct dg_bundle_data data;
     struct dg_error error = DG_ERROR_NONE;
     dg_tmpdir_make(import_root);
     snprintf(path, sizeof path, "%s/large.zip", import_root);
@@ -355,8 +355,8 @@ START_TEST(large_members_are_inflated_outside_of_memory)
         return;
     }
     ck_assert_int_eq(setenv("TMPDIR", import_root, 1), 0);
-    ck_assert_msg(dg_pack_open(&pack, path, &error) == DG_OK, "%s", error.text);
-    ck_assert_msg(dg_pack_read(&pack, "large", LEN, &data, &error) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_bundle_open(&pack, path, &error) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_bundle_read(&pack, "large", LEN, &data, &error) == DG_OK, "%s", error.text);
     ck_assert_uint_eq(dg_tmpdir_count(import_root), 1);
     ck_assert(data.zip.mapped && data.len == LEN);
     for (int round = 0; round < 2; round++) {
@@ -364,20 +364,20 @@ START_TEST(large_members_are_inflated_outside_of_memory)
         for (size_t i = 0; i < LEN; i++)
             n_right += data.bytes[i] == i * i % 251;
         ck_assert_uint_eq(n_right, LEN);
-        dg_pack_data_forget(&data);
+        dg_bundle_data_forget(&data);
     }
-    dg_pack_data_free(&data);
-    ck_assert_int_eq(dg_pack_read(&pack, "large", LEN - 1, &data, &error), DG_ERR_LIMIT);
+    dg_bundle_data_free(&data);
+    ck_assert_int_eq(dg_bundle_read(&pack, "large", LEN - 1, &data, &error), DG_ERR_LIMIT);
     pack.zip.members[0].crc ^= 1;
-    ck_assert_int_eq(dg_pack_read(&pack, "large", LEN, &data, &error), DG_ERR_INTEGRITY);
+    ck_assert_int_eq(dg_bundle_read(&pack, "large", LEN, &data, &error), DG_ERR_INTEGRITY);
     ck_assert_ptr_nonnull(strstr(error.text, "does not match its CRC"));
     pack.zip.members[0].packed_len -= 9;
-    ck_assert_int_eq(dg_pack_read(&pack, "large", LEN, &data, &error), DG_ERR_INTEGRITY);
+    ck_assert_int_eq(dg_bundle_read(&pack, "large", LEN, &data, &error), DG_ERR_INTEGRITY);
     ck_assert_ptr_nonnull(strstr(error.text, "does not inflate"));
     ck_assert_int_eq(setenv("TMPDIR", "/nowhere", 1), 0);
-    ck_assert_int_ne(dg_pack_read(&pack, "large", LEN, &data, &error), DG_OK);
+    ck_assert_int_ne(dg_bundle_read(&pack, "large", LEN, &data, &error), DG_OK);
     ck_assert_ptr_nonnull(strstr(error.text, "/nowhere"));
-    dg_pack_close(&pack);
+    dg_bundle_close(&pack);
     dg_tmpdir_remove(import_root);
 }
 END_TEST

@@ -3,7 +3,7 @@
 
 /* A name is looked up in the directory or among the members. Nothing is ever unpacked to disk, so
  * names with ".." do no harm (and zip_in refuses the whole archive). */
-#include "import/container/pack.h"
+#include "import/container/bundle.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 /* The one directory that all members of an archive lie in; "" when there is no such. */
-static void find_top(struct dg_pack *pack)
+static void find_top(struct dg_bundle *pack)
 {
     size_t len = 0;
     for (size_t i = 0; i < pack->zip.n_members; i++) {
@@ -29,10 +29,10 @@ static void find_top(struct dg_pack *pack)
     }
 }
 
-enum dg_err dg_pack_open(struct dg_pack *pack, const char *path, struct dg_error *error)
+enum dg_err dg_bundle_open(struct dg_bundle *pack, const char *path, struct dg_error *error)
 {
     struct stat st;
-    *pack = (struct dg_pack){0};
+    *pack = (struct dg_bundle){0};
     if ((size_t)snprintf(pack->dir, sizeof pack->dir, "%s", path) >= sizeof pack->dir)
         return dg_error_set(error, DG_ERR_LIMIT, "the path is too long");
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
@@ -45,24 +45,24 @@ enum dg_err dg_pack_open(struct dg_pack *pack, const char *path, struct dg_error
     return DG_OK;
 }
 
-void dg_pack_close(struct dg_pack *pack)
+void dg_bundle_close(struct dg_bundle *pack)
 {
     if (pack->is_zip)
         dg_zip_close(&pack->zip);
-    *pack = (struct dg_pack){0};
+    *pack = (struct dg_bundle){0};
 }
 
-static const struct dg_zip_member *find_member(const struct dg_pack *pack, const char *name)
+static const struct dg_zip_member *find_member(const struct dg_bundle *pack, const char *name)
 {
-    char full[DG_PACK_PATH_CAP];
+    char full[DG_BUNDLE_PATH_CAP];
     if ((size_t)snprintf(full, sizeof full, "%s%s", pack->top, name) >= sizeof full)
         return NULL;
     return dg_zip_find(&pack->zip, full);
 }
 
-bool dg_pack_has(const struct dg_pack *pack, const char *name)
+bool dg_bundle_has(const struct dg_bundle *pack, const char *name)
 {
-    char path[2 * DG_PACK_PATH_CAP];
+    char path[2 * DG_BUNDLE_PATH_CAP];
     struct stat st;
     if (pack->is_zip)
         return find_member(pack, name) != NULL;
@@ -70,11 +70,11 @@ bool dg_pack_has(const struct dg_pack *pack, const char *name)
            stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-enum dg_err dg_pack_read(const struct dg_pack *pack, const char *name, size_t max,
-                         struct dg_pack_data *data, struct dg_error *error)
+enum dg_err dg_bundle_read(const struct dg_bundle *pack, const char *name, size_t max,
+                           struct dg_bundle_data *data, struct dg_error *error)
 {
-    char path[2 * DG_PACK_PATH_CAP];
-    *data = (struct dg_pack_data){0};
+    char path[2 * DG_BUNDLE_PATH_CAP];
+    *data = (struct dg_bundle_data){0};
     if (!pack->is_zip) {
         snprintf(path, sizeof path, "%s/%s", pack->dir, name);
         enum dg_err err = dg_map_file_open(&data->map, path, max, error);
@@ -92,7 +92,7 @@ enum dg_err dg_pack_read(const struct dg_pack *pack, const char *name, size_t ma
     return err;
 }
 
-void dg_pack_data_forget(const struct dg_pack_data *data)
+void dg_bundle_data_forget(const struct dg_bundle_data *data)
 {
     if (data->map.bytes)
         dg_map_file_forget(&data->map);
@@ -100,11 +100,11 @@ void dg_pack_data_forget(const struct dg_pack_data *data)
         (void)madvise(data->zip.owned, data->len, MADV_DONTNEED);
 }
 
-void dg_pack_data_free(struct dg_pack_data *data)
+void dg_bundle_data_free(struct dg_bundle_data *data)
 {
     if (data->map.bytes)
         dg_map_file_close(&data->map);
     if (data->zip.bytes)
         dg_zip_data_free(&data->zip);
-    *data = (struct dg_pack_data){0};
+    *data = (struct dg_bundle_data){0};
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: ISC
+ * Copyright (c) 2026 The dragoman authors */
+
+/* The files of a model as it is passed around: a directory, or a ZIP with one directory at its top.
+ * Both are read alike, by names relative to that directory.
+ *
+ *     struct dg_bundle pack;
+ *     err = dg_bundle_open(&pack, "translate-fr_en.argosmodel", &error);
+ *     if (dg_bundle_has(&pack, "metadata.json"))
+ *         err = dg_bundle_read(&pack, "metadata.json", 1 << 20, &data, &error);
+ *     ... data.bytes[0 .. data.len) ...
+ *     dg_bundle_data_free(&data);
+ *     dg_bundle_close(&pack); */
+#ifndef DG_IMPORT_CONTAINER_BUNDLE_H
+#define DG_IMPORT_CONTAINER_BUNDLE_H
+
+#include "base/file/map_file.h"
+#include "base/memory/err.h"
+#include "base/memory/error.h"
+#include "base/memory/span.h"
+#include "archive/zip_in.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DG_BUNDLE_PATH_CAP = 4096 };
+
+struct dg_bundle {
+    bool is_zip;
+    struct dg_zip zip;                /* owned, with is_zip */
+    char dir[DG_BUNDLE_PATH_CAP];     /* the directory, or the ZIP's own path for sentences */
+    char top[DG_BUNDLE_PATH_CAP / 4]; /* "" or "translate-fr_en/", before every name in a ZIP */
+};
+
+struct dg_bundle_data {
+    const uint8_t *bytes; /* never NULL */
+    size_t len;
+    struct dg_map_file map; /* of a directory's file */
+    struct dg_zip_data zip; /* of a ZIP's member */
+};
+
+enum dg_err dg_bundle_open(struct dg_bundle *pack, const char *path,
+                           struct dg_error *error) DG_MUST_CHECK;
+void dg_bundle_close(struct dg_bundle *pack);
+
+bool dg_bundle_has(const struct dg_bundle *pack, const char *name);
+
+/* The whole file, of at most `max` bytes, until dg_bundle_data_free. */
+enum dg_err dg_bundle_read(const struct dg_bundle *pack, const char *name, size_t max,
+                           struct dg_bundle_data *data, struct dg_error *error) DG_MUST_CHECK;
+
+/* Gives back the pages of a large file; they are read again when they are touched. */
+void dg_bundle_data_forget(const struct dg_bundle_data *data);
+void dg_bundle_data_free(struct dg_bundle_data *data); /* one that was zeroed is fine */
+
+static inline struct dg_span dg_bundle_data_span(const struct dg_bundle_data *data)
+{
+    return dg_span_make((const char *)data->bytes, data->len);
+}
+
+#endif
