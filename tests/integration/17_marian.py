@@ -2,7 +2,7 @@
 """Models that the real Marian made, imported: greedy search, beams, n-best lists, alignments and scores are those of its own
 decoder, to the sentence. Models and answers are among the larger samples ($DRAGOMAN_SHARED/marian); what each rule does is tested
 without them by tests/unit/decode/test_search.c (the beam), tests/unit/decode/test_shortlist.c, tests/unit/network/test_net.c
-(pre-norm) and tests/unit/import/format/test_import_bin.c (what the importer reads)."""
+(pre-norm) and tests/unit/import/format/test_import_bergamot.c (what the importer reads)."""
 import json
 import os
 import shutil

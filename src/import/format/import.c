@@ -34,7 +34,7 @@ enum {
 };
 
 static const struct dg_import_format *const formats[] = {
-    &dg_import_hf, &dg_import_argos, &dg_import_ct2, &dg_import_marian, &dg_import_bin};
+    &dg_import_hf, &dg_import_argos, &dg_import_ct2, &dg_import_marian, &dg_import_bergamot};
 
 /* ---- Helpers for formats --------------------------------------------------------------------- */
 

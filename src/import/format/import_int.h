@@ -62,7 +62,7 @@ struct dg_import_format {
 };
 
 extern const struct dg_import_format dg_import_argos;
-extern const struct dg_import_format dg_import_bin;
+extern const struct dg_import_format dg_import_bergamot;
 extern const struct dg_import_format dg_import_ct2;
 extern const struct dg_import_format dg_import_hf;
 extern const struct dg_import_format dg_import_marian;

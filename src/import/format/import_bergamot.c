@@ -206,4 +206,4 @@ static enum dg_err open_bin(struct dg_import *import, const char *path, struct d
     return err ? dg_error_wrap(error, err, "%s", model) : DG_OK;
 }
 
-const struct dg_import_format dg_import_bin = {detect, open_bin};
+const struct dg_import_format dg_import_bergamot = {detect, open_bin};
