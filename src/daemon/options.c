@@ -9,7 +9,7 @@
 #include "access/quota.h"
 #include "api/v1/glossaries.h"
 #include "base/log/log.h"
-#include "daemon/trust.h"
+#include "daemon/signed_models.h"
 #include "engine/route/translation_prompt.h"
 #include "engine/route/langs.h"
 #include "model/calibration.h"
@@ -144,7 +144,7 @@ static const struct dg_opt_row rows[] = {
              "first counts"},
     {DG_OPT_BOOL(T, require_signed_models), "require-signed-models", .def = "no", .flags = DG_OPT_RELOADABLE,
      .help = "load only models whose files are as a trusted key signed them"},
-    {DG_OPT_PATHS(T, trusted_keys), "trusted-keys", .def = "", .max = DG_TRUST_KEYS_MAX,
+    {DG_OPT_PATHS(T, trusted_keys), "trusted-keys", .def = "", .max = DG_SIGNED_MODELS_KEYS_MAX,
      .flags = DG_OPT_RELOADABLE, .help = "minisign public key files for require-signed-models"},
     {DG_OPT_PATH(T, language_data), "language-data", .def = "",
      .help = "data to tell languages apart, for requests that do not name their source; empty for the "

@@ -13,7 +13,7 @@
 #include "daemon/options.h"
 #include "daemon/shared.h"
 #include "daemon/systemd.h"
-#include "daemon/trust.h"
+#include "daemon/signed_models.h"
 #include "engine/engine.h"
 #include "engine/route/translation_prompt.h"
 #include "engine/route/langs.h"
@@ -58,7 +58,7 @@ struct entry {
 struct list {
     struct dg_service *service;
     uv_work_t work;
-    struct dg_trust trust;
+    struct dg_signed_models trust;
     bool preload;
     struct entry *entries; /* [n] owned */
     size_t n, cap;
@@ -76,9 +76,9 @@ struct dg_service {
     struct dg_engine *engine;
     pthread_mutex_t lock;
     struct dg_waker *waker; /* guarded, because workers use it, and it closes before they end */
-    struct dg_trust trust;  /* guarded; models that are loaded later are checked by the options in
-                               force */
-    struct list *reloading; /* the reload that is under way */
+    struct dg_signed_models trust;  /* guarded; models that are loaded later are checked by the
+                               options in  force */
+    struct list *reloading;         /* the reload that is under way */
     const struct dg_opt_set *again; /* options of a reload that was asked for meanwhile; borrowed;
                                        NULL: none */
     void (*on_again)(void *user, enum dg_err err);
@@ -251,7 +251,7 @@ static enum dg_err make_list(struct dg_service *service, const struct dg_opt_set
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for the list of models");
     list->service = service;
     list->preload = options->preload;
-    enum dg_err err = dg_trust_read(&list->trust, options, error);
+    enum dg_err err = dg_signed_models_read(&list->trust, options, error);
     if (!err)
         err = list_models(list, set, error);
     if (err) {
@@ -295,7 +295,7 @@ static void open_list(struct list *list)
         snprintf(status, sizeof status, "loading %s, model %zu of %zu", entry->name, i + 1,
                  list->n);
         dg_systemd_extend(status, LOAD_LIMIT_MS);
-        list->err = dg_trust_check(&list->trust, entry->name, entry->path, &list->error);
+        list->err = dg_signed_models_check(&list->trust, entry->name, entry->path, &list->error);
         if (list->err)
             return;
         list->err = open_entry(list, entry);
@@ -392,9 +392,9 @@ static enum dg_err admit(void *arg, const char *name, const char *path, struct d
 {
     struct dg_service *service = arg;
     pthread_mutex_lock(&service->lock);
-    const struct dg_trust trust = service->trust;
+    const struct dg_signed_models trust = service->trust;
     pthread_mutex_unlock(&service->lock);
-    return dg_trust_check(&trust, name, path, error);
+    return dg_signed_models_check(&trust, name, path, error);
 }
 
 static void on_model(void *arg, const char *name, enum dg_engine_model_state state,
@@ -687,7 +687,7 @@ static enum dg_err list_one(struct list *list, const struct dg_opt_set *options,
 {
     const struct list *known = &list->service->known;
     size_t at = find_entry(known, model->name);
-    enum dg_err err = dg_trust_read(&list->trust, dg_opt_values(options), error);
+    enum dg_err err = dg_signed_models_read(&list->trust, dg_opt_values(options), error);
     if (err)
         return err;
     const struct dg_engine_model given = {

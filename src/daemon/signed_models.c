@@ -3,7 +3,7 @@
 
 /* Files are hashed just before they are opened. A model is replaced by renaming a directory
  * (docs/MODEL-FILES.md), so who can change files in between can write to the models anyway. */
-#include "daemon/trust.h"
+#include "daemon/signed_models.h"
 #include "base/file/map_file.h"
 #include "model/file/manifest.h"
 
@@ -19,10 +19,10 @@ static enum dg_err read_key(struct dg_minisign_public *key, const char *path,
     return err ? dg_error_wrap(error, err, "%s", path) : DG_OK;
 }
 
-enum dg_err dg_trust_read(struct dg_trust *trust, const struct dg_options *options,
-                          struct dg_error *error)
+enum dg_err dg_signed_models_read(struct dg_signed_models *trust, const struct dg_options *options,
+                                  struct dg_error *error)
 {
-    *trust = (struct dg_trust){.is_required = options->require_signed_models};
+    *trust = (struct dg_signed_models){.is_required = options->require_signed_models};
     enum dg_err err = DG_OK;
     for (size_t i = 0; trust->is_required && i < options->trusted_keys.n && !err; i++) {
         err = read_key(&trust->keys[i], options->trusted_keys.items[i], error);
@@ -31,8 +31,8 @@ enum dg_err dg_trust_read(struct dg_trust *trust, const struct dg_options *optio
     return err ? dg_error_wrap(error, err, "trusted-keys") : DG_OK;
 }
 
-enum dg_err dg_trust_check(const struct dg_trust *trust, const char *name, const char *path,
-                           struct dg_error *error)
+enum dg_err dg_signed_models_check(const struct dg_signed_models *trust, const char *name,
+                                   const char *path, struct dg_error *error)
 {
     if (!trust->is_required)
         return DG_OK;
