@@ -20,7 +20,7 @@
 #include "model/model_dir.h"
 #include "tools/command.h"
 #include "tools/tools.h"
-#include "tools/train/train_end.h"
+#include "tools/train/training_report.h"
 #include "train/report/curve.h"
 #include "train/run/setup.h"
 #include "train/run/snapshots.h"
@@ -1154,7 +1154,7 @@ static enum dg_err run_trainer(const struct train *flags, const char *dir,
                                size_t threads, struct dg_error *error)
 {
     enum dg_trainer_end end = DG_TRAINER_STOPPED;
-    const struct train_end ending = {
+    const struct training_report ending = {
         .dir = dir,
         .setup = setup,
         .trainer = trainer,
@@ -1167,9 +1167,9 @@ static enum dg_err run_trainer(const struct train *flags, const char *dir,
     struct show show = {.flags = flags, .dir = dir, .is_terminal = isatty(STDERR_FILENO) == 1};
     const struct dg_trainer_now *now = dg_trainer_now(trainer);
     char time[48];
-    enum dg_err err = train_end_keep_tests(&ending, error);
+    enum dg_err err = training_report_keep_tests(&ending, error);
     if (!err && *flags->data.init && now->step == 0)
-        err = train_end_score(&ending, true, error);
+        err = training_report_score(&ending, true, error);
     if (!err)
         err = dg_trainer_run(trainer, &events, &show, &end, error);
     wipe(&show);
@@ -1183,7 +1183,7 @@ static enum dg_err run_trainer(const struct train *flags, const char *dir,
     }
     fprintf(stderr, "; the model is %s (of step %" PRIu64 ")\n", dir,
             now->best_step ? now->best_step : now->step);
-    return train_end_finish(&ending, dg_trainer_end_text(end), error);
+    return training_report_finish(&ending, dg_trainer_end_text(end), error);
 }
 
 static enum dg_err train_model(const struct train *flags, const char *dir, bool is_resumed,
@@ -1192,9 +1192,9 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
     struct dg_setup setup;
     struct dg_model *init = NULL;
     struct dg_trainer *trainer = NULL;
-    enum dg_err err = train_end_keep(dir, "note.md", flags->report.note, error);
+    enum dg_err err = training_report_keep(dir, "note.md", flags->report.note, error);
     if (!err)
-        err = train_end_keep(dir, "attribution.md", flags->report.attribution, error);
+        err = training_report_keep(dir, "attribution.md", flags->report.attribution, error);
     if (!err)
         err = dg_setup_open(&setup, dir, error);
     if (err)

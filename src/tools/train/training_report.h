@@ -4,18 +4,18 @@
 /* What a training leaves besides the model: scores on the held-out pairs and other sets
  * (training/scores.tsv), the loss curve, the card.
  *
- *     struct train_end end = {.dir = dir, .setup = &setup, .trainer = trainer, ...};
- *     err = train_end_keep_tests(&end, &error);       whenever the run begins or goes on
- *     err = train_end_score(&end, true, &error);      before the first step of a trained model
- *     err = train_end_finish(&end, "...", &error);    after the last step */
-#ifndef DG_TOOLS_TRAIN_TRAIN_END_H
-#define DG_TOOLS_TRAIN_TRAIN_END_H
+ *     struct training_report end = {.dir = dir, .setup = &setup, .trainer = trainer, ...};
+ *     err = training_report_keep_tests(&end, &error);       whenever the run begins or goes on
+ *     err = training_report_score(&end, true, &error);      before the first step of a trained
+ * model err = training_report_finish(&end, "...", &error);    after the last step */
+#ifndef DG_TOOLS_TRAIN_TRAINING_REPORT_H
+#define DG_TOOLS_TRAIN_TRAINING_REPORT_H
 
 #include "base/option/opt.h"
 #include "train/run/setup.h"
 #include "train/run/trainer.h"
 
-struct train_end {
+struct training_report {
     const char *dir;
     const struct dg_setup *setup;
     struct dg_trainer *trainer;
@@ -28,20 +28,21 @@ struct train_end {
 
 /* Copies the test sets into training/, so that the run can go on where its first files are not. A
  * file that is gone, but was copied before, is well. */
-enum dg_err train_end_keep_tests(const struct train_end *end, struct dg_error *error) DG_MUST_CHECK;
+enum dg_err training_report_keep_tests(const struct training_report *end,
+                                       struct dg_error *error) DG_MUST_CHECK;
 
 /* Scores the present weights on all sets and writes the rows to the file. */
-enum dg_err train_end_score(const struct train_end *end, bool is_before,
-                            struct dg_error *error) DG_MUST_CHECK;
+enum dg_err training_report_score(const struct training_report *end, bool is_before,
+                                  struct dg_error *error) DG_MUST_CHECK;
 
 /* Scores the published model, prints the scores on stderr, and writes curve and card. `text` says
  * how the training ended. */
-enum dg_err train_end_finish(const struct train_end *end, const char *text,
-                             struct dg_error *error) DG_MUST_CHECK;
+enum dg_err training_report_finish(const struct training_report *end, const char *text,
+                                   struct dg_error *error) DG_MUST_CHECK;
 
 /* Keeps text for the card as training/NAME: `text` itself or, if it begins with '@', the content of
  * the file that it names. Empty: does nothing. */
-enum dg_err train_end_keep(const char *dir, const char *name, const char *text,
-                           struct dg_error *error) DG_MUST_CHECK;
+enum dg_err training_report_keep(const char *dir, const char *name, const char *text,
+                                 struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Each set is translated twice: with greedy search, which is the fastest, and with a beam. */
-#include "tools/train/train_end.h"
+#include "tools/train/training_report.h"
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
 #include "train/report/card.h"
@@ -28,7 +28,7 @@ static enum dg_err path_in(const char *dir, const char *name, char path[PATH_CAP
 /* ---- Scores ---------------------------------------------------------------------------------- */
 
 /* `samples`: the report of the search with beams, or NULL. */
-static enum dg_err judge(const struct train_end *end, const char *name, bool is_before,
+static enum dg_err judge(const struct training_report *end, const char *name, bool is_before,
                          const struct dg_corpus *corpus, const struct dg_pair *texts,
                          struct dg_scores *scores, struct dg_validate_report *samples,
                          struct dg_error *error)
@@ -65,7 +65,7 @@ static enum dg_err judge(const struct train_end *end, const char *name, bool is_
 }
 
 /* The path of the run's copy of test set `i`. */
-static enum dg_err kept_test(const struct train_end *end, size_t i, char path[PATH_CAP],
+static enum dg_err kept_test(const struct training_report *end, size_t i, char path[PATH_CAP],
                              struct dg_error *error)
 {
     const char *file = end->tests->items[i], *slash = strrchr(file, '/');
@@ -76,7 +76,7 @@ static enum dg_err kept_test(const struct train_end *end, size_t i, char path[PA
     return path_in(end->dir, name, path, error);
 }
 
-static enum dg_err keep_test(const struct train_end *end, size_t i, struct dg_error *error)
+static enum dg_err keep_test(const struct training_report *end, size_t i, struct dg_error *error)
 {
     const char *file = end->tests->items[i];
     char kept[PATH_CAP];
@@ -92,7 +92,7 @@ static enum dg_err keep_test(const struct train_end *end, size_t i, struct dg_er
     return err;
 }
 
-enum dg_err train_end_keep_tests(const struct train_end *end, struct dg_error *error)
+enum dg_err training_report_keep_tests(const struct training_report *end, struct dg_error *error)
 {
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < end->tests->n && !err; i++)
@@ -100,7 +100,7 @@ enum dg_err train_end_keep_tests(const struct train_end *end, struct dg_error *e
     return err;
 }
 
-static enum dg_err judge_test(const struct train_end *end, size_t i, bool is_before,
+static enum dg_err judge_test(const struct training_report *end, size_t i, bool is_before,
                               struct dg_scores *scores, struct dg_error *error)
 {
     char ids[PATH_CAP], kept[PATH_CAP];
@@ -119,8 +119,9 @@ static enum dg_err judge_test(const struct train_end *end, size_t i, bool is_bef
     return err;
 }
 
-static enum dg_err score_all(const struct train_end *end, bool is_before, struct dg_scores *scores,
-                             struct dg_validate_report *samples, struct dg_error *error)
+static enum dg_err score_all(const struct training_report *end, bool is_before,
+                             struct dg_scores *scores, struct dg_validate_report *samples,
+                             struct dg_error *error)
 {
     char path[PATH_CAP];
     enum dg_err err = path_in(end->dir, "scores.tsv", path, error);
@@ -135,7 +136,8 @@ static enum dg_err score_all(const struct train_end *end, bool is_before, struct
     return err ? err : dg_scores_write(scores, path, error);
 }
 
-enum dg_err train_end_score(const struct train_end *end, bool is_before, struct dg_error *error)
+enum dg_err training_report_score(const struct training_report *end, bool is_before,
+                                  struct dg_error *error)
 {
     struct dg_scores scores;
     return score_all(end, is_before, &scores, NULL, error);
@@ -159,7 +161,7 @@ static enum dg_err read_text(const char *dir, const char *name, struct dg_map_fi
     return err;
 }
 
-static enum dg_err write_card(const struct train_end *end, const char *how,
+static enum dg_err write_card(const struct training_report *end, const char *how,
                               const struct dg_scores *scores,
                               const struct dg_validate_report *samples, struct dg_error *error)
 {
@@ -193,7 +195,8 @@ static enum dg_err write_card(const struct train_end *end, const char *how,
     return err;
 }
 
-enum dg_err train_end_finish(const struct train_end *end, const char *how, struct dg_error *error)
+enum dg_err training_report_finish(const struct training_report *end, const char *how,
+                                   struct dg_error *error)
 {
     struct dg_scores scores;
     struct dg_validate_report samples = {.n_samples = 0};
@@ -214,8 +217,8 @@ enum dg_err train_end_finish(const struct train_end *end, const char *how, struc
     return err;
 }
 
-enum dg_err train_end_keep(const char *dir, const char *name, const char *text,
-                           struct dg_error *error)
+enum dg_err training_report_keep(const char *dir, const char *name, const char *text,
+                                 struct dg_error *error)
 {
     char path[PATH_CAP];
     struct dg_map_file file;
