@@ -6,7 +6,7 @@
 
 #include "base/json/json_file.h"
 #include "base/json/json_out.h"
-#include "fetch/choice.h"
+#include "fetch/catalogue_choice.h"
 #include "fetch/digest.h"
 #include "fetch/unpack.h"
 
@@ -67,10 +67,10 @@ static enum dg_err add_file(struct dg_package *package, struct dg_package_file *
 enum dg_err dg_package_from_model(struct dg_package *package, const struct dg_catalogue *catalogue,
                                   const struct dg_catalogue_model *model, struct dg_error *error)
 {
-    const struct dg_catalogue_model *scored = dg_choice_scored(catalogue, model);
-    char name[DG_CHOICE_NAME];
+    const struct dg_catalogue_model *scored = dg_catalogue_choice_scored(catalogue, model);
+    char name[DG_CATALOGUE_CHOICE_NAME];
     enum dg_err err = DG_OK;
-    dg_choice_name(model, name);
+    dg_catalogue_choice_name(model, name);
     package->name = keep(package, name);
     package->source = keep(package, model->source);
     package->target = keep(package, model->target);
@@ -80,7 +80,7 @@ enum dg_err dg_package_from_model(struct dg_package *package, const struct dg_ca
     package->licence = keep(package, model->from->licence);
     package->scores_by = keep(package, scored ? scored->from->scores_by : "");
     package->scores_are_older = scored && scored != model;
-    package->is_trial = dg_choice_is_trial(model);
+    package->is_trial = dg_catalogue_choice_is_trial(model);
     package->bleu = scored ? scored->bleu : -1;
     package->comet = scored ? scored->comet : -1;
     package->files = dg_arena_calloc(&package->arena, model->n_files, sizeof *package->files);

@@ -3,7 +3,7 @@
 
 /* Any bytes as a catalogue, as Mozilla's list, and as Hugging Face's: what is accepted names only
  * plain files, and a catalogue that was read is written and read again. */
-#include "fetch/choice.h"
+#include "fetch/catalogue_choice.h"
 #include "fetch/package.h"
 #include "fetch/source_firefox.h"
 #include "fetch/source_hf.h"
@@ -27,12 +27,13 @@ static void try_catalogue(struct dg_span text)
 {
     struct dg_catalogue catalogue, again;
     struct dg_model_choice choice;
-    const struct dg_choice_opts opts = {0};
+    const struct dg_catalogue_choice_opts opts = {0};
     struct dg_buf buf;
     if (dg_catalogue_parse(&catalogue, text, NULL))
         return;
     check(&catalogue);
-    if (dg_choice_find(&catalogue, "fr-de", &opts, &choice, NULL) == DG_OK && choice.n == 0)
+    if (dg_catalogue_choice_find(&catalogue, "fr-de", &opts, &choice, NULL) == DG_OK &&
+        choice.n == 0)
         abort();
     dg_buf_init(&buf, 64 << 20);
     if (dg_catalogue_print(&catalogue, &buf) == DG_OK && buf.len < DG_CATALOGUE_BYTES_MAX) {

@@ -239,9 +239,9 @@ static enum dg_err need_catalogue(struct work *work, struct dg_error *error)
     return err;
 }
 
-static struct dg_choice_opts choice_opts(const struct options *opt)
+static struct dg_catalogue_choice_opts choice_opts(const struct options *opt)
 {
-    return (struct dg_choice_opts){
+    return (struct dg_catalogue_choice_opts){
         .source = opt->source, .kind = opt->kind, .version = opt->version, .small = opt->small};
 }
 
@@ -250,7 +250,7 @@ static enum dg_err plan_pair(struct work *work, const char *pair, struct dg_erro
     struct dg_model_choice choice;
     struct dg_hf hf;
     char opus[128];
-    const struct dg_choice_opts opts = choice_opts(work->opt);
+    const struct dg_catalogue_choice_opts opts = choice_opts(work->opt);
     if (strcmp(work->opt->source, "opus") == 0 && !strchr(pair, ':')) {
         snprintf(opus, sizeof opus, "opus:%s", pair);
         pair = opus;
@@ -262,7 +262,7 @@ static enum dg_err plan_pair(struct work *work, const char *pair, struct dg_erro
                             "'%s': expected opus:FROM-TO or hf:OWNER/NAME[@REVISION]", pair);
     enum dg_err err = need_catalogue(work, error);
     if (!err)
-        err = dg_choice_find(&work->catalogue, pair, &opts, &choice, error);
+        err = dg_catalogue_choice_find(&work->catalogue, pair, &opts, &choice, error);
     if (err == DG_ERR_INVALID && work->has_catalogue)
         err = DG_ERR_USAGE;
     if (!err && choice.n == 2)
@@ -281,15 +281,15 @@ static enum dg_err plan_pair(struct work *work, const char *pair, struct dg_erro
 /* Every pair of the language, each by its best model. */
 static enum dg_err plan_all_with(struct work *work, const char *language, struct dg_error *error)
 {
-    const struct dg_choice_opts opts = choice_opts(work->opt);
+    const struct dg_catalogue_choice_opts opts = choice_opts(work->opt);
     enum dg_err err = need_catalogue(work, error);
     size_t n = 0;
     for (size_t i = 0; !err && i < work->catalogue.n_models; i++) {
         const struct dg_catalogue_model *model = &work->catalogue.models[i];
         if (strcasecmp(model->source, language) != 0 && strcasecmp(model->target, language) != 0)
             continue;
-        if (model != dg_choice_best(&work->catalogue, dg_span_cstr(model->source),
-                                    dg_span_cstr(model->target), &opts))
+        if (model != dg_catalogue_choice_best(&work->catalogue, dg_span_cstr(model->source),
+                                              dg_span_cstr(model->target), &opts))
             continue;
         if (!work->opt->accept_unpinned && !*model->files[0].sha256)
             continue;

@@ -5,7 +5,7 @@
 #include "tools/tools.h"
 
 #include "base/json/json.h"
-#include "fetch/choice.h"
+#include "fetch/catalogue_choice.h"
 #include "model/good_for.h"
 #include "tools/get/daemon.h"
 #include "tools/get/get.h"
@@ -52,23 +52,24 @@ static bool is_of(const struct dg_catalogue_model *model, const char *language)
 static void print_available(const struct dg_catalogue *catalogue,
                             const struct dg_catalogue_model *model)
 {
-    const struct dg_choice_opts any = {0};
-    const struct dg_catalogue_model *scored = dg_choice_scored(catalogue, model);
-    const bool is_best = model == dg_choice_best(catalogue, dg_span_cstr(model->source),
-                                                 dg_span_cstr(model->target), &any);
-    char name[DG_CHOICE_NAME], size[GET_SIZE], memory[GET_SIZE], bleu[16] = "-", comet[16] = "-";
-    dg_choice_name(model, name);
+    const struct dg_catalogue_choice_opts any = {0};
+    const struct dg_catalogue_model *scored = dg_catalogue_choice_scored(catalogue, model);
+    const bool is_best = model == dg_catalogue_choice_best(catalogue, dg_span_cstr(model->source),
+                                                           dg_span_cstr(model->target), &any);
+    char name[DG_CATALOGUE_CHOICE_NAME], size[GET_SIZE], memory[GET_SIZE], bleu[16] = "-",
+                                                                           comet[16] = "-";
+    dg_catalogue_choice_name(model, name);
     if (scored && scored->bleu >= 0)
         snprintf(bleu, sizeof bleu, "%s%.1f", scored == model ? "" : "~", scored->bleu);
     if (scored && scored->comet >= 0)
         snprintf(comet, sizeof comet, "%s%.3f", scored == model ? "" : "~", scored->comet);
     printf("%c %-11s %-16s %-12s %-8s %8s %8s  %6s %7s  %s%s\n", is_best ? '*' : ' ', name,
            model->from->name, model->kind, *model->version ? model->version : "-",
-           get_size(dg_choice_packed(model), size), get_size(dg_choice_unpacked(model), memory),
-           bleu, comet, model->from->licence,
-           dg_choice_is_trial(model) ? "; a trial version"
-           : *model->files[0].sha256 ? ""
-                                     : "; without a published hash");
+           get_size(dg_catalogue_choice_packed(model), size),
+           get_size(dg_catalogue_choice_unpacked(model), memory), bleu, comet, model->from->licence,
+           dg_catalogue_choice_is_trial(model) ? "; a trial version"
+           : *model->files[0].sha256           ? ""
+                                               : "; without a published hash");
 }
 
 static enum dg_err list_available(const struct options *opt, const char *language,

@@ -5,7 +5,7 @@
 #ifndef DG_TOOLS_GET_GET_H
 #define DG_TOOLS_GET_GET_H
 
-#include "fetch/choice.h"
+#include "fetch/catalogue_choice.h"
 #include "fetch/package.h"
 #include "tools/get/get_flags.h"
 #include "tools/get/library.h"

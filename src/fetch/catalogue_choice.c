@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A linear search: the catalogue has some hundred models. */
-#include "fetch/choice.h"
+#include "fetch/catalogue_choice.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static bool is_wanted(const char *wanted, const char *have)
 
 /* ---- The best of several --------------------------------------------------------------------- */
 
-bool dg_choice_is_trial(const struct dg_catalogue_model *model)
+bool dg_catalogue_choice_is_trial(const struct dg_catalogue_model *model)
 {
     for (const char *at = model->version; *at; at++)
         if ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z'))
@@ -70,9 +70,10 @@ static int better(const struct dg_catalogue_model *a, const struct dg_catalogue_
     /* A model without published hashes does not replace a trial version that has one. */
     int order = compare(rank_of_source(a) > 0, rank_of_source(b) > 0);
     if (!order)
-        order = compare(dg_choice_is_trial(b), dg_choice_is_trial(a));
+        order = compare(dg_catalogue_choice_is_trial(b), dg_catalogue_choice_is_trial(a));
     if (!order && small)
-        order = compare((double)dg_choice_packed(b), (double)dg_choice_packed(a));
+        order =
+            compare((double)dg_catalogue_choice_packed(b), (double)dg_catalogue_choice_packed(a));
     if (!order)
         order = compare(is_for_telephones(b), is_for_telephones(a));
     if (!order)
@@ -82,13 +83,14 @@ static int better(const struct dg_catalogue_model *a, const struct dg_catalogue_
     if (!order)
         order = compare(number_of(a), number_of(b));
     if (!order)
-        order = compare((double)dg_choice_packed(a), (double)dg_choice_packed(b));
+        order =
+            compare((double)dg_catalogue_choice_packed(a), (double)dg_catalogue_choice_packed(b));
     return order;
 }
 
-const struct dg_catalogue_model *dg_choice_best(const struct dg_catalogue *catalogue,
-                                                struct dg_span source, struct dg_span target,
-                                                const struct dg_choice_opts *opts)
+const struct dg_catalogue_model *
+dg_catalogue_choice_best(const struct dg_catalogue *catalogue, struct dg_span source,
+                         struct dg_span target, const struct dg_catalogue_choice_opts *opts)
 {
     const struct dg_catalogue_model *best = NULL;
     for (size_t i = 0; i < catalogue->n_models; i++) {
@@ -102,8 +104,8 @@ const struct dg_catalogue_model *dg_choice_best(const struct dg_catalogue *catal
     return best;
 }
 
-const struct dg_catalogue_model *dg_choice_scored(const struct dg_catalogue *catalogue,
-                                                  const struct dg_catalogue_model *model)
+const struct dg_catalogue_model *dg_catalogue_choice_scored(const struct dg_catalogue *catalogue,
+                                                            const struct dg_catalogue_model *model)
 {
     const struct dg_catalogue_model *best = NULL;
     if (model->bleu >= 0 || model->comet >= 0)
@@ -124,7 +126,7 @@ const struct dg_catalogue_model *dg_choice_scored(const struct dg_catalogue *cat
 
 /* ---- Sizes, names ---------------------------------------------------------------------------- */
 
-uint64_t dg_choice_packed(const struct dg_catalogue_model *model)
+uint64_t dg_catalogue_choice_packed(const struct dg_catalogue_model *model)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < model->n_files; i++)
@@ -132,7 +134,7 @@ uint64_t dg_choice_packed(const struct dg_catalogue_model *model)
     return sum;
 }
 
-uint64_t dg_choice_unpacked(const struct dg_catalogue_model *model)
+uint64_t dg_catalogue_choice_unpacked(const struct dg_catalogue_model *model)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < model->n_files; i++) {
@@ -144,9 +146,10 @@ uint64_t dg_choice_unpacked(const struct dg_catalogue_model *model)
     return sum;
 }
 
-void dg_choice_name(const struct dg_catalogue_model *model, char name[DG_CHOICE_NAME])
+void dg_catalogue_choice_name(const struct dg_catalogue_model *model,
+                              char name[DG_CATALOGUE_CHOICE_NAME])
 {
-    snprintf(name, DG_CHOICE_NAME, "%s-%s", model->source, model->target);
+    snprintf(name, DG_CATALOGUE_CHOICE_NAME, "%s-%s", model->source, model->target);
 }
 
 /* ---- A pair ---------------------------------------------------------------------------------- */
@@ -160,33 +163,34 @@ static bool has_language(const struct dg_catalogue *catalogue, struct dg_span ta
 }
 
 static bool find(const struct dg_catalogue *catalogue, struct dg_span source, struct dg_span target,
-                 const struct dg_choice_opts *opts, struct dg_model_choice *choice)
+                 const struct dg_catalogue_choice_opts *opts, struct dg_model_choice *choice)
 {
     const struct dg_span english = DG_SPAN("en");
-    choice->models[0] = dg_choice_best(catalogue, source, target, opts);
+    choice->models[0] = dg_catalogue_choice_best(catalogue, source, target, opts);
     choice->n = choice->models[0] ? 1 : 0;
     if (choice->n || is_same(source, "en") || is_same(target, "en") || dg_span_eq(source, target))
         return choice->n > 0;
-    choice->models[0] = dg_choice_best(catalogue, source, english, opts);
-    choice->models[1] = dg_choice_best(catalogue, english, target, opts);
+    choice->models[0] = dg_catalogue_choice_best(catalogue, source, english, opts);
+    choice->models[1] = dg_catalogue_choice_best(catalogue, english, target, opts);
     choice->n = choice->models[0] && choice->models[1] ? 2 : 0;
     return choice->n > 0;
 }
 
-static bool is_narrowed(const struct dg_choice_opts *opts)
+static bool is_narrowed(const struct dg_catalogue_choice_opts *opts)
 {
     return (opts->source && *opts->source) || (opts->kind && *opts->kind) ||
            (opts->version && *opts->version);
 }
 
 static enum dg_err refuse(const struct dg_catalogue *catalogue, const char *pair,
-                          const struct dg_choice_opts *opts, struct dg_error *error)
+                          const struct dg_catalogue_choice_opts *opts, struct dg_error *error)
 {
-    const struct dg_choice_opts any = {0};
+    const struct dg_catalogue_choice_opts any = {0};
     struct dg_model_choice choice;
     const char *dash = strchr(pair, '-');
     const struct dg_span first = dg_span_make(pair, (size_t)(dash - pair));
-    if (is_narrowed(opts) && dg_choice_find(catalogue, pair, &any, &choice, NULL) == DG_OK)
+    if (is_narrowed(opts) &&
+        dg_catalogue_choice_find(catalogue, pair, &any, &choice, NULL) == DG_OK)
         return dg_error_set(error, DG_ERR_NOT_FOUND,
                             "there is no %s with this --source, --kind or --version; 'dragoman "
                             "models --available %.*s' lists what there is",
@@ -201,9 +205,9 @@ static enum dg_err refuse(const struct dg_catalogue *catalogue, const char *pair
         has_language(catalogue, first) ? (int)first.len : 0, pair, pair);
 }
 
-enum dg_err dg_choice_find(const struct dg_catalogue *catalogue, const char *pair,
-                           const struct dg_choice_opts *opts, struct dg_model_choice *choice,
-                           struct dg_error *error)
+enum dg_err dg_catalogue_choice_find(const struct dg_catalogue *catalogue, const char *pair,
+                                     const struct dg_catalogue_choice_opts *opts,
+                                     struct dg_model_choice *choice, struct dg_error *error)
 {
     bool is_pair = false;
     for (const char *dash = strchr(pair, '-'); dash; dash = strchr(dash + 1, '-')) {
