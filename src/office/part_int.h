@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside a part: part.c reads XML into atoms, arrange.c makes nodes and text of a paragraph's
- * atoms, part_out.c writes it. Private to these. */
+/* Inside a part: part.c reads XML into atoms, part_formatting.c makes nodes and text of a
+ * paragraph's atoms, part_out.c writes it. Private to these. */
 #ifndef DG_OFFICE_PART_INT_H
 #define DG_OFFICE_PART_INT_H
 
@@ -81,7 +81,7 @@ struct dg_node {
 /* The beginning of a run: its tag and its properties. Format 0 is text without a run. */
 struct dg_format {
     size_t at, len;
-    size_t weight; /* used by arrange.c: bytes of text so far */
+    size_t weight; /* used by part_formatting.c: bytes of text so far */
 };
 
 /* Bytes that are replaced: by a block's translation, or by `text`. */
