@@ -24,8 +24,9 @@ bool dg_libretranslate_language(const struct dg_compat *compat, const char *fiel
 /* True if a model translates from compat->from to compat->to; otherwise false, with a sentence. */
 bool dg_libretranslate_pair(const struct dg_compat *compat, struct dg_error *error);
 
-void dg_libretranslate_translate(struct dg_call *call, struct dg_compat *compat); /* takes `compat`,
-                                                                         whose fields are read */
+/* Takes `compat`, whose fields the caller has read. */
+void dg_libretranslate_translate(struct dg_call *call, struct dg_compat *compat);
+
 void dg_libretranslate_detect(struct dg_call *call);
 void dg_libretranslate_languages(struct dg_call *call);
 void dg_libretranslate_translate_file(struct dg_call *call);

@@ -49,10 +49,9 @@ START_TEST(the_table_is_bounded_and_forgets_who_was_seen_least_recently)
         dg_token_bucket_level(&first->buckets[DG_QUOTA_CHARACTERS], 60, 60, DG_CLOCK_S), 0);
     ck_assert_uint_eq(dg_token_bucket_level(&last->buckets[DG_QUOTA_REQUESTS], 60, 60, DG_CLOCK_S),
                       0);
+    /* The table forgot the second client to make room, so its bucket is full again. */
     ck_assert_uint_eq(
-        dg_token_bucket_level(&second->buckets[DG_QUOTA_REQUESTS], 60, 60, DG_CLOCK_S), 60); /* was
-                                                                                                forgotten
-                                                                                              */
+        dg_token_bucket_level(&second->buckets[DG_QUOTA_REQUESTS], 60, 60, DG_CLOCK_S), 60);
     ck_assert_uint_eq(dg_rates_len(&rates), MAX);
     dg_rates_deinit(&rates);
 }
