@@ -338,6 +338,16 @@ const struct dg_json *dg_json_get(const struct dg_json *object, const char *name
     return outer(json_object_get(inner(object), name));
 }
 
+/* An optional field that is not there, or null. Asked first where it costs something to say what a
+ * field should be: most requests leave most fields out. */
+static bool is_left_out(const struct dg_json *object, const char *name, enum dg_json_need need)
+{
+    if (need != DG_JSON_OPTIONAL || !json_is_object(inner(object)))
+        return false;
+    const struct dg_json *value = dg_json_get(object, name);
+    return !value || json_is_null(inner(value));
+}
+
 /* Finds the field. *found stays NULL when an optional one is absent or null. */
 static enum dg_err find(const struct dg_json *object, const char *name, enum dg_json_need need,
                         const char *wanted, struct dg_error *error, const struct dg_json **found)
@@ -364,6 +374,8 @@ enum dg_err dg_json_get_bool(const struct dg_json *object, const char *name, enu
 enum dg_err dg_json_get_int(const struct dg_json *object, const char *name, enum dg_json_need need,
                             int64_t min, int64_t max, struct dg_error *error, int64_t *out)
 {
+    if (is_left_out(object, name, need))
+        return DG_OK;
     char wanted[WANTED_MAX];
     say_int(wanted, min, max);
     const struct dg_json *value = NULL;
@@ -374,6 +386,8 @@ enum dg_err dg_json_get_int(const struct dg_json *object, const char *name, enum
 enum dg_err dg_json_get_real(const struct dg_json *object, const char *name, enum dg_json_need need,
                              double min, double max, struct dg_error *error, double *out)
 {
+    if (is_left_out(object, name, need))
+        return DG_OK;
     char wanted[WANTED_MAX];
     say_real(wanted, min, max);
     const struct dg_json *value = NULL;
@@ -407,6 +421,8 @@ enum dg_err dg_json_get_choice(const struct dg_json *object, const char *name,
                                enum dg_json_need need, const char *const *choices,
                                struct dg_error *error, int *out)
 {
+    if (is_left_out(object, name, need))
+        return DG_OK;
     char wanted[400];
     say_names(wanted, sizeof wanted, "one of", choices);
     const struct dg_json *value = NULL;
