@@ -1,100 +1,165 @@
 // SPDX-License-Identifier: ISC
-// Shows openapi.yaml as a page: a list of requests, then for each what it is for and its description, then the objects that
-// they name. It reads the file by its indentation, as that file is written: paths by two spaces, methods by four, what they
-// hold by six; objects below components/schemas by four.
+// Copyright (c) 2026 The dragoman authors
 
-function lines_below(lines, start, indent) {
-    let end = start + 1;
-    while (end < lines.length && (lines[end].trim() === "" || lines[end].search(/\S/) > indent))
-        end++;
-    return end;
-}
+// Shows openapi.yaml as a page: a first request, a list of all, then each with its parameters, its body and its answers,
+// then the objects that they name, member by member. docs_yaml.js reads the file.
 
-// Every line of that indentation which names something, with the lines below it.
-function blocks(lines, indent) {
-    const found = [];
-    for (let i = 0; i < lines.length; i++) {
-        const name = lines[i].search(/\S/) === indent && lines[i].match(/^\s*([^\s:#]+):/);
-        if (!name)
-            continue;
-        const end = lines_below(lines, i, indent);
-        found.push({ name: name[1], head: lines[i].slice(lines[i].indexOf(":") + 1).trim(), lines: lines.slice(i + 1, end) });
-    }
-    return found;
-}
+import { readYaml } from "./docs_yaml.js";
 
-function block(lines, indent, name) {
-    return blocks(lines, indent).find((one) => one.name === name) ?? { head: "", lines: [] };
-}
+const $ = id => document.getElementById(id);
+const METHODS = ["get", "post", "put", "patch", "delete"];
 
-// A text on the line of its name, in quotes or not, or folded below it.
-function text_of(found) {
-    if (/^[>|]/.test(found.head))
-        return found.lines.map((line) => line.trim()).join(" ");
-    return found.head.replace(/^"(.*)"$/, "$1").replaceAll('\\"', '"');
-}
-
-function element(tag, text, attributes = {}) {
+function element(tag, attributes = {}, ...content) {
     const made = document.createElement(tag);
-    if (text)
-        made.textContent = text;
-    for (const [name, value] of Object.entries(attributes))
-        made.setAttribute(name, value);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    made.append(...content);
     return made;
 }
 
-// The lines as they stand, with links to the objects that they name.
-function show_lines(lines) {
-    const indent = Math.min(...lines.filter((line) => line.trim()).map((line) => line.search(/\S/)));
-    const pre = element("pre"), code = element("code");
-    for (const line of lines) {
-        const parts = line.slice(indent).split(/("#\/components\/\w+\/[\w-]+")/);
-        for (const part of parts) {
-            const name = part.match(/^"#\/components\/schemas\/(\w+)"$/);
-            code.append(name ? element("a", part, { href: `#${name[1]}` }) : part);
-        }
-        code.append("\n");
-    }
-    pre.append(code);
-    return pre;
+const code = text => element("code", {}, text);
+const nameOf = ref => ref.split("/").at(-1);
+const idOf = (method, path) => `${method}${path}`.replace(/[^\w]+/g, "-");
+
+let description = {};
+
+/** What a $ref stands for, unless it is one of the objects below, which are linked. */
+function resolve(node) {
+    while (node?.$ref) node = node.$ref.split("/").slice(1).reduce((found, part) => found[part], description);
+    return node ?? {};
 }
 
-function show_operation(path, method) {
-    const id = `${method.name}${path.name}`.replace(/[^\w]+/g, "-");
-    const title = `${method.name.toUpperCase()} ${path.name}`;
-    const summary = text_of(block(method.lines, 6, "summary"));
-    const row = element("tr"), link = element("td");
-    link.append(element("a", title, { href: `#${id}` }));
-    row.append(link, element("td", summary));
-    document.getElementById("contents").append(row);
-    document.getElementById("operations").append(element("h2", title, { id }), element("p", summary));
-    const description = text_of(block(method.lines, 6, "description"));
-    if (description)
-        document.getElementById("operations").append(element("p", description));
-    const rest = blocks(method.lines, 6).filter((one) => !["summary", "description", "operationId"].includes(one.name));
-    for (const one of rest) {
-        const lines = one.head ? [`      ${one.name}: ${one.head}`, ...one.lines] : [`      ${one.name}:`, ...one.lines];
-        document.getElementById("operations").append(show_lines(lines));
-    }
+// ---- Schemas ---------------------------------------------------------------------------------------------------
+
+const withCommas = (parts, last) => parts.flatMap((part, i) => (i ? [i === parts.length - 1 ? last : ", ", ...part] : part));
+
+const SHORT_ENUM = 4; // values that say what kind a member is; more of them are told with its meaning
+const valuesOf = schema => withCommas(schema.enum.filter(each => each !== null).map(each => [code(String(each))]), " or ");
+
+/** What a value is, as words and links. */
+function kindOf(schema) {
+    if (schema.$ref) return [element("a", { href: `#${nameOf(schema.$ref)}` }, nameOf(schema.$ref))];
+    if (schema.oneOf) return withCommas(schema.oneOf.map(kindOf), " or ");
+    if (schema.allOf) return withCommas(schema.allOf.map(kindOf), " and ");
+    const orNull = schema.nullable ? [" or null"] : [];
+    if (schema.enum && schema.enum.length <= SHORT_ENUM) return [...valuesOf(schema), ...orNull];
+    if (schema.type === "array") return ["list of ", ...kindOf(schema.items ?? {}), ...orNull];
+    return [schema.type ?? "anything", ...orNull];
+}
+
+/** What else is said of a value: its meaning, bounds, default, example. */
+function meaningOf(schema) {
+    const said = [schema.description?.trim()];
+    const bounds = (least, most, unit) => {
+        if (least !== undefined && most !== undefined) said.push(`${least} to ${most}${unit}.`);
+        else if (least !== undefined) said.push(`At least ${least}${unit}.`);
+        else if (most !== undefined) said.push(`At most ${most}${unit}.`);
+    };
+    bounds(schema.minimum, schema.maximum, "");
+    bounds(schema.minItems, schema.maxItems, " of them");
+    bounds(schema.minLength, schema.maxLength, " characters");
+    if (schema.default !== undefined) said.push(`By itself: ${JSON.stringify(schema.default)}.`);
+    if (schema.example !== undefined) said.push(`For example: ${JSON.stringify(schema.example)}.`);
+    const isLong = schema.enum?.length > SHORT_ENUM;
+    return [said.filter(Boolean).join(" "), ...(isLong ? [" One of ", ...valuesOf(schema), "."] : [])];
+}
+
+/** The members of an object and of those inside it, as rows of a table: their names joined by dots. */
+function rowsOf(schema, before = "") {
+    const own = Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
+        const isNeeded = (schema.required ?? []).includes(name);
+        const row = [code(before + name), [...kindOf(member), ...(isNeeded ? [", always"] : [])], meaningOf(member)];
+        const inner = member.type === "array" ? member.items ?? {} : member;
+        return [row, ...(inner.$ref ? [] : rowsOf(inner, `${before}${name}${inner === member ? "" : "[]"}.`))];
+    });
+    const parts = (schema.allOf ?? []).filter(part => !part.$ref).flatMap(part => rowsOf(part, before));
+    const others = schema.additionalProperties;
+    const more = others && others !== true ? [["any other", kindOf(others), meaningOf(others)]] : [];
+    return [...own, ...parts, ...more];
+}
+
+/** `name`: what a screen reader calls the table; `heads`: of its columns; the first cell of a row names it; `className`: of
+ * docs.css. */
+function table(name, heads, rows, className = "members") {
+    const head = element("tr", {}, ...heads.map(text => element("th", { scope: "col" }, text)));
+    const body = rows.map(([first, ...rest]) => element("tr", {}, element("th", { scope: "row" }, first),
+        ...rest.map(cell => element("td", {}, ...[cell].flat()))));
+    return element("table", { class: className }, element("caption", { class: "hidden" }, name), element("thead", {}, head),
+                   element("tbody", {}, ...body));
+}
+
+function membersOf(title, schema) {
+    const rows = rowsOf(schema);
+    return rows.length ? [table(`Members of ${title}`, ["Member", "Kind", "Meaning"], rows)] : [];
+}
+
+// ---- Requests --------------------------------------------------------------------------------------------------
+
+/** What a body or an answer holds: its media types, each with its schema. */
+function contentOf(content = {}) {
+    return Object.entries(content).flatMap(([type, { schema = {} }], i) => [...(i ? [element("br")] : []), code(type), ": ", ...kindOf(schema)]);
+}
+
+function showBody(title, body) {
+    const parts = [element("h4", {}, "Body"), element("p", {}, ...contentOf(body.content), body.required ? "" : " (may be left out)")];
+    if (body.description) parts.push(element("p", {}, body.description.trim()));
+    for (const { schema = {} } of Object.values(body.content ?? {})) parts.push(...membersOf(`the body of ${title}`, schema));
+    return parts;
+}
+
+function showParameters(title, parameters) {
+    const rows = parameters.map(resolve).map(each => [code(each.name), [each.in, each.required ? ", always" : ""],
+        [...kindOf(each.schema ?? {}), ". ", each.description?.trim() ?? "", " ", ...meaningOf(each.schema ?? {})]]);
+    return [element("h4", {}, "Parameters"), table(`Parameters of ${title}`, ["Name", "In", "Meaning"], rows)];
+}
+
+function showAnswers(title, responses) {
+    const rows = Object.entries(responses).map(([status, found]) => {
+        const answer = resolve(found);
+        return [status, answer.description?.trim() ?? "", contentOf(answer.content)];
+    });
+    return [element("h4", {}, "Answers"), table(`Answers to ${title}`, ["Status", "When", "Holds"], rows, "members answers")];
+}
+
+function showOperation(path, method, operation) {
+    const id = idOf(method, path);
+    const title = `${method.toUpperCase()} ${path}`;
+    $("contents").append(element("tr", {}, element("th", { scope: "row" }, element("a", { href: `#${id}` }, title)),
+                                 element("td", {}, operation.summary)));
+    const article = element("article", { "aria-labelledby": id }, element("h3", { id, tabindex: "-1" }, title),
+                            element("p", {}, operation.summary));
+    if (operation.description) article.append(element("p", {}, operation.description.trim()));
+    if (operation.parameters) article.append(...showParameters(title, operation.parameters));
+    if (operation.requestBody) article.append(...showBody(title, resolve(operation.requestBody)));
+    article.append(...showAnswers(title, operation.responses));
+    $("operations").append(article);
+}
+
+function showObject(name, schema) {
+    const bases = (schema.allOf ?? []).filter(part => part.$ref);
+    const article = element("article", { "aria-labelledby": name }, element("h3", { id: name, tabindex: "-1" }, name));
+    if (schema.description) article.append(element("p", {}, schema.description.trim()));
+    if (bases.length) article.append(element("p", {}, "All of ", ...withCommas(bases.map(kindOf), " and "), ", and:"));
+    else if (schema.oneOf || !schema.properties) article.append(element("p", {}, "Kind: ", ...kindOf(schema), "."));
+    article.append(...membersOf(name, schema));
+    $("schemas").append(article);
 }
 
 async function show() {
-    const about = document.getElementById("about");
     const answer = await fetch("page/openapi.yaml");
     if (!answer.ok) {
-        about.textContent = `The description could not be loaded (${answer.status}).`;
+        $("state").textContent = `The description could not be loaded (${answer.status}).`;
         return;
     }
-    const lines = (await answer.text()).split("\n");
-    about.textContent = text_of(block(block(lines, 0, "info").lines, 2, "description"));
-    for (const path of blocks(block(lines, 0, "paths").lines, 2))
-        for (const method of blocks(path.lines, 4))
-            show_operation(path, method);
-    const schemas = block(block(lines, 0, "components").lines, 2, "schemas");
-    for (const schema of blocks(schemas.lines, 4))
-        document.getElementById("schemas").append(element("h2", schema.name, { id: schema.name }), show_lines(schema.lines));
-    if (location.hash)
-        document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+    description = readYaml(await answer.text());
+    $("first").textContent = `curl ${new URL("v1/translate", document.baseURI).href} \\\n`
+        + `  -H 'Content-Type: application/json' \\\n  -d '{"text": "Où est la gare ?", "target": "en"}'`;
+    $("about").textContent = description.info.description.trim();
+    for (const [path, methods] of Object.entries(description.paths))
+        for (const method of METHODS) if (methods[method]) showOperation(path, method, methods[method]);
+    for (const [name, schema] of Object.entries(description.components.schemas)) showObject(name, schema);
+    $("state").textContent = "";
+    document.body.classList.remove("loading");
+    if (location.hash) $(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
 }
 
 show();

@@ -46,15 +46,14 @@ function nameOf(name, prefix = "") {
 }
 
 const CHARTS = [
-    { title: "queue", columns: ["waiting"], show: whole, least: 10,
-      now: ([n]) => words.say("waiting_now", { waiting: n == null ? "–" : whole(n) }) },
-    { title: "wait", columns: ["wait_p50_ms", "wait_p95_ms"], labels: ["half", "most_of"], show: ms, least: 10 },
-    { title: "first_token", columns: ["first_token_p50_ms", "first_token_p95_ms"], labels: ["half", "most_of"], show: ms, least: 100 },
+    { title: "queue", columns: ["waiting"], labels: ["waiting_now"], show: whole, least: 10 },
+    { title: "wait", columns: ["wait_p50_ms", "wait_p95_ms"], labels: ["half", "most_of"], show: ms, least: 10, peaks: [1] },
+    { title: "first_token", columns: ["first_token_p50_ms", "first_token_p95_ms"], labels: ["half", "most_of"], show: ms,
+      least: 100, peaks: [1] },
     { title: "speed", columns: ["tokens_out", "tokens_in"], labels: ["written", "read"], show: whole, least: 10 },
-    { title: "slots", columns: ["running", "slots"], labels: ["in_use", "there_are"], show: whole, least: 8,
-      now: ([used, all]) => words.say("slots_now", { used: whole(used ?? 0), all: whole(all ?? 0) }) },
+    { title: "slots", columns: ["running", "slots"], labels: ["in_use", "there_are"], show: whole, least: 8, peaks: [0] },
     { title: "batches", columns: ["batch_rows", "encode_sentences"], labels: ["rows", "encoded"], show: few, least: 4 },
-    { title: "cache", columns: ["cache_hit_ratio"], show: percent, top: 1 },
+    { title: "cache", columns: ["cache_hit_ratio"], labels: ["of_sentences"], show: percent, top: 1 },
     { title: "requests", columns: ["requests", "sentences"], labels: ["requests_label", "sentences_label"], show: few, least: 5 },
     { title: "errors", columns: ["server_errors", "client_errors"], labels: ["ours", "theirs"], show: few, least: 1 },
     { title: "connections", columns: ["connections", "websockets"], labels: ["open", "sockets"], show: whole, least: 10 },
@@ -128,7 +127,7 @@ let said = ["connecting", {}]; // so that it can be said in another language
 
 function note(name, values = {}) {
     said = [name, values];
-    const text = words.say(name, values);
+    const text = isPaused && name === "live" ? words.say("paused") : words.say(name, values);
     if ($("state").textContent !== text) $("state").textContent = text;
     $("state").classList.toggle("bad", ["gone", "busy", "stopping", "key_wanted"].includes(name));
 }
@@ -273,8 +272,8 @@ $("key-dialog").addEventListener("close", () => {
 });
 $("pause").addEventListener("click", () => {
     isPaused = !isPaused;
-    $("pause").setAttribute("aria-pressed", String(isPaused));
     namePause();
+    note(...said);
     due();
 });
 

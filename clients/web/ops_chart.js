@@ -36,7 +36,8 @@ function roundUp(value, least) {
 export class Chart {
     #about; #words; #lines; #area; #restart; #value; #note; #shown = "";
 
-    // about: title and labels (names of words), columns, show(value), least (of the scale's top), top (fixed), now(values)
+    // about: title and labels (names of words), columns, show(value), least (of the scale's top), top (fixed), peaks (numbers
+    // of the columns whose highest values are said; all by itself)
     constructor(about, words) {
         this.#about = about;
         this.#words = words;
@@ -44,7 +45,7 @@ export class Chart {
         const title = html("h2", "", words.say(about.title));
         title.id = `chart-${about.columns[0]}`;
         this.node.setAttribute("aria-labelledby", title.id);
-        this.#value = html("p", "value");
+        this.#value = html("div", "value");
         const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" });
         this.#area = svg("path", { class: "area" });
         this.#restart = svg("path", { class: "restart" });
@@ -58,14 +59,14 @@ export class Chart {
         const places = this.#about.columns.map(name => index.get(name));
         const across = WINDOWS.find(seconds => rows.length <= seconds) ?? rows.length;
         const x = i => ((across - rows.length + i) * WIDTH / across).toFixed(1);
-        let largest = 0;
-        for (const row of rows) for (const place of places) largest = Math.max(largest, row[place] ?? 0);
-        const top = this.#about.top ?? roundUp(largest, this.#about.least ?? 1);
+        const highest = places.map(place => rows.reduce((most, row) => Math.max(most, row[place] ?? 0), 0));
+        const top = this.#about.top ?? roundUp(Math.max(...highest), this.#about.least ?? 1);
         const y = value => (HEIGHT - 1 - Math.min(value / top, 1) * (HEIGHT - 4)).toFixed(1);
         places.forEach((place, i) => this.#lines[i].setAttribute("d", Chart.#path(rows, place, x, y)));
         this.#area.setAttribute("d", Chart.#filled(rows, places[0], x, y));
         this.#restart.setAttribute("d", restarts.map(at => `M${x(at)} 0V${HEIGHT}`).join(""));
-        this.#say(rows, places, largest, across);
+        this.#sayNow(places.map(place => rows.at(-1)?.[place] ?? null));
+        this.#sayHighest(highest, Math.ceil(across / 60));
     }
 
     // What is not a number leaves a gap; a lone point is a short stroke.
@@ -86,18 +87,27 @@ export class Chart {
         return `M${x(0)} ${HEIGHT - 1}${points}V${HEIGHT - 1}Z`;
     }
 
-    #say(rows, places, largest, across) {
-        const { show, labels = [], now } = this.#about;
-        const values = places.map(place => rows.at(-1)?.[place] ?? null);
-        const text = now ? now(values) : values.map(value => (value == null ? "–" : show(value))).join(" · ");
-        if (text !== this.#shown) this.#value.textContent = this.#shown = text;
-        const minutes = Math.ceil(across / 60);
-        const most = this.#words.say(largest > 0 ? "peak" : "nothing", { value: show(largest), minutes });
-        if (labels.length && !this.#note.firstChild) {
-            labels.forEach((label, i) => this.#note.append(html("span", i ? "swatch second" : "swatch"), ` ${this.#words.say(label)}  `));
-            this.#note.append(html("span", "most"));
-        }
-        const target = labels.length ? this.#note.lastChild : this.#note;
-        if (target.textContent !== most) target.textContent = most;
+    // A line for each figure, with what it is.
+    #sayNow(values) {
+        const { show, labels = [] } = this.#about;
+        const texts = values.every(value => value == null) ? [[this.#words.say("nothing_now"), "", false]]
+            : values.map((value, i) => [value == null ? this.#words.say("no_value") : show(value), labels[i], values.length > 1]);
+        if (JSON.stringify(texts) === this.#shown) return;
+        this.#shown = JSON.stringify(texts);
+        this.#value.replaceChildren(...texts.map(([text, label, hasLine], i) => {
+            const figure = html("p", "figure");
+            if (hasLine) figure.append(html("span", i ? "swatch second" : "swatch"), " ");
+            figure.append(text);
+            if (label) figure.append(" ", html("small", "", this.#words.say(label)));
+            return figure;
+        }));
+    }
+
+    #sayHighest(highest, minutes) {
+        const { show, labels = [], peaks = highest.map((_, i) => i) } = this.#about;
+        const said = peaks.filter(i => highest[i] > 0)
+            .map(i => (labels[i] ? `${show(highest[i])} (${this.#words.say(labels[i])})` : show(highest[i])));
+        const text = this.#words.say(said.length ? "highest" : "nothing", { value: said.join(", "), minutes });
+        if (this.#note.textContent !== text) this.#note.textContent = text;
     }
 }

@@ -231,12 +231,29 @@ class Page(IntegrationTest):
         page = self.page(server)
         page.wait_for("return document.querySelector('#models th')", "the models")
         seen = []
-        for _ in range(4):
+        for _ in range(6):
             page.press("\ue004")
-            seen.append(page.run("const a = document.activeElement; return a.id || a.className || a.getAttribute('aria-labelledby')"))
-        self.assertEqual(seen[:4], ["skip", "page-language", "pause", "key-button"])
+            seen.append(page.run("const a = document.activeElement; return a.id || a.className || a.textContent"))
+        self.assertEqual(seen, ["skip", "Translate", "API", "page-language", "pause", "key-button"])
         page.click("#pause")
-        self.assertEqual(page.run("return document.querySelector('#pause').getAttribute('aria-pressed')"), "true")
+        self.assertEqual(page.run("return ['pause', 'state'].map(id => document.getElementById(id).textContent)"), ["Go on", "Paused."])
+        page.click("#pause")
+        page.wait_for("return document.querySelector('#pause').textContent === 'Pause'", "its name of before")
+
+    def test_every_figure_says_what_it_is(self):
+        server = self.start(MODELS)
+        page = self.page(server)
+        server.request("POST", "/v1/translate", TEXT)
+        card = "document.querySelector('[aria-labelledby=chart-{}]')"
+        said = "return [...{}.querySelectorAll('.figure, .note')].map(each => each.textContent.trim())"
+        page.wait_for("return /^Highest/.test(" + card.format("wait_p50_ms") + ".querySelector('.note').textContent)", "a time")
+        page.wait_for("return " + card.format("running") + ".querySelector('.figure')", "the slots")
+        for column, pattern in (("waiting", r"^\d+ waiting\n"), ("running", r"^\d+ in use\n\d+ available\n"),
+                                ("wait_p50_ms", r"\nHighest in \d minutes?: .* \(95 % are faster\)$|^Nothing right now\nHighest"),
+                                ("tokens_out", r"^\d+ written\n\d+ read\nHighest in \d minutes?: \d+ \(written\), \d+ \(read\)$")):
+            self.assertRegex("\n".join(page.run(said.format(card.format(column)))), pattern)
+        # What is there all the time is no peak: the highest number of slots is that in use.
+        self.assertNotIn("available", page.run("return " + card.format("running") + ".querySelector('.note').textContent"))
 
     def test_it_speaks_the_languages_of_the_page(self):
         server = self.start(MODELS)
@@ -253,7 +270,7 @@ class Page(IntegrationTest):
                           && e.scrollWidth > e.clientWidth + 1 && e.clientWidth).map(e => e.outerHTML.slice(0, 80))""")
         self.assertEqual(cut, [])
         page.run("const s = document.querySelector('#page-language'); s.value = 'en'; s.dispatchEvent(new Event('change'))")
-        page.wait_for("return /^(Peak|Nothing) .* minute/.test(document.querySelector('.note').textContent)", "a sentence in English")
+        page.wait_for("return /^(Highest|Nothing) .* minute/.test(document.querySelector('.note').textContent)", "a sentence in English")
         self.assertEqual(page.complaints(), [])
 
     def test_models_come_and_go_while_it_is_open(self):

@@ -16,6 +16,7 @@ from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 import browser  # noqa: E402
+import openapi  # noqa: E402
 import office  # noqa: E402
 
 FLAGS = (f"--models-dir={MODELS_DIR}",
@@ -88,7 +89,7 @@ class Served(IntegrationTest):
         self.assertEqual((status, headers["Content-Type"]), (200, "text/html; charset=utf-8"))
         self.assertIn("default-src 'none'", headers["Content-Security-Policy"])
         self.assertNotIn(b"//", body.replace(b"<!--", b"").replace(b"-->", b""))
-        for name in ("docs.js", "docs.css"):
+        for name in ("docs.js", "docs_yaml.js", "docs.css"):
             self.assertEqual(server.request("GET", f"/page/{name}")[0], 200)
         with open(os.path.join(SOURCES, "docs", "api", "openapi.yaml"), "rb") as file:
             self.assertEqual(server.request("GET", "/page/openapi.yaml")[2], file.read())
@@ -131,20 +132,39 @@ class Used(IntegrationTest):
     def test_the_description_of_the_api_is_shown_whole(self):
         page = self.page()
         page.run("location.href = 'docs'")
-        page.wait_for("return location.pathname === '/docs' && document.querySelectorAll('#schemas h2').length > 10", "the objects")
+        page.wait_for("return location.pathname === '/docs' && document.querySelectorAll('#schemas h3').length > 10", "the objects")
         with open(os.path.join(SOURCES, "docs", "api", "openapi.yaml"), encoding="utf-8") as file:
             text = file.read()
         paths = text[text.index("\npaths:"):text.index("\ncomponents:")]
         wanted = len(re.findall(r"^    (?:get|post|put|patch|delete):$", paths, re.M))
-        self.assertEqual(page.run("return document.querySelectorAll('#operations h2').length"), wanted)
+        self.assertEqual(page.run("return document.querySelectorAll('#operations h3').length"), wanted)
         self.assertEqual(page.run("return document.querySelectorAll('#contents tr').length"), wanted)
         self.assertEqual(page.run("return document.querySelector('#get-v1-models').textContent"), "GET /v1/models")
         self.assertIn("native API", page.run("return document.querySelector('#about').textContent"))
         self.assertEqual(page.run("return [...document.querySelectorAll('main a')].filter(a => a.hash && "
                                   "!document.getElementById(a.hash.slice(1))).length"), 0)
+        # Members with what they are, those of inner objects by their way; what a request is refused with, by its status.
+        cells = "return [...document.getElementById(arguments[0]).parentElement.querySelectorAll('tr')].map(row => [...row.cells].map(c => c.textContent))"
+        error = page.run(cells, "Error")
+        self.assertEqual(error[0], ["Member", "Kind", "Meaning"])
+        self.assertIn(["error.message", "string, always", ""], error)
+        self.assertIn("One of admin_only, bad_request, ", next(row[2] for row in error if row[0] == "error.code"))
+        self.assertIn(["429", "Past a limit of a minute (rate_limited) or of the month (quota_exceeded). The request was not done "
+                       "and costs nothing.", "application/json: Error"], page.run(cells, "post-v1-translate"))
+        self.assertIn('"target": "en"', page.run("return document.querySelector('#first').textContent"))
+        spoken = self.spoken(page)
+        for line in ("heading | All requests", "table | All requests", "table | Answers to POST /v1/translate", "article | Error"):
+            self.assertIn(line, spoken)
         page.be(width=390, height=844)
         self.assertLessEqual(page.run("return document.documentElement.scrollWidth"), 390)
         self.check_quiet(page)
+
+    @unittest.skipUnless(openapi.yaml, "needs python3-yaml")
+    def test_the_description_is_read_as_others_read_it(self):
+        page = self.page()
+        read = page.run("""return Promise.all([import(new URL('page/docs_yaml.js', document.baseURI)), fetch('page/openapi.yaml')])
+                           .then(async ([{ readYaml }, file]) => readYaml(await file.text()))""")
+        self.assertEqual(read, openapi.description())
 
     def translate(self, page, text, sentences):
         page.type("#source", text)
