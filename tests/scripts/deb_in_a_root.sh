@@ -8,24 +8,8 @@
 # there if it is not there yet, and leaves it for the next time.
 # Usage: tests/scripts/deb_in_a_root.sh DEB        exits 77 when it cannot
 set -eu
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-fail() {
-    echo "$*"
-    exit 1
-}
+. "${0%/*}/debian_root.sh"
 deb=$1
-[ "$(id -u)" -eq 0 ] || skip "needs root, for chroot"
-command -v debootstrap >/dev/null 2>&1 || skip "needs debootstrap"
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
-suite=$(apt-get indextargets --format '$(CODENAME)' 'Created-By: Packages' | head -n 1)
-[ -n "$mirror" ] && [ -n "$suite" ] || skip "needs a mirror in apt's configuration"
-
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/dragoman-root-XXXXXX")
-root=${DRAGOMAN_DEB_ROOT:-yes}
-[ "$root" != yes ] || root=$scratch/root
 daemon=
 # shellcheck disable=SC2317
 clean_up() {
@@ -33,29 +17,19 @@ clean_up() {
     umount "$root/proc" 2>/dev/null || true
     rm -rf "$scratch"
 }
-trap clean_up EXIT
-
-if [ ! -x "$root/usr/bin/apt-get" ]; then
-    debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$scratch/log" 2>&1 ||
-        skip "debootstrap cannot use apt's mirror: $(tail -n 3 "$scratch/log" | sed "s|$mirror|MIRROR|g")"
-fi
-mount -t proc proc "$root/proc" 2>/dev/null || skip "needs to mount /proc"
-environment="PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive"
+within() { chroot "$root" "$@"; }
 # shellcheck disable=SC2086
-inside() { chroot "$root" env -i $environment "$@"; }
-apt_inside() {
-    inside apt-get -qq -y -o Acquire::Check-Valid-Until=false -o Dpkg::Use-Pty=0 "$@" >"$scratch/log" 2>&1 ||
-        fail "apt-get $*: $(tail -n 20 "$scratch/log" | sed "s|$mirror|MIRROR|g")"
-}
-apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u \
-    >"$root/etc/apt/sources.list"
+inside() { within env -i $environment "$@"; }
+
+prepare_root "${DRAGOMAN_DEB_ROOT:-yes}" apt-get
+mount -t proc proc "$root/proc" 2>/dev/null || skip "needs to mount /proc"
 printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
 chmod +x "$root/usr/sbin/policy-rc.d"
 
 echo "install"
-apt_inside update
+apt_within update
 cp "$deb" "$root/dragoman.deb"
-apt_inside install --no-install-recommends ./dragoman.deb
+apt_within install --no-install-recommends ./dragoman.deb
 grep -q '^dragoman:' "$root/etc/passwd" || fail "the account was not made"
 [ "$(inside stat -c '%U %a' /var/lib/dragoman/models)" = "dragoman 755" ] || fail "the folder of models was not made"
 [ -L "$root/etc/systemd/system/multi-user.target.wants/dragomand.service" ] || fail "the service is not enabled"
@@ -91,7 +65,7 @@ printf '\n# said by the next version\n' >>"$scratch/next/etc/dragoman/dragomand.
 dpkg-deb -Zgzip -z1 --root-owner-group -b "$scratch/next" "$root/dragoman.deb" >/dev/null
 sed -i 's/^#cache-size = .*/cache-size = 64MiB/' "$root/etc/dragoman/dragomand.conf"
 mkdir "$root/var/lib/dragoman/models/kept"
-apt_inside -o Dpkg::Options::=--force-confold install --no-install-recommends ./dragoman.deb
+apt_within -o Dpkg::Options::=--force-confold install --no-install-recommends ./dragoman.deb
 inside dpkg-query -W -f '${Version} ${db:Status-Status}\n' dragoman | grep -q '+next installed' || fail "it is not upgraded"
 grep -q '^cache-size = 64MiB' "$root/etc/dragoman/dragomand.conf" || fail "the upgrade lost the administrator's change"
 [ -f "$root/etc/dragoman/dragomand.conf.dpkg-dist" ] || fail "the new configuration is not beside the old one"
@@ -100,12 +74,12 @@ if command -v curl >/dev/null 2>&1; then serve; fi
 
 echo "remove"
 inside dpkg -L dragoman | grep -v -x -e /. -e '/etc' -e '/lib' -e '/usr' >"$scratch/files"
-apt_inside remove dragoman
+apt_within remove dragoman
 grep -q '^cache-size = 64MiB' "$root/etc/dragoman/dragomand.conf" || fail "a removal took the configuration"
 [ -d "$root/var/lib/dragoman/models/kept" ] || fail "a removal took the models"
 
 echo "purge"
-apt_inside purge dragoman
+apt_within purge dragoman
 while read -r path; do
     [ -d "$root$path" ] && [ ! -L "$root$path" ] && case $path in *dragoman*) ;; *) continue ;; esac
     [ ! -e "$root$path" ] || fail "the purge left $path"
@@ -113,5 +87,5 @@ done <"$scratch/files"
 for path in /etc/dragoman /var/lib/dragoman /etc/systemd/system/multi-user.target.wants/dragomand.service; do
     [ ! -e "$root$path" ] && [ ! -L "$root$path" ] || fail "the purge left $path"
 done
-apt_inside autoremove --purge
+apt_within autoremove --purge
 echo "installed, served, upgraded, served, removed and purged in a $suite of its own"

@@ -8,26 +8,8 @@
 # there yet, and leaves it for the next time.
 # Usage: tests/scripts/deb_under_systemd.sh DEB        exits 77 when it cannot
 set -eu
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-fail() {
-    echo "$*"
-    exit 1
-}
+. "${0%/*}/debian_root.sh"
 deb=$1
-[ "$(id -u)" -eq 0 ] || skip "needs root, for a container"
-for program in debootstrap systemd-nspawn nsenter; do
-    command -v $program >/dev/null 2>&1 || skip "needs $program"
-done
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | head -n 1)
-suite=$(apt-get indextargets --format '$(CODENAME)' 'Created-By: Packages' | head -n 1)
-[ -n "$mirror" ] && [ -n "$suite" ] || skip "needs a mirror in apt's configuration"
-
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/dragoman-boot-XXXXXX")
-root=${DRAGOMAN_DEB_BOOT:-yes}
-[ "$root" != yes ] || root=$scratch/root
 nspawn=
 # shellcheck disable=SC2317
 clean_up() {
@@ -37,27 +19,16 @@ clean_up() {
     fi
     rm -rf "$scratch"
 }
-trap clean_up EXIT
+within() { systemd-nspawn --quiet --register=no --keep-unit --pipe -D "$root" "$@"; }
 
 # ---- The machine
 
-environment="PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive"
-if [ ! -x "$root/usr/bin/systemctl" ]; then
-    debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,curl "$suite" "$root" "$mirror" >"$scratch/log" 2>&1 ||
-        skip "debootstrap cannot use apt's mirror: $(tail -n 3 "$scratch/log" | sed "s|$mirror|MIRROR|g")"
-fi
-apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u \
-    >"$root/etc/apt/sources.list"
-apt_inside() {
-    # shellcheck disable=SC2086
-    systemd-nspawn --quiet --register=no --keep-unit --pipe -D "$root" env -i $environment \
-        apt-get -qq -y -o Acquire::Check-Valid-Until=false -o Dpkg::Use-Pty=0 "$@" >"$scratch/log" 2>&1 </dev/null ||
-        fail "apt-get $*: $(tail -n 20 "$scratch/log" | sed "s|$mirror|MIRROR|g")"
-}
-apt_inside update
+needs systemd-nspawn nsenter
+prepare_root "${DRAGOMAN_DEB_BOOT:-yes}" systemctl systemd systemd-sysv dbus curl
+apt_within update
 cp "$deb" "$root/dragoman.deb"
-[ ! -e "$root/var/lib/dpkg/info/dragoman.list" ] || apt_inside purge dragoman
-apt_inside install --no-install-recommends ./dragoman.deb
+[ ! -e "$root/var/lib/dpkg/info/dragoman.list" ] || apt_within purge dragoman
+apt_within install --no-install-recommends ./dragoman.deb
 
 systemd-nspawn --quiet --register=no --keep-unit --private-network --console=pipe --boot -D "$root" \
     >"$scratch/boot.log" 2>&1 </dev/null &
@@ -145,5 +116,5 @@ translates "after a restart"
 inside systemctl poweroff
 wait "$nspawn" || true
 nspawn=
-apt_inside purge dragoman
+apt_within purge dragoman
 echo "started, reloaded, refused a mistake, came back, held by its socket, under systemd in a $suite of its own"
