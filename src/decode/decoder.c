@@ -24,15 +24,21 @@ enum {
     LEAD_ROWS = 16, /* a client that has had so many more rows than another waits for it, */
     FEW_ROWS = 8,   /* except that a step is filled up to so many rows, because these hardly make it
                        longer */
+    /* a client begins no more sentences while it is so many rows and source tokens ahead of another
+     */
+    LEAD_WORK = 64,
 };
 
 /* Which sentences go first in a step; see gather. */
 enum turn { FIRST_WORD, LATER, N_TURNS };
 
-/* A client with sentences under way. Its rows count from where the others were when it came. */
+/* A client. What was done for it counts from where the others were when it came; one without
+ * sentences under way is remembered while others have some, if there is room, so that whoever was
+ * ahead is so when he comes again. */
 struct account {
     uint64_t client, n_rows_done;
-    size_t n_sentences;         /* 0: not in use */
+    uint64_t work_done; /* source tokens, and rows as `charge` counts them */
+    size_t n_sentences;
     size_t n_rows, n_positions; /* numbers that are reserved */
     bool is_ahead;              /* in this step, its rows go before those of others */
 };
@@ -193,11 +199,12 @@ static void release(struct dg_decoder *decoder, struct slot *slot)
     slot->alignment = NULL;
     slot->is_used = false;
     slot->generation++;
-    decoder->n_sentences--;
     decoder->n_reserved -= slot->width;
     slot->account->n_sentences--;
     slot->account->n_rows -= slot->width;
     slot->account->n_positions -= slot->n_reserved;
+    if (--decoder->n_sentences == 0)
+        memset(decoder->accounts, 0, decoder->limits.sentences * sizeof *decoder->accounts);
 }
 
 void dg_decoder_free(struct dg_decoder *decoder)
@@ -330,16 +337,59 @@ static size_t n_needed(const struct dg_decoder *decoder, const struct dg_decode_
                        n_positions(job, target_cap(decoder, job)));
 }
 
+/* The fewest rows that a client with sentences under way has had. */
+static uint64_t fewest_rows_done(const struct dg_decoder *decoder)
+{
+    uint64_t fewest = UINT64_MAX;
+    for (size_t i = 0; i < decoder->limits.sentences; i++)
+        if (decoder->accounts[i].n_sentences > 0 && decoder->accounts[i].n_rows_done < fewest)
+            fewest = decoder->accounts[i].n_rows_done;
+    return fewest == UINT64_MAX ? 0 : fewest;
+}
+
+/* The least that was done for a client with sentences under way; 0 when there is none. */
+static uint64_t least_work_done(const struct dg_decoder *decoder)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < decoder->limits.sentences; i++)
+        if (decoder->accounts[i].n_sentences > 0 && decoder->accounts[i].work_done < least)
+            least = decoder->accounts[i].work_done;
+    return least == UINT64_MAX ? 0 : least;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* An account that is not in use is zeroed. */
+static bool is_of(const struct account *account, uint64_t client)
+{
+    return account->client == client && (account->n_sentences > 0 || account->work_done > 0);
+}
+
+/* A client's account as it is when another sentence of it begins; it may be forgotten. */
+static struct account account_now(const struct dg_decoder *decoder, uint64_t client)
+{
+    struct account now = {.client = client};
+    for (size_t i = 0; i < decoder->limits.sentences; i++)
+        if (is_of(&decoder->accounts[i], client))
+            now = decoder->accounts[i];
+    if (now.n_sentences == 0) {
+        now.n_rows_done = larger(now.n_rows_done, fewest_rows_done(decoder));
+        now.work_done = larger(now.work_done, least_work_done(decoder));
+    }
+    return now;
+}
+
 /* What the client of jobs[n] has under way, with its jobs before that one. */
 static struct account account_with(const struct dg_decoder *decoder,
                                    const struct dg_decode_job *jobs, size_t n)
 {
-    struct account sum = {.client = jobs[n].client};
-    for (size_t i = 0; i < decoder->limits.sentences; i++)
-        if (decoder->accounts[i].n_sentences > 0 && decoder->accounts[i].client == sum.client)
-            sum = decoder->accounts[i];
+    struct account sum = account_now(decoder, jobs[n].client);
     for (size_t i = 0; i < n; i++)
         if (jobs[i].client == sum.client) {
+            sum.work_done += jobs[i].n_src;
             sum.n_sentences++;
             sum.n_rows += (size_t)dg_search_width(jobs[i].opts);
             sum.n_positions += n_needed(decoder, &jobs[i]);
@@ -347,21 +397,44 @@ static struct account account_with(const struct dg_decoder *decoder,
     return sum;
 }
 
+/* Whether more was done for the client of jobs[n] than for another that has sentences under way, or
+ * a job before that one. */
+static bool has_lead(const struct dg_decoder *decoder, const struct dg_decode_job *jobs, size_t n,
+                     const struct account *own)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < decoder->limits.sentences; i++) {
+        const struct account *other = &decoder->accounts[i];
+        if (other->n_sentences > 0 && other->client != own->client && other->work_done < least)
+            least = other->work_done;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (jobs[i].client != own->client && least > least_work_done(decoder))
+            least = least_work_done(decoder); /* where newcomers begin */
+    return least != UINT64_MAX && own->work_done >= least + LEAD_WORK;
+}
+
 static bool is_too_much(size_t n, size_t all)
 {
     return n > all - all / 4;
 }
 
-/* Whether jobs[n] would leave less than a quarter of the room for others than its client, whose
- * first is always welcome. */
-static bool leaves_too_little(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
-                              size_t n)
+/* No more is begun for a client that has had more than others whose sentences are under way, nor
+ * (but for its first sentence) what would leave others less than a quarter of the room. */
+bool dg_decoder_keeps_out(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
+                          size_t n)
 {
+    if (decoder->reader)
+        return false;
     const struct account own = account_with(decoder, jobs, n);
-    return own.client != 0 && own.n_sentences > 0 &&
-           (is_too_much(own.n_sentences + 1, decoder->limits.sentences) ||
-            is_too_much(own.n_rows + (size_t)dg_search_width(jobs[n].opts), decoder->limits.rows) ||
-            is_too_much(own.n_positions + n_needed(decoder, &jobs[n]), decoder->capacity));
+    if (own.client == 0)
+        return false;
+    return has_lead(decoder, jobs, n, &own) ||
+           (own.n_sentences > 0 &&
+            (is_too_much(own.n_sentences + 1, decoder->limits.sentences) ||
+             is_too_much(own.n_rows + (size_t)dg_search_width(jobs[n].opts),
+                         decoder->limits.rows) ||
+             is_too_much(own.n_positions + n_needed(decoder, &jobs[n]), decoder->capacity)));
 }
 
 size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
@@ -378,7 +451,7 @@ size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_de
         const struct dg_decode_job *job = &jobs[fitting];
         size_t width = (size_t)dg_search_width(job->opts), need = n_needed(decoder, job);
         if (width > n_rows || job->n_src > n_tokens || need > room ||
-            leaves_too_little(decoder, jobs, fitting))
+            dg_decoder_keeps_out(decoder, jobs, fitting))
             break;
         n_rows -= width;
         n_tokens -= job->n_src;
@@ -465,29 +538,23 @@ static void begin(const struct dg_decoder *decoder, struct slot *slot)
     slot->moves[0] = (struct dg_search_move){0, dg_net_start_token(decoder->net)};
 }
 
-/* The fewest rows that a client with sentences under way has had. */
-static uint64_t fewest_rows_done(const struct dg_decoder *decoder)
-{
-    uint64_t fewest = UINT64_MAX;
-    for (size_t i = 0; i < decoder->limits.sentences; i++)
-        if (decoder->accounts[i].n_sentences > 0 && decoder->accounts[i].n_rows_done < fewest)
-            fewest = decoder->accounts[i].n_rows_done;
-    return fewest == UINT64_MAX ? 0 : fewest;
-}
-
-/* There is one for each slot, so never too few. */
+/* There is one for each slot, so never too few. The one that is forgotten for a new client is one
+ * for whom least was done. */
 static struct account *account_of(struct dg_decoder *decoder, uint64_t client)
 {
-    struct account *unused = NULL;
+    struct account *account = NULL;
     for (size_t i = 0; i < decoder->limits.sentences; i++) {
-        struct account *account = &decoder->accounts[i];
-        if (account->n_sentences == 0)
-            unused = account;
-        else if (account->client == client)
-            return account;
+        struct account *one = &decoder->accounts[i];
+        if (is_of(one, client)) {
+            account = one;
+            break;
+        }
+        if (one->n_sentences == 0 && (!account || one->work_done < account->work_done))
+            account = one;
     }
-    *unused = (struct account){.client = client, .n_rows_done = fewest_rows_done(decoder)};
-    return unused;
+    if (account->n_sentences == 0)
+        *account = account_now(decoder, client);
+    return account;
 }
 
 /* Gives `job` the free slot; on failure the slot is free again. */
@@ -514,6 +581,7 @@ static enum dg_err occupy(struct dg_decoder *decoder, struct slot *slot,
     slot->account->n_sentences++;
     slot->account->n_rows += width;
     slot->account->n_positions += slot->n_reserved;
+    slot->account->work_done += job->n_src;
     decoder->n_sentences++;
     decoder->n_reserved += width;
     err = complete_opts(decoder, slot);
@@ -690,6 +758,15 @@ static void find_who_is_ahead(struct dg_decoder *decoder)
     }
 }
 
+/* Counts the rows of a step as work of their clients. A small step takes as long as one of
+ * FEW_ROWS; rows that only fill it up are not counted. */
+static void charge(struct dg_decoder *decoder, const struct dg_net_step *step)
+{
+    const size_t each = step->n_rows && step->n_rows < FEW_ROWS ? FEW_ROWS / step->n_rows : 1;
+    for (size_t row = 0; row < step->n_rows; row++)
+        decoder->slots[decoder->rows[row].slot].account->work_done += each;
+}
+
 /* Chooses the sentences of this step. With more than `step_rows` rows a row would hardly cost less,
  * but every new sentence would wait longer; so beyond that, sentences take turns. Urgent sentences
  * that have shown nothing get three quarters of the rows first, the others at least a quarter.
@@ -705,6 +782,7 @@ static void gather(struct dg_decoder *decoder, struct dg_net_step *step)
     list_rows(decoder, step, LATER, false, most);
     if (step->n_rows < most)
         list_rows(decoder, step, FIRST_WORD, false, most);
+    charge(decoder, step);
     if (step->n_rows < FEW_ROWS) {
         list_rows(decoder, step, FIRST_WORD, true, FEW_ROWS);
         list_rows(decoder, step, LATER, true, FEW_ROWS);

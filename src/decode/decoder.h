@@ -6,9 +6,10 @@
  *
  * Sentences are added in batches whenever there is room, also while others are under way. Each step
  * advances every live row of every sentence by one token; when there are many sentences, they take
- * turns. A finished sentence leaves at once and frees its rows. Clients share the steps: one with
- * more or wider searches than another gets no more rows than that, and a quarter of the room is
- * always left for others.
+ * turns. A finished sentence leaves at once and frees its rows. Clients share the steps and the
+ * encoding: one with more or wider searches than another gets no more rows than that, none begins
+ * more sentences while it is ahead of others in rows and source tokens, and a quarter of the room
+ * is always left for others.
  *
  *     struct dg_decoder *decoder;
  *     err = dg_decoder_new(&decoder, net, &limits, &error);
@@ -118,6 +119,11 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
 /* How many of the first `n` jobs may be added together now. */
 size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                             size_t n);
+
+/* Whether jobs[n] does not fit beside the jobs before it because its client has its share: jobs of
+ * other clients may fit then. */
+bool dg_decoder_keeps_out(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
+                          size_t n);
 
 /* Encodes `n` sentences as one batch and gives them slots. DG_ERR_BUSY: there is no room. On any
  * failure none is added. `handles[i]` identifies sentence i for cancel; `handles` may be NULL. */

@@ -26,8 +26,10 @@ void dg_queue_init(struct dg_queue *queue)
 {
     *queue = (struct dg_queue){.n_tokens = 0};
     dg_map_init(&queue->lines, LINES_MAX);
-    for (int p = 0; p < DG_N_PRIORITIES; p++)
+    for (int p = 0; p < DG_N_PRIORITIES; p++) {
+        dg_list_init(&queue->at[p].passed);
         dg_list_init(&queue->at[p].idle);
+    }
 }
 
 void dg_queue_deinit(struct dg_queue *queue)
@@ -205,13 +207,28 @@ struct dg_ticket *dg_queue_peek(struct dg_queue *queue, enum dg_priority lowest)
 {
     int best = -1;
     for (int p = 0; p < DG_N_PRIORITIES && p <= (int)lowest; p++)
-        if (queue->at[p].n_tickets > 0 && (best < 0 || queue->at[p].pass < queue->at[best].pass))
+        if (queue->at[p].n > 0 && (best < 0 || queue->at[p].pass < queue->at[best].pass))
             best = p;
     if (best < 0)
         return NULL;
     const struct dg_line *line = queue->at[best].heap[0];
     struct dg_flow *flow = DG_LIST_ITEM(line->flows.next, struct dg_flow, link);
     return DG_LIST_ITEM(flow->tickets.next, struct dg_ticket, link);
+}
+
+void dg_queue_pass_over(struct dg_queue *queue, struct dg_ticket *ticket)
+{
+    const enum dg_priority p = ticket->flow->priority;
+    struct dg_line *line = ticket->flow->line;
+    leave(queue, p, line);
+    dg_list_link_last(&queue->at[p].passed, &line->link);
+}
+
+void dg_queue_call_back(struct dg_queue *queue)
+{
+    for (int p = 0; p < DG_N_PRIORITIES; p++)
+        for (struct dg_list *at; (at = dg_list_pop_first(&queue->at[p].passed));)
+            settle(queue, p, queue->at[p].n++, DG_LIST_ITEM(at, struct dg_line, link));
 }
 
 void dg_queue_remove(struct dg_queue *queue, struct dg_ticket *ticket)

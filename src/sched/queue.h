@@ -30,14 +30,16 @@ struct dg_line {
     uint64_t turn; /* breaks ties of `pass`: the line that has waited longer is next */
     size_t n_tickets;
     size_t at;           /* index in the heap, while tickets wait */
-    struct dg_list link; /* in `idle` while none wait, until the others have caught up */
+    struct dg_list link; /* in `idle` while none wait, until the others have caught up; or in
+                            `passed` */
 };
 
 struct dg_queue {
     struct {
         struct dg_line **heap; /* owned; [n] lines with waiting tickets, the next one first */
         size_t n, cap;
-        struct dg_list idle; /* lines without waiting tickets */
+        struct dg_list passed; /* lines that were passed over: not in the heap for a while */
+        struct dg_list idle;   /* lines without waiting tickets */
         size_t n_idle;
         uint64_t now;  /* virtual time of the clients: the pass of the last one served */
         uint64_t pass; /* virtual time of the priority; the priority with the least is next */
@@ -58,6 +60,12 @@ enum dg_err dg_queue_push(struct dg_queue *queue, struct dg_flow *flow,
 /* The ticket to be served next, of this priority or (with DG_N_PRIORITIES) of any; NULL when none
  * waits. The ticket stays queued. */
 struct dg_ticket *dg_queue_peek(struct dg_queue *queue, enum dg_priority lowest);
+
+/* Leaves the tickets of the same client and priority out of `peek`, which then finds who is next
+ * behind them, until all that were passed over are called back. In between no ticket is pushed, and
+ * of those that were passed over none is served or removed. */
+void dg_queue_pass_over(struct dg_queue *queue, struct dg_ticket *ticket);
+void dg_queue_call_back(struct dg_queue *queue);
 
 /* Both take a ticket out of the queue; `serve` also counts its work and moves its flow to the end
  * of the ring. */

@@ -28,7 +28,7 @@
 #include <time.h>
 
 enum {
-    ENCODE_BUSY = 256, /* source tokens that a turn encodes while there are live rows */
+    ENCODE_BUSY = 256, /* source tokens that a turn encodes */
     RETRY_LEAST_MS = 100,
     RETRY_MOST_MS = 60000,
     /* the work of a typical ticket, which max_tickets assumes: 100 tokens, beam 4 */
@@ -439,6 +439,15 @@ static bool is_urgent(const struct dg_ticket *ticket)
     return !ticket->is_quiet && ticket->flow->priority != DG_PRIORITY_BULK;
 }
 
+/* The source tokens that may be encoded together with this ticket. Whoever comes meanwhile waits
+ * until all are encoded; only this process itself, when nothing else is under way, needs no limit.
+ */
+static size_t encode_most(const struct lane *lane, const struct dg_ticket *ticket)
+{
+    const bool is_alone = ticket->flow->client == 0 && dg_list_is_empty(&lane->running);
+    return is_alone ? SIZE_MAX : lane->worker->sched->opts.encode_busy;
+}
+
 /* Takes what fits from the queue into worker->jobs; the lock is held. */
 static size_t take(struct lane *lane)
 {
@@ -447,7 +456,6 @@ static size_t take(struct lane *lane)
     struct dg_queue *queue = &lane->model->queue;
     uint64_t now = now_ns(sched);
     size_t share = fair_share(lane), n = 0, n_tokens = 0;
-    bool is_busy = !dg_list_is_empty(&lane->running);
     while (n < share) {
         struct dg_ticket *ticket = dg_queue_peek(queue, lowest_welcome(lane, n));
         if (!ticket || (n == 0 && waits_for_company(lane, ticket, now)))
@@ -457,9 +465,14 @@ static size_t take(struct lane *lane)
         worker->jobs[n] = (struct dg_decode_job){
             ticket->src, ticket->n_src,     &ticket->opts, &events,
             ticket,      is_urgent(ticket), ticket->read,  ticket->flow->client};
-        if ((is_busy && n > 0 && n_tokens + ticket->n_src > sched->opts.encode_busy) ||
-            dg_decoder_n_fitting(lane->decoder, worker->jobs, n + 1) <= n)
+        if (n > 0 && n_tokens + ticket->n_src > encode_most(lane, ticket))
             break;
+        if (dg_decoder_n_fitting(lane->decoder, worker->jobs, n + 1) <= n) {
+            if (!dg_decoder_keeps_out(lane->decoder, worker->jobs, n))
+                break;
+            dg_queue_pass_over(queue, ticket); /* others need not wait for its client's share */
+            continue;
+        }
         unbook(sched, ticket);
         dg_queue_serve(queue, ticket);
         ticket->state = DG_TICKET_RUNNING;
@@ -470,6 +483,7 @@ static size_t take(struct lane *lane)
         count_moves(ticket, -1, 1);
         lane->n_running++;
     }
+    dg_queue_call_back(queue);
     return n;
 }
 

@@ -26,8 +26,9 @@
  *
  * A worker takes work as soon as it has room, in the order of queue.h, as one encoder batch. Every
  * step then decodes the worker's live rows together, or takes turns among them when they are many
- * (step_rows of decoder.h). Finished rows leave, and new ones replace them at the next step. While
- * rows are live, a turn encodes at most `encode_busy` new tokens, so that streams do not stall. A
+ * (step_rows of decoder.h). Finished rows leave, and new ones replace them at the next step. A turn
+ * encodes at most `encode_busy` new tokens, so that neither streams nor newcomers stall. A client
+ * that the worker's decoder keeps out for now is passed over, and others' tickets are taken. A
  * watched ticket that has shown nothing yet goes first. Sentences in an encoder batch lie end to
  * end without padding, so their lengths need not match.
  *
@@ -54,7 +55,7 @@ struct dg_sched_opts {
     size_t max_tickets; /* the most tickets, waiting and running; bulk tickets may fill three
                            quarters */
     size_t max_tokens;  /* the most source tokens that wait; 0: no limit */
-    /* source tokens that one turn may encode while there are live rows; 0: 256 */
+    /* source tokens that one turn may encode, unless client 0 is alone; 0: 256 */
     size_t encode_busy;
     uint64_t batch_delay_ns; /* how long an idle worker waits for more tickets; 0: not at all */
     bool pins;               /* each worker stays on a core of its own (dg_cpu_pin) */

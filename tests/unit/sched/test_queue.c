@@ -255,10 +255,42 @@ START_TEST(lower_priorities_can_be_left_waiting)
 }
 END_TEST
 
+START_TEST(clients_that_are_passed_over_keep_their_places)
+{
+    struct dg_queue queue;
+    struct dg_flow flows[3], low;
+    dg_queue_init(&queue);
+    for (size_t i = 0; i < 3; i++) {
+        dg_flow_init(&flows[i], DG_PRIORITY_NORMAL, 1 + i);
+        push(&queue, &flows[i], ticket(2 * i));
+        push(&queue, &flows[i], ticket(2 * i + 1));
+    }
+    dg_flow_init(&low, DG_PRIORITY_BULK, 4);
+    push(&queue, &low, ticket(6));
+    dg_queue_pass_over(&queue, dg_queue_peek(&queue, DG_PRIORITY_BULK));
+    ck_assert_ptr_eq(serve(&queue), &tickets[2]);
+    dg_queue_pass_over(&queue, &tickets[3]);
+    dg_queue_pass_over(&queue, &tickets[4]);
+    ck_assert_ptr_null(dg_queue_peek(&queue, DG_PRIORITY_NORMAL));
+    ck_assert_ptr_eq(dg_queue_peek(&queue, DG_PRIORITY_BULK), &tickets[6]);
+    ck_assert_uint_eq(dg_queue_len(&queue), 6);
+    dg_queue_call_back(&queue);
+    static const size_t expected[] = {0, 4, 1, 3, 5}; /* the second of them has had its turn */
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct dg_ticket *next = dg_queue_peek(&queue, DG_PRIORITY_NORMAL);
+        ck_assert_ptr_eq(next, &tickets[expected[i]]);
+        dg_queue_serve(&queue, next);
+    }
+    dg_queue_remove(&queue, &tickets[6]);
+    dg_queue_deinit(&queue);
+}
+END_TEST
+
 DG_UNIT(a_newcomer_is_next_however_many_requests_a_client_has,
         clients_get_equal_work_not_equally_many_tickets,
         one_heavy_ticket_after_the_other_gains_nothing,
         lines_of_clients_that_have_left_are_forgotten,
         any_order_of_coming_and_leaving_serves_the_least_served,
         flows_take_turns_and_keep_their_order, priorities_share_by_weight_and_none_starves,
-        an_idle_priority_does_not_hoard_turns, lower_priorities_can_be_left_waiting)
+        an_idle_priority_does_not_hoard_turns, clients_that_are_passed_over_keep_their_places,
+        lower_priorities_can_be_left_waiting)
