@@ -133,7 +133,8 @@ class Chaos(IntegrationTest):
         if status != 200:
             self.check(status in BUSY, (status, answer))
             return status
-        blocks = [dict(line.split(": ", 1) for line in block.split("\n")) for block in answer.split("\n\n")[:-1]]
+        blocks = [dict(line.split(": ", 1) for line in block.split("\n")) for block in answer.split("\n\n")[:-1]
+                  if not block.startswith(":")]  # a comment, for whoever waits long
         said = "".join(json.loads(block["data"]).get("text", "") for block in blocks if block["event"] == "token")
         last = json.loads(blocks[-1]["data"])
         if blocks[-1]["event"] == "done":
