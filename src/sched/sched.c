@@ -12,10 +12,14 @@
  * first token soon, because watched tickets that have shown nothing go before the next tokens of
  * the others.
  *
- * One lock guards queues, states and counters; it is held for list operations only. News reaches
- * the consumer through one bounded queue. A ticket is in that queue at most once for tokens
- * (is_noted) and once for its end, and it counts against max_tickets until the consumer has read
- * its end. So the queue never overflows, and a sleeping consumer costs only latency. */
+ * One lock guards queues, states and counters; it is held for list operations only, and a worker
+ * takes it twice a turn, once more if tickets wait and once more if some ended. Counters are a
+ * worker's own until somebody reads them. News reaches the consumer through one bounded queue: what
+ * a step did to several tickets is one entry for their tokens and one for their ends, each a chain
+ * of tickets, so that what workers share does not change hands for every token. A ticket is in that
+ * queue at most once for tokens (is_noted) and once for its end, and it counts against max_tickets
+ * until the consumer has read its end. So the queue never overflows, and a sleeping consumer costs
+ * only latency. */
 #include "sched/sched.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
@@ -38,6 +42,11 @@ enum {
 
 static const uint64_t STALL_NS = 10 * DG_CLOCK_S, QUARTER_MS = DG_CLOCK_MS / 4;
 
+/* Tickets that the consumer will hear of together, chained by next_told. */
+struct chain {
+    struct dg_ticket *first, *last; /* first is NULL: empty */
+};
+
 /* One worker's share of one model. */
 struct lane {
     struct dg_sched_model *model;
@@ -45,8 +54,11 @@ struct lane {
     struct dg_decoder *decoder;
     struct dg_list running; /* its tickets; only the worker uses this list */
     size_t n_running;       /* the number of its tickets, for other workers; guarded by the lock */
-    struct dg_sched_stats counts; /* Counts of the present turn, which are added to those of the
-                                     model and the scheduler when it ends. */
+    bool may_take; /* tickets waited when the turn began; only the worker uses this, and what
+                      follows but `sums` */
+    struct chain shown, ended;    /* what the present step did */
+    struct dg_sched_stats counts; /* of the present turn, added to `sums` when it ends */
+    struct dg_sched_stats sums;   /* not yet added to the model's and the scheduler's; guarded */
 };
 
 struct worker {
@@ -55,6 +67,8 @@ struct worker {
     pthread_t thread;
     bool is_leader; /* whether it leads the helpers; a copy of its own */
     bool is_dead;   /* its thread has ended while it had work, which happens only in tests */
+    bool is_over;   /* its thread is to end; its own */
+    size_t n_locks; /* takes of the lock in the present turn; its own */
     uint64_t turn_began_ns;   /* 0: between turns; guarded by the lock */
     uint64_t n_served_tokens; /* source tokens of tickets that ended in the present turn, which are
                                  added to the scheduler's when it ends */
@@ -81,6 +95,11 @@ struct dg_sched_model {
     size_t n_users;                /* workers that are using it now */
 };
 
+struct news {
+    struct dg_ticket *ticket; /* the first of a chain */
+    bool is_over;
+};
+
 struct dg_sched {
     struct dg_sched_opts opts;
     struct dg_clock own_clock;
@@ -101,15 +120,11 @@ struct dg_sched {
                                guarded */
     uint64_t work_waiting;  /* work of all clients; guarded */
     struct dg_mpsc *news;
+    struct news told; /* the rest of the chain that the consumer is reading; the consumer's own */
     /* tickets whose end the consumer has not read; they still take up room */
     atomic_size_t n_untold;
     struct dg_sched_stats stats;
     uint64_t served_tokens, busy_ns; /* used to estimate when there will be room */
-};
-
-struct news {
-    struct dg_ticket *ticket;
-    bool is_over;
 };
 
 static uint64_t now_ns(const struct dg_sched *sched)
@@ -119,27 +134,45 @@ static uint64_t now_ns(const struct dg_sched *sched)
 
 /* ---- News ------------------------------------------------------------------------------------ */
 
-static void note(struct dg_sched *sched, struct dg_ticket *ticket, bool is_over)
+static void push_news(struct dg_sched *sched, struct dg_ticket *first, bool is_over)
 {
-    if (!is_over && atomic_exchange(&ticket->is_noted, true))
-        return;
-    struct news news = {ticket, is_over};
-    enum dg_err err = dg_mpsc_push(sched->news, &news);
+    enum dg_err err = dg_mpsc_push(sched->news, &(struct news){first, is_over});
     (void)err; /* cannot fail: two places are reserved for every ticket whose end was not read */
+}
+
+static void add_to_chain(struct chain *chain, struct dg_ticket *ticket, bool is_over)
+{
+    ticket->next_told[is_over] = NULL;
+    if (chain->first)
+        chain->last->next_told[is_over] = ticket;
+    else
+        chain->first = ticket;
+    chain->last = ticket;
+}
+
+/* Tells the consumer of a chain, and empties it. */
+static void tell(struct lane *lane, struct chain *chain, bool is_over)
+{
+    if (!chain->first)
+        return;
+    push_news(lane->worker->sched, chain->first, is_over);
+    lane->counts.n_news++;
+    chain->first = NULL;
 }
 
 bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_over)
 {
-    struct news news;
-    if (!dg_mpsc_pop(sched->news, &news))
+    struct news *told = &sched->told;
+    if (!told->ticket && !dg_mpsc_pop(sched->news, told))
         return false;
-    if (news.is_over)
+    *ticket = told->ticket;
+    *is_over = told->is_over;
+    told->ticket = (*ticket)->next_told[told->is_over];
+    if (told->is_over)
         atomic_fetch_sub(&sched->n_untold, 1);
     else /* An exchange: tokens that were stored before the note which this takes back are then
             visible. */
-        atomic_exchange(&news.ticket->is_noted, false);
-    *ticket = news.ticket;
-    *is_over = news.is_over;
+        atomic_exchange(&(*ticket)->is_noted, false);
     return true;
 }
 
@@ -199,14 +232,30 @@ static void add_counts(struct dg_sched_stats *sum, const struct dg_sched_stats *
         to[i] += from[i];
 }
 
-/* Adds the lane's counts to the sums at the end of its turn. The lock is held. */
+/* Adds the counts of a turn to the lane's sums, which stay in the worker's own cache. The lock is
+ * held. */
 static void settle_counts(struct lane *lane)
 {
-    struct dg_sched_model *model = lane->model;
-    add_counts(&model->sched->stats, &lane->counts);
-    if (model->counts)
-        add_counts(model->counts, &lane->counts);
+    add_counts(&lane->sums, &lane->counts);
     memset(&lane->counts, 0, sizeof lane->counts);
+}
+
+/* Adds the sums of all lanes to those of the scheduler and the model. The lock is held. */
+static void settle_lanes(struct dg_sched_model *model)
+{
+    struct dg_sched *sched = model->sched;
+    for (size_t w = 0; w < sched->opts.n_workers; w++) {
+        add_counts(&sched->stats, &model->lanes[w].sums);
+        if (model->counts)
+            add_counts(model->counts, &model->lanes[w].sums);
+        memset(&model->lanes[w].sums, 0, sizeof model->lanes[w].sums);
+    }
+}
+
+static void settle_all(struct dg_sched *sched)
+{
+    for (size_t i = 0; i < sched->n_models; i++)
+        settle_lanes(sched->models[i]);
 }
 
 static struct dg_span key_of(const uint64_t *client)
@@ -317,20 +366,37 @@ static enum dg_err copy_answers(const struct lane *lane, struct dg_ticket *ticke
     return DG_OK;
 }
 
-/* Ends a running ticket; its worker does not use it afterwards. */
+/* Ends a running ticket; `tell_all` says so. */
 static void end_running(struct lane *lane, struct dg_ticket *ticket)
 {
-    struct dg_sched *sched = lane->worker->sched;
-    ticket->ended_ns = now_ns(sched);
+    ticket->ended_ns = now_ns(lane->worker->sched);
     count_end(lane, ticket);
     dg_list_unlink(&ticket->link);
-    pthread_mutex_lock(&sched->lock);
-    ticket->state = DG_TICKET_ENDED;
-    atomic_fetch_add(&sched->n_untold, 1);
-    lane->n_running--;
-    count_moves(ticket, 0, -1);
-    pthread_mutex_unlock(&sched->lock);
-    note(sched, ticket, true);
+    add_to_chain(&lane->ended, ticket, true);
+}
+
+static void lock(struct worker *worker)
+{
+    pthread_mutex_lock(&worker->sched->lock);
+    worker->n_locks++;
+}
+
+/* Tells the consumer what a step did. The worker does not use the tickets that ended afterwards. */
+static void tell_all(struct lane *lane)
+{
+    struct dg_sched *sched = lane->worker->sched;
+    if (lane->ended.first) {
+        lock(lane->worker);
+        for (struct dg_ticket *at = lane->ended.first; at; at = at->next_told[true]) {
+            at->state = DG_TICKET_ENDED;
+            atomic_fetch_add(&sched->n_untold, 1);
+            lane->n_running--;
+            count_moves(at, 0, -1);
+        }
+        pthread_mutex_unlock(&sched->lock);
+    }
+    tell(lane, &lane->shown, false);
+    tell(lane, &lane->ended, true);
 }
 
 /* Ends a waiting ticket; the lock is held. */
@@ -346,7 +412,8 @@ static void end_waiting(struct dg_sched *sched, struct dg_ticket *ticket, enum d
     struct dg_sched_stats *both[] = {&sched->stats, ticket->model->counts};
     for (int i = 0; i < 2 && both[i]; i++)
         *(err == DG_ERR_TIMEOUT ? &both[i]->n_timed_out : &both[i]->n_cancelled) += 1;
-    note(sched, ticket, true);
+    ticket->next_told[true] = NULL;
+    push_news(sched, ticket, true);
 }
 
 /* ---- The decoder's events -------------------------------------------------------------------- */
@@ -362,8 +429,8 @@ static void on_tokens(void *ctx, size_t at, const int32_t *ids, const float *log
     if (ticket->first_ns == 0)
         ticket->first_ns = now_ns(lane->worker->sched);
     atomic_store_explicit(&ticket->n_shown, at + n, memory_order_release);
-    if (!ticket->is_quiet)
-        note(lane->worker->sched, ticket, false);
+    if (!ticket->is_quiet && !atomic_exchange(&ticket->is_noted, true))
+        add_to_chain(&lane->shown, ticket, false);
 }
 
 static void on_search_done(void *ctx, const struct dg_search *search)
@@ -526,30 +593,39 @@ static void sweep(struct lane *lane)
     }
 }
 
-static bool work_on(struct lane *lane)
+/* One decoding step of the lane's tickets. */
+static void step(struct lane *lane)
 {
-    struct worker *worker = lane->worker;
-    struct dg_sched *sched = worker->sched;
-    pthread_mutex_lock(&sched->lock);
-    size_t n = take(lane);
-    pthread_mutex_unlock(&sched->lock);
-    dg_decoder_lend(lane->decoder, worker->is_leader ? &sched->helpers : NULL);
-    if (n)
-        begin(lane, n);
-    const bool had_any = !dg_list_is_empty(&lane->running);
-    sweep(lane);
-    if (dg_list_is_empty(&lane->running))
-        return had_any || n > 0; /* waiting tickets may find room now */
-    uint64_t began_ns = now_ns(sched);
-    size_t n_rows = dg_decoder_step(lane->decoder);
+    const uint64_t began_ns = now_ns(lane->worker->sched);
+    const size_t n_rows = dg_decoder_step(lane->decoder);
+    const uint64_t step_ns = now_ns(lane->worker->sched) - began_ns;
     lane->counts.n_steps++;
     lane->counts.n_rows += n_rows;
-    uint64_t step_ns = now_ns(sched) - began_ns;
     lane->counts.step_ns += step_ns;
     lane->counts.step_quarter_ms[bucket(step_ns / QUARTER_MS + 1)]++;
     if (n_rows)
         lane->counts.batch_rows[bucket(n_rows)]++;
-    return true;
+}
+
+static bool work_on(struct lane *lane)
+{
+    struct worker *worker = lane->worker;
+    struct dg_sched *sched = worker->sched;
+    size_t n = 0;
+    if (lane->may_take) {
+        lock(worker);
+        n = take(lane);
+        pthread_mutex_unlock(&sched->lock);
+    }
+    dg_decoder_lend(lane->decoder, worker->is_leader ? &sched->helpers : NULL);
+    if (n)
+        begin(lane, n);
+    const bool had_any = !dg_list_is_empty(&lane->running) || n > 0;
+    sweep(lane);
+    if (!dg_list_is_empty(&lane->running))
+        step(lane);
+    tell_all(lane);
+    return had_any; /* even without a step waiting tickets may find room now */
 }
 
 /* Wakes as many workers as there are tickets that wait; the lock is held. A ticket that a worker
@@ -582,12 +658,13 @@ static size_t grab_models(struct worker *worker)
 {
     struct dg_sched *sched = worker->sched;
     size_t n = 0;
-    pthread_mutex_lock(&sched->lock);
+    lock(worker);
     worker->turn_began_ns = now_ns(sched);
     for (size_t i = 0; i < sched->n_models; i++) {
         struct dg_sched_model *model = sched->models[i];
-        if (dg_queue_len(&model->queue) ||
-            !dg_list_is_empty(&model->lanes[worker->index].running)) {
+        struct lane *lane = &model->lanes[worker->index];
+        lane->may_take = dg_queue_len(&model->queue) > 0;
+        if (lane->may_take || !dg_list_is_empty(&lane->running)) {
             model->n_users++;
             worker->active[n++] = model;
         }
@@ -615,7 +692,7 @@ static bool turn(struct worker *worker)
         worker->is_dead = !sched->opts.on_turn(sched->opts.on_turn_arg, worker->index);
     for (size_t i = 0; i < n && !worker->is_dead; i++)
         was_useful |= work_on(&worker->active[i]->lanes[worker->index]);
-    pthread_mutex_lock(&sched->lock);
+    lock(worker);
     for (size_t i = 0; i < n; i++) {
         settle_counts(&worker->active[i]->lanes[worker->index]);
         if (--worker->active[i]->n_users == 0)
@@ -623,10 +700,13 @@ static bool turn(struct worker *worker)
     }
     if (was_useful) {
         sched->stats.n_turns++;
+        sched->stats.n_locks += worker->n_locks;
         sched->busy_ns += now_ns(sched) - worker->turn_began_ns;
         sched->served_tokens += worker->n_served_tokens;
         worker->n_served_tokens = 0;
     }
+    worker->n_locks = 0;
+    worker->is_over = sched->is_stopping || worker->is_dead;
     if (!worker->is_dead)
         worker->turn_began_ns = 0;
     else
@@ -680,6 +760,8 @@ static void *run_worker(void *arg)
     for (;;) {
         uint64_t n_seen = atomic_load(&sched->n_calls);
         bool was_useful = turn(worker);
+        if (was_useful && !worker->is_over)
+            continue;
         if (!was_useful && sched->opts.n_helpers && !worker->is_dead)
             help(sched, n_seen);
         pthread_mutex_lock(&sched->lock);
@@ -841,6 +923,7 @@ enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
 void dg_sched_count_into(struct dg_sched_model *model, struct dg_sched_stats *counts)
 {
     pthread_mutex_lock(&model->sched->lock);
+    settle_lanes(model);
     model->counts = counts;
     pthread_mutex_unlock(&model->sched->lock);
 }
@@ -849,6 +932,7 @@ void dg_sched_read_counts(struct dg_sched *sched, const struct dg_sched_stats *c
                           struct dg_sched_stats *copy)
 {
     pthread_mutex_lock(&sched->lock);
+    settle_all(sched);
     *copy = *counts;
     pthread_mutex_unlock(&sched->lock);
 }
@@ -856,6 +940,7 @@ void dg_sched_read_counts(struct dg_sched *sched, const struct dg_sched_stats *c
 void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model)
 {
     pthread_mutex_lock(&sched->lock);
+    settle_lanes(model);
     for (size_t i = 0; i < sched->n_models; i++)
         if (sched->models[i] == model) {
             sched->models[i] = sched->models[--sched->n_models];
@@ -863,6 +948,7 @@ void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model)
         }
     while (model->n_users > 0)
         pthread_cond_wait(&sched->idle, &sched->lock);
+    settle_lanes(model);
     pthread_mutex_unlock(&sched->lock);
     free_model(model);
 }
@@ -976,6 +1062,7 @@ void dg_sched_cancel(struct dg_sched *sched, struct dg_ticket *ticket)
 void dg_sched_read_stats(struct dg_sched *sched, struct dg_sched_stats *stats)
 {
     pthread_mutex_lock(&sched->lock);
+    settle_all(sched);
     *stats = sched->stats;
     stats->n_max = sched->opts.max_tickets;
     uint64_t now = now_ns(sched);

@@ -77,9 +77,12 @@ struct dg_sched_stats {
     uint64_t n_tokens_in, n_tokens_out;
     uint64_t n_turns, n_steps, n_rows; /* rows / steps is the mean batch */
     uint64_t n_wake_ups;               /* wake-ups of sleeping workers */
-    uint64_t n_encodes, n_encoded;     /* encoder batches, sentences in them */
-    uint64_t n_encoded_tokens;         /* source tokens in them */
-    uint64_t step_ns;                  /* time of all steps */
+    uint64_t n_locks;                  /* takes of the lock in turns that had work */
+    uint64_t n_news; /* what workers told the consumer: at most two for each step, however many
+                        tickets it moved */
+    uint64_t n_encodes, n_encoded; /* encoder batches, sentences in them */
+    uint64_t n_encoded_tokens;     /* source tokens in them */
+    uint64_t step_ns;              /* time of all steps */
     uint64_t token_ns; /* sum over finished tickets of the mean time per token after the first */
     uint64_t wait_ns, first_ns, total_ns;    /* sums over finished tickets of the time in the queue,
                                                 until the first token, and until the end */

@@ -102,8 +102,9 @@ struct dg_ticket {
     uint32_t handle;     /* the handle in the decoder, while RUNNING */
     void *worker;        /* set while RUNNING */
     _Atomic size_t n_shown;
-    atomic_bool is_noted;    /* a note about its tokens is in the scheduler's queue */
-    atomic_bool is_unwanted; /* dg_sched_cancel was called */
+    struct dg_ticket *next_told[2]; /* in the chains of tickets that show more tokens, that ended */
+    atomic_bool is_noted;           /* a note about its tokens is in the scheduler's queue */
+    atomic_bool is_unwanted;        /* dg_sched_cancel was called */
 };
 
 /* Makes a ticket with a copy of `src` and room to show `target_cap` tokens. NULL: no memory. Free

@@ -552,11 +552,11 @@ static void serve_one(struct dg_sched *sched, struct dg_sched_model *at, struct 
 }
 
 /* A ticket wakes one worker, however many sleep. The bound leaves room for wake-ups that the system
- * makes by itself; waking all would be up to 63 for each ticket. */
+ * makes by itself; waking all would be up to 127 for each ticket. */
 START_TEST(a_ticket_wakes_one_worker)
 {
     enum { N = 40 };
-    static const size_t n_workers[] = {1, 4, 64};
+    static const size_t n_workers[] = {1, 8, 64, 128};
     set_up();
     for (size_t k = 0; k < sizeof n_workers / sizeof *n_workers; k++) {
         struct dg_sched_opts opts = {.n_workers = n_workers[k], .max_tickets = N};
@@ -579,6 +579,97 @@ START_TEST(a_ticket_wakes_one_worker)
         dg_sched_detach(sched, at);
         dg_sched_free(sched);
     }
+    tear_down();
+}
+END_TEST
+
+/* Eight sentences for each worker, the same for all of them, turn by turn; everybody watches. */
+static struct dg_sched_stats serve_alike(size_t n_workers, struct item *items)
+{
+    struct dg_clock clock = DG_CLOCK_VIRTUAL(1);
+    const size_t n = n_workers * limits.sentences;
+    struct dg_sched_opts opts = {
+        .n_workers = n_workers, .max_tickets = 2 * n, .manual = true, .clock = &clock};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_sched_stats stats;
+    ck_assert_msg(dg_sched_new(&opts, &error, &sched) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_sched_attach(sched, net, &limits, &error, &at) == DG_OK, "%s", error.text);
+    for (size_t i = 0; i < n; i++) {
+        struct item *item = &items[i];
+        random_state = i % limits.sentences;
+        fill(item);
+        item->flow.priority = DG_PRIORITY_NORMAL;
+        item->opts.beam = 1;
+        item->opts.max_len = 16;
+        make_ticket(item, at);
+        ck_assert_int_eq(dg_sched_submit(sched, &item->flow, item->ticket, NULL), DG_OK);
+    }
+    for (size_t n_ended = 0; n_ended < n; n_ended += collect(sched))
+        for (size_t w = 0; w < n_workers; w++)
+            dg_sched_turn(sched, w);
+    dg_sched_read_stats(sched, &stats);
+    dg_sched_detach(sched, at);
+    dg_sched_free(sched);
+    return stats;
+}
+
+/* What workers share changes hands as often for each token with 128 of them as with 8: the lock
+ * three times a step at most (and once more where tickets are taken), the queue of news twice,
+ * however many tokens the step made. */
+START_TEST(what_workers_share_is_not_touched_for_every_token)
+{
+    enum { MOST = 128 };
+    static const size_t n_workers[] = {8, 16, 64, MOST};
+    static struct item items[8 * MOST];
+    struct dg_sched_stats first = {0};
+    set_up();
+    for (size_t k = 0; k < sizeof n_workers / sizeof *n_workers; k++) {
+        const struct dg_sched_stats stats = serve_alike(n_workers[k], items);
+        const size_t times = n_workers[k] / n_workers[0];
+        if (k == 0)
+            first = stats;
+        ck_assert_uint_eq(stats.n_done, n_workers[k] * limits.sentences);
+        ck_assert_uint_eq(stats.n_tokens_out, first.n_tokens_out * times);
+        ck_assert_uint_eq(stats.n_locks, first.n_locks * times);
+        ck_assert_uint_eq(stats.n_news, first.n_news * times);
+        ck_assert_uint_le(stats.n_locks, 3 * stats.n_steps + stats.n_encodes);
+        ck_assert_uint_le(stats.n_news, 2 * stats.n_steps);
+        ck_assert_uint_gt(stats.n_tokens_out, 2 * stats.n_news);
+    }
+    tear_down();
+}
+END_TEST
+
+/* The counts of a model that is detached stay in the sums, and what several models count into is
+ * read whole. */
+START_TEST(counts_outlive_their_model)
+{
+    struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = 8, .manual = true};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    struct dg_sched_stats stats, shared = {0}, read;
+    struct dg_error error = DG_ERROR_NONE;
+    set_up();
+    ck_assert_msg(dg_sched_new(&opts, &error, &sched) == DG_OK, "%s", error.text);
+    for (size_t round = 1; round <= 2; round++) {
+        static struct item item;
+        ck_assert_msg(dg_sched_attach(sched, net, &limits, &error, &at) == DG_OK, "%s", error.text);
+        dg_sched_count_into(at, &shared);
+        fill(&item);
+        make_ticket(&item, at);
+        ck_assert_int_eq(dg_sched_submit(sched, &item.flow, item.ticket, NULL), DG_OK);
+        while (collect(sched) == 0)
+            dg_sched_turn(sched, round);
+        dg_sched_read_counts(sched, &shared, &read);
+        ck_assert_uint_eq(read.n_done, round);
+        dg_sched_detach(sched, at);
+        dg_sched_read_stats(sched, &stats);
+        ck_assert_uint_eq(stats.n_done, round);
+        ck_assert_uint_eq(shared.n_done, round);
+    }
+    dg_sched_free(sched);
     tear_down();
 }
 END_TEST
@@ -761,6 +852,7 @@ DG_UNIT_SLOW(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
              no_end_is_lost_when_the_consumer_sleeps, a_short_row_leaves_a_long_one_behind,
              who_waits_takes_the_room_of_those_that_are_cancelled,
              wide_searches_of_one_client_leave_room_for_another, a_ticket_wakes_one_worker,
+             what_workers_share_is_not_touched_for_every_token, counts_outlive_their_model,
              threads_give_the_same_answers_as_turns,
              the_others_go_on_when_a_worker_dies_hangs_or_is_slow,
              stopping_in_the_middle_leaves_nothing_behind,
