@@ -167,10 +167,14 @@ void dg_packed_row(const struct dg_packed *packed, size_t n, float *out)
             out[k] = dg_convert_bf16(data[k / 2 * packed->panel * 2 + k % 2]);
         return;
     }
-    const int8_t *data = (const int8_t *)packed->data + at(packed, n, 0);
+    const int8_t *group = (const int8_t *)packed->data + at(packed, n, 0);
     const float scale = packed->scale[n];
-    for (size_t k = 0; k < K; k++)
-        out[k] = scale * (float)data[(k / 4) * packed->panel * 4 + k % 4];
+    size_t k = 0;
+    for (; k + 4 <= K; k += 4, group += packed->panel * 4)
+        for (size_t i = 0; i < 4; i++)
+            out[k + i] = scale * (float)group[i];
+    for (size_t i = 0; k + i < K; i++)
+        out[k + i] = scale * (float)group[i];
 }
 
 void dg_packed_copy_channel(struct dg_packed *to, size_t to_n, const struct dg_packed *from,
