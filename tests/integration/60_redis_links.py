@@ -2,6 +2,7 @@
 # Copyright (c) 2026 The dragoman authors
 """The way to Redis: through TLS, by name, to one of several, to what Sentinels say is the master, and to one that
 is hostile."""
+import contextlib
 import json
 import os
 import re
@@ -227,12 +228,38 @@ class Hostile(Links):
     def test_a_hostile_redis_costs_no_request(self):
         hostile(self, self.start_one, HOSTILE)
 
+    def test_a_redis_that_repeats_the_password_does_not_bring_it_into_the_log(self):
+        path = os.path.join(self.directory, "password")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(PASSWORD + "\n")
+        os.chmod(path, 0o600)
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    with listener.accept()[0] as client:
+                        client.recv(65536)  # AUTH and PING
+                        client.sendall(2 * (b"-ERR unknown command, with args beginning with: '" + PASSWORD.encode() + b"'\r\n"))
+
+        threading.Thread(target=serve, daemon=True).start()
+        server = self.start_one(f"127.0.0.1:{listener.getsockname()[1]}", f"--redis-password-file={path}")
+        server.wait_for_log("Redis is away")
+        self.assertNotIn(PASSWORD, server.log())
+        self.assertIn("in words that hold the password", server.log())
+
     def test_wrong_types_cost_what_is_shared_and_no_more(self):
         redis = Redis(self).start()
-        keys = [f"dragoman:1:{table}:{key}" for table in ("glossaries", "jobs")
+        for name, text in (("keys", "keys = none\n"), ("secret", "5" * 32 + "\n")):
+            with open(os.path.join(self.directory, name), "w", encoding="ascii") as file:
+                file.write(text)
+            os.chmod(file.name, 0o600)
+        keys = [f"dragoman:1:{table}:{key}" for table in ("glossaries", "jobs", "keys")
                 for key in ("meta", "rows", "versions", "gone", "alive", "seen")] + ["dragoman:1:jobs:parts"]
         server = self.start_one(redis.address, f"--glossaries-dir={os.path.join(self.directory, 'glossaries')}",
                                 f"--jobs-dir={os.path.join(self.directory, 'jobs')}", "--jobs-shared=yes",
+                                f"--keys-file={self.directory}/keys", f"--keys-shared-secret-file={self.directory}/secret",
                                 "--anonymous-requests=100000", "--redis-timeout=1s")
         server.wait_for_log("Redis is there")
         job = lambda: server.request("POST", "/v1/jobs?target=en", "Merci.\n", {"Content-Type": "text/plain"})

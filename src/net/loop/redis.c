@@ -8,6 +8,7 @@
  * One timer checks the list every TICK_MS while it is not empty; another one connects, and ends
  * what has failed, so that nothing is taken down while it is in use. Commands of one turn of the
  * loop are sent together. */
+#define _GNU_SOURCE 1 /* memmem */
 #include "net/loop/redis.h"
 
 #include "base/memory/list.h"
@@ -270,6 +271,14 @@ static const char *reason_of(enum dg_err err)
                                  : "what it says is no answer of a Redis";
 }
 
+/* What it says may stand in the log, but not if it repeats our password there. */
+static void hide_password(const struct dg_redis *redis, struct dg_redis_reply *reply)
+{
+    if (reply->kind == DG_REDIS_REFUSED && *redis->password && reply->text.len > 0 &&
+        memmem(reply->text.ptr, reply->text.len, redis->password, strlen(redis->password)))
+        reply->text = DG_SPAN("it refuses, in words that hold the password");
+}
+
 static void on_link_bytes(void *user, struct dg_span bytes)
 {
     struct dg_redis *redis = user;
@@ -291,6 +300,7 @@ static void on_link_bytes(void *user, struct dg_span bytes)
         if (reply.kind == DG_REDIS_REFUSED && redis->state == UP &&
             begins_with(reply.text, "READONLY"))
             fail(redis, DG_SPAN("it is a replica"));
+        hide_password(redis, &reply);
         end_ask(redis, &reply);
     }
     redis->is_reading = false;
