@@ -266,6 +266,11 @@ static enum dg_err make_room(struct dg_key_file *file, struct dg_span text)
     return file->keys ? DG_OK : DG_ERR_NOMEM;
 }
 
+static bool ends_with(struct dg_span text, struct dg_span end)
+{
+    return text.len >= end.len && memcmp(text.ptr + text.len - end.len, end.ptr, end.len) == 0;
+}
+
 enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, struct dg_span text,
                               struct dg_error *error)
 {
@@ -286,6 +291,7 @@ enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, stru
     }
     if (!err)
         err = finish_key(&in, error);
+    found.is_whole = ends_with(text, DG_SPAN("\n" DG_KEY_FILE_END "\n"));
     if (in.has_key)
         dg_key_deinit(&in.key);
     dg_map_deinit(&in.names);
@@ -369,6 +375,8 @@ enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out
         for (size_t i = 0; i < N_ROWS && !err; i++)
             err = print_row(&dg_key_rows[i], key, out);
     }
+    if (!err)
+        err = dg_buf_append_cstr(out, "\n" DG_KEY_FILE_END "\n");
     if (err)
         dg_buf_truncate(out, before);
     return err;

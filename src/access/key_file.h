@@ -89,8 +89,13 @@ bool dg_key_allows(const struct dg_key *key, struct dg_span model);
 struct dg_key_file {
     struct dg_key *keys; /* [n] owned, in the order of the file */
     size_t n, cap;
-    bool is_none; /* it has no keys on purpose */
+    bool is_none;  /* it has no keys on purpose */
+    bool is_whole; /* read: its last line is DG_KEY_FILE_END */
 };
+
+/* What `dragoman keys` writes last. Servers that share keys read a file that changes by themselves,
+ * and one that is still being written does not end so. */
+#define DG_KEY_FILE_END "# end of keys"
 
 /* `origin` names the text in refusals. Two keys with the same name or secret are refused. */
 enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, struct dg_span text,

@@ -21,6 +21,7 @@ enum {
     ADDRESSES_MAX = 65536,
     PATH_CAP = 4096,
     TURN_MS = 1000,
+    WATCH_MS = 300, /* between looks at a file of shared keys */
     SOON_MS = 1,
     SMALL_FILE = 4096,
     SECRET_MAX = 512,
@@ -32,6 +33,7 @@ struct reading {
     uv_work_t work;
     struct dg_keys *keys;
     char path[PATH_CAP];
+    bool is_told;            /* by a reload; else the file was seen to change */
     struct dg_key_file file; /* of shared keys, which the loop's thread makes a ring of */
     struct dg_keyring *ring; /* else */
     enum dg_err err;
@@ -69,6 +71,8 @@ struct dg_keys {
     struct dg_shared_keys *common; /* NULL: they are not */
     char common_path[PATH_CAP];    /* where that is kept */
     struct dg_redis_table *table;
+    uv_fs_poll_t watch; /* of the key file */
+    bool has_watch, told_again;
     size_t n_telling;
     bool is_saving, save_again, said_false;
 };
@@ -145,20 +149,22 @@ static void on_read(uv_work_t *work)
                        : read_ring(reading->path, &reading->error, &reading->ring);
 }
 
-static void begin_reading(struct dg_keys *keys);
+static void begin_reading(struct dg_keys *keys, bool is_told);
 
 static void on_have_read(uv_work_t *work, int status)
 {
     struct reading *reading = work->data;
     struct dg_keys *keys = reading->keys;
     keys->reading = NULL;
-    if (!reading->err && status == 0 && keys->common && !keys->is_closed)
+    /* A file that is being written by hand is read when a reload says that it is ready. */
+    const bool is_ready = reading->is_told || (!reading->err && reading->file.is_whole);
+    if (!reading->err && status == 0 && is_ready && keys->common && !keys->is_closed)
         reading->err = share_file(keys, &reading->file, &reading->error, &reading->ring);
     if (!reading->err && status == 0 && reading->ring && dg_access_n_keys(keys->access) > 0)
         reading->err = check_ring(reading->path, dg_access_rules(keys->access)->require_key, false,
                                   reading->ring, &reading->error);
     /* by now another file is in use */
-    if (status != 0 || keys->is_closed || strcmp(reading->path, keys->path) != 0) {
+    if (status != 0 || keys->is_closed || !is_ready || strcmp(reading->path, keys->path) != 0) {
         dg_keyring_free(reading->ring);
     } else if (reading->err) {
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(reading->err)),
@@ -168,19 +174,20 @@ static void on_have_read(uv_work_t *work, int status)
         use_ring(keys, reading->ring);
         warn_if_locked(keys);
     }
-    if (keys->common && !reading->err && status == 0 && !keys->is_closed) {
+    if (keys->common && !reading->err && status == 0 && is_ready && !keys->is_closed) {
         save_common(keys);
         tell_others(keys);
     }
     dg_key_file_deinit(&reading->file);
     dg_free(reading);
     if (keys->read_again && !keys->is_closed)
-        begin_reading(keys);
+        begin_reading(keys, keys->told_again);
 }
 
-static void begin_reading(struct dg_keys *keys)
+static void begin_reading(struct dg_keys *keys, bool is_told)
 {
     if (keys->reading) {
+        keys->told_again = is_told || (keys->read_again && keys->told_again);
         keys->read_again = true;
         return;
     }
@@ -188,6 +195,7 @@ static void begin_reading(struct dg_keys *keys)
     struct reading *reading = dg_try_calloc(1, sizeof *reading);
     if (reading) {
         reading->keys = keys;
+        reading->is_told = is_told;
         reading->work.data = reading;
         memcpy(reading->path, keys->path, sizeof reading->path);
         if (uv_queue_work(keys->loop, &reading->work, on_read, on_have_read) == 0) {
@@ -198,6 +206,16 @@ static void begin_reading(struct dg_keys *keys)
     }
     dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_NO_FIELDS,
                  "the old keys stay in use: there is no memory");
+}
+
+/* `dragoman keys` has written it, or somebody else has changed it. */
+static void on_change(uv_fs_poll_t *watch, int status, const uv_stat_t *before,
+                      const uv_stat_t *now)
+{
+    (void)before;
+    (void)now;
+    if (status == 0)
+        begin_reading(watch->data, false);
 }
 
 /* ---- Keys that servers share ----------------------------------------------------------------- */
@@ -570,6 +588,12 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
     uv_timer_start(&keys->timer, on_timer, TURN_MS, TURN_MS);
     if (keys->common) {
         save_common(keys);
+        uv_fs_poll_init(loop, &keys->watch);
+        keys->watch.data = keys;
+        keys->has_watch = true;
+        if (uv_fs_poll_start(&keys->watch, on_change, keys->path, WATCH_MS) != 0)
+            dg_log_event(keys->log, DG_LOG_WARNING, "keys", DG_LOG_NO_FIELDS,
+                         "changes of %s are seen at reloads only", keys->path);
         keys->table =
             dg_redis_table_new(loop, dg_shared_redis(shared), "keys", &table_ops, keys, log);
     }
@@ -647,7 +671,7 @@ void dg_keys_reload(struct dg_keys *keys, const struct dg_opt_set *set)
     if (strcmp(keys->path, options->keys_file) != 0)
         change_file(keys, options->keys_file);
     else if (*keys->path)
-        begin_reading(keys);
+        begin_reading(keys, true);
     set_rules(keys, options);
 }
 
@@ -657,6 +681,8 @@ void dg_keys_close(struct dg_keys *keys)
         return;
     keys->is_closed = true;
     dg_redis_table_close(keys->table);
+    if (keys->has_watch)
+        uv_close((uv_handle_t *)&keys->watch, NULL);
     if (keys->has_timer)
         uv_close((uv_handle_t *)&keys->timer, NULL);
 }

@@ -6,12 +6,15 @@ import hashlib
 import json
 import os
 import signal
+import subprocess
 import sys
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+from harness import MODELS_DIR, PROGRAM, SOURCES, IntegrationTest, environment, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 from redis import Redis  # noqa: E402
+
+TOOL = os.path.join(os.path.dirname(PROGRAM), "dragoman")
 
 TEXT = "La maison est grande."
 
@@ -189,6 +192,25 @@ class SharedKeys(IntegrationTest):
         for server in servers:
             wait_for(lambda: self.limit(server, name) == limit, f"the limit {limit} of {name}")
 
+    def check_file_that_changes(self, servers):
+        """What the command writes is taken over without a reload; a file that is perhaps not whole yet is not."""
+        path = os.path.join(self.directory, "keys0")
+        done = subprocess.run([TOOL, "keys", "add", "carol", "--requests-per-minute=700", f"--file={path}"], env=environment(),
+                              capture_output=True, encoding="utf-8", check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.check_all(servers, done.stdout.strip(), 700)
+        with open(path, encoding="ascii") as file:
+            whole = file.read()
+        self.write_keys(0, root=900)  # without a last line that says so; carol would be revoked for good
+        self.check_all(servers, done.stdout.strip(), 700)
+        erin = "[key erin]\nhash = blake2b:" + hashlib.blake2b(b"erin", digest_size=32).hexdigest() + "\nrequests-per-minute = 800\n"
+        with open(path + ".new", "w", encoding="ascii") as file:
+            file.write(erin + whole)
+        os.chmod(path + ".new", 0o600)
+        os.rename(path + ".new", path)
+        self.check_all(servers, "erin", 800)
+        self.check_all(servers, done.stdout.strip(), 700)
+
     def test_a_key_is_the_same_at_all_servers_and_stays_revoked(self):
         self.redis.start()
         self.write_keys(0, root=900)
@@ -222,6 +244,7 @@ class SharedKeys(IntegrationTest):
         self.check_all(servers, "bob", None)
         self.check_all(servers, "alice", None)
         self.check_all(servers, "root", 900)
+        self.check_file_that_changes(servers)
         # Whoever can write to Redis makes no key, and brings none back.
         row = "1 9999999999999 " + "0" * 64 + "\n[key mallory]\nhash = blake2b:" + hashlib.blake2b(b"mallory", digest_size=32).hexdigest() + "\n"
         script = ("local v = redis.call('HINCRBY', KEYS[1], 'version', 1) redis.call('ZADD', KEYS[2], v, ARGV[1]) "

@@ -168,7 +168,7 @@ static enum dg_err change(change_fn *how, const struct options *opt, const char 
     if (!err)
         fprintf(stderr,
                 "dragoman keys: %s is written; a running server reads it when it is told to reload "
-                "(systemctl reload dragomand)\n",
+                "(systemctl reload dragomand), and by itself if it shares its keys\n",
                 opt->file);
     if (!err && is_empty)
         fprintf(stderr,
