@@ -6,7 +6,9 @@
  * has come: then the request is sent again on a new one. What the server says as it streams
  * (server-sent events) becomes events at once; other answers are collected. When a stream breaks
  * off, the request is sent again with the id of its last event, and the server sends what follows
- * that.
+ * that. A server that would say another thing than was heard refuses ("stream_changed"); then one
+ * text is gone on with where its last whole sentence ended, with what came of the next one as its
+ * prefix.
  *
  *     request: resolve? -> connect? -> write -> answer -> DONE or FAILED
  *                 ^                      |
@@ -57,6 +59,17 @@ struct dragoman {
     bool is_closed;
 };
 
+/* How far the translation of one plain text has come. */
+struct progress {
+    json_t *asked; /* the fields of the request; NULL: it is none, or cannot be gone on with so */
+    size_t from;   /* where in the text the present message begins */
+    size_t done;   /* up to where the sentences are whole */
+    struct bytes shown;      /* all that was told */
+    size_t open;             /* what came of the next sentence begins here in it; from here on */
+    size_t n_again, n_known; /* so many bytes will come once more, and so many of them have come */
+    int n_changed;           /* how often another thing was said since anything new came */
+};
+
 struct dragoman_request {
     struct dragoman *server;
     struct dragoman_request *next;
@@ -74,6 +87,7 @@ struct dragoman_request {
     bool is_resolving, is_cancelled, has_news;
     bool is_told; /* the last event was given; the rest of the answer is only read */
     int n_tries;
+    struct progress progress;
     struct answer answer;
     struct bytes body; /* of the answer; of a stream: the event being read */
     bool is_over;
@@ -155,6 +169,8 @@ static void on_timer_closed(uv_handle_t *handle)
     free(request->seen.at);
     free(request->resume.at);
     free(request->body.at);
+    free(request->progress.shown.at);
+    json_decref(request->progress.asked);
     free(request);
     free_server_if_over(server);
 }
@@ -212,6 +228,80 @@ static bool goes_on(struct dragoman_request *request)
     return true;
 }
 
+static int write_message(struct dragoman_request *request, const char *path, const char *body);
+
+/* What came of the sentence that is not whole, as the beginning of its translation. The last word
+ * may be half of one, which a model would hardly go on with: it is forced only at the second try.
+ */
+static json_t *forced_prefix(const struct progress *progress)
+{
+    const char *from = progress->shown.at + progress->open;
+    const char *end = progress->shown.at + progress->shown.len;
+    while (from < end && *from == ' ')
+        from++;
+    if (progress->n_changed == 0)
+        while (end > from && *--end != ' ')
+            ;
+    return json_stringn(from, (size_t)(end - from));
+}
+
+static int set_prefix(json_t *fields, json_t *prefix)
+{
+    if (json_string_length(prefix) > 0)
+        return json_object_set(fields, "prefix", prefix);
+    json_object_del(fields, "prefix");
+    return 0;
+}
+
+/* The rest of the text as a request of its own. A first one's prefix is the caller's. */
+static char *body_of_rest(const struct progress *progress)
+{
+    const json_t *text = json_object_get(progress->asked, "text");
+    const char *own = json_string_value(json_object_get(progress->asked, "prefix"));
+    json_t *fields = json_copy(progress->asked);
+    json_t *prefix = progress->shown.len ? forced_prefix(progress) : json_string("");
+    const char *forced = json_string_value(prefix);
+    char *body = NULL;
+    bool is_own = progress->done == 0 && own && forced && strncmp(own, forced, strlen(forced)) == 0;
+    if (fields && forced &&
+        json_object_set_new(fields, "text",
+                            json_stringn(json_string_value(text) + progress->done,
+                                         json_string_length(text) - progress->done)) == 0 &&
+        (is_own || set_prefix(fields, prefix) == 0))
+        body = json_dumps(fields, JSON_COMPACT);
+    json_decref(prefix);
+    json_decref(fields);
+    return body;
+}
+
+/* After a server that says another thing than was heard: what there is is forced on it. False when
+ * that cannot be done, or was done too often without anything new. */
+static bool goes_on_with_prefix(struct dragoman_request *request)
+{
+    struct progress *progress = &request->progress;
+    if (!progress->asked || request->is_told || progress->n_changed >= RETRIES)
+        return false;
+    char *body = body_of_rest(progress);
+    start_later(request, 0); /* it gives up the connection, and with it the message */
+    request->message.len = request->seen.len = 0;
+    request->failure = !body || write_message(request, "/v1/translate", body) < 0
+                           ? "There is no memory to go on with the stream."
+                           : NULL;
+    free(body);
+    progress->from = progress->done;
+    progress->n_again = progress->shown.len - progress->open;
+    progress->n_known = 0;
+    progress->n_changed++;
+    return true;
+}
+
+static void does_not_go_on(struct dragoman_request *request)
+{
+    if (!goes_on_with_prefix(request))
+        fail(request, "stream_changed",
+             "The stream broke off, and what another server says does not go on with it.");
+}
+
 /* What a stream may end with through no fault of what was asked. */
 static bool is_no_fault(const char *code)
 {
@@ -239,7 +329,9 @@ static void tell_error(struct dragoman_request *request, const char *json, size_
     snprintf(message, sizeof message, "The server answered with status %d.",
              request->answer.status);
     const char *code = string_of(error, "code"), *sentence = string_of(error, "message");
-    if (request->answer.is_stream && is_no_fault(code) && goes_on(request)) {
+    bool is_changed = request->answer.is_stream && code && strcmp(code, "stream_changed") == 0;
+    if ((request->answer.is_stream && is_no_fault(code) && goes_on(request)) ||
+        (is_changed && goes_on_with_prefix(request))) {
         json_decref(root);
         return;
     }
@@ -264,14 +356,21 @@ static void tell_done(struct dragoman_request *request, const char *json, size_t
         return;
     }
     json_t *first = json_array_get(json_object_get(root, "translations"), 0);
+    char *whole = NULL;
+    const struct progress *progress = &request->progress;
+    if (progress->from > 0 && progress->shown.len > 0 && first) { /* this was said of the rest */
+        json_object_set_new(first, "text", json_stringn(progress->shown.at, progress->shown.len));
+        whole = json_dumps(root, JSON_COMPACT);
+    }
     json_t *text = json_object_get(first, "text");
     tell(request, &(struct dragoman_event){.kind = DRAGOMAN_DONE,
                                            .text = json_string_value(text),
                                            .len = json_string_length(text),
-                                           .json = json,
-                                           .json_len = len,
+                                           .json = whole ? whole : json,
+                                           .json_len = whole ? strlen(whole) : len,
                                            .status = request->answer.status,
                                            .retry_after = -1});
+    free(whole);
     json_decref(root);
 }
 
@@ -287,15 +386,77 @@ static void keep_connection(struct dragoman_request *request)
     uv_unref((uv_handle_t *)&connection->tcp);
 }
 
+/* Takes what was told before off the token's text; false when the text is another. What is new is
+ * kept: without memory for that, the stream cannot be gone on with by a prefix. */
+static bool take_token(struct progress *progress, const char **text, size_t *len)
+{
+    size_t again = progress->n_again - progress->n_known;
+    again = *len < again ? *len : again;
+    if (!progress->asked)
+        return true;
+    if (again > 0 &&
+        memcmp(progress->shown.at + progress->open + progress->n_known, *text, again) != 0)
+        return false;
+    progress->n_known += again;
+    *text += again;
+    *len -= again;
+    if (*len == 0)
+        return true;
+    progress->n_changed = 0;
+    if (append(&progress->shown, *text, *len) < 0) {
+        json_decref(progress->asked);
+        progress->asked = NULL;
+    }
+    return true;
+}
+
 static void tell_token(struct dragoman_request *request, const char *json, size_t len)
 {
     json_t *root = json_loadb(json, len, JSON_ALLOW_NUL, NULL);
-    json_t *text = json_object_get(root, "text");
-    if (text)
-        tell(request, &(struct dragoman_event){.kind = DRAGOMAN_TOKEN,
-                                               .text = json_string_value(text),
-                                               .len = json_string_length(text),
-                                               .retry_after = -1});
+    const json_t *value = json_object_get(root, "text");
+    const char *text = json_string_value(value);
+    size_t n = json_string_length(value);
+    if (text && !take_token(&request->progress, &text, &n))
+        does_not_go_on(request);
+    else if (request->progress.from > 0 && !request->progress.asked)
+        fail(request, "too_large", "The answer is larger than this client keeps.");
+    else if (text && n > 0)
+        tell(request, &(struct dragoman_event){
+                          .kind = DRAGOMAN_TOKEN, .text = text, .len = n, .retry_after = -1});
+    json_decref(root);
+}
+
+/* A sentence is whole. Where it begins is told of the whole text, also when this is only its rest.
+ */
+static void tell_sentence(struct dragoman_request *request, const char *json, size_t len)
+{
+    struct progress *progress = &request->progress;
+    json_t *root = progress->asked ? json_loadb(json, len, JSON_ALLOW_NUL, NULL) : NULL;
+    const json_t *start = json_object_get(root, "start"), *length = json_object_get(root, "length");
+    char *moved = NULL;
+    if (progress->n_known < progress->n_again) {
+        does_not_go_on(request);
+        json_decref(root);
+        return;
+    }
+    if (json_is_integer(start) && json_is_integer(length)) {
+        const json_t *text = json_object_get(progress->asked, "text");
+        json_int_t from = json_integer_value(start) + (json_int_t)progress->from;
+        json_int_t done = from + json_integer_value(length);
+        if (from >= 0 && done >= from && (uint64_t)done <= json_string_length(text))
+            progress->done = (size_t)done;
+        progress->open = progress->shown.len;
+        progress->n_again = progress->n_known = 0;
+        if (progress->from > 0) {
+            json_object_set_new(root, "start", json_integer(from));
+            moved = json_dumps(root, JSON_COMPACT);
+        }
+    }
+    tell(request, &(struct dragoman_event){.kind = DRAGOMAN_SENTENCE,
+                                           .json = moved ? moved : json,
+                                           .json_len = moved ? strlen(moved) : len,
+                                           .retry_after = -1});
+    free(moved);
     json_decref(root);
 }
 
@@ -329,10 +490,7 @@ static void hear(struct dragoman_request *request, char *event)
     if (strcmp(name, "token") == 0)
         tell_token(request, data, strlen(data));
     else if (strcmp(name, "sentence") == 0)
-        tell(request, &(struct dragoman_event){.kind = DRAGOMAN_SENTENCE,
-                                               .json = data,
-                                               .json_len = strlen(data),
-                                               .retry_after = -1});
+        tell_sentence(request, data, strlen(data));
     else if (strcmp(name, "error") == 0)
         tell_error(request, data, strlen(data));
     else if (strcmp(name, "done") == 0)
@@ -692,6 +850,9 @@ struct dragoman_request *dragoman_translate_n(struct dragoman *server, const cha
         json_object_set_new(root, "stream", json_true());
         char *body = json_dumps(root, JSON_COMPACT);
         request = body ? dragoman_ask(server, "/v1/translate", body, on_event, user) : NULL;
+        const char *format = string_of(root, "format");
+        if (request && (!format || strcmp(format, "text") == 0))
+            request->progress.asked = json_incref(root);
         free(body);
     }
     json_decref(value);

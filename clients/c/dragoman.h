@@ -18,7 +18,9 @@
  *     uv_run(loop, UV_RUN_DEFAULT);                   so that the connections can close
  *
  * A stream that breaks off goes on by itself behind the last event that came, from whichever server
- * answers then: nothing is lost and nothing comes twice.
+ * answers then: nothing is lost and nothing comes twice. If that server would say another thing,
+ * one plain text goes on with what came of its last sentence as the beginning that the server is
+ * given.
  *
  * Every request ends with exactly one event DONE or FAILED, never from inside the call that began
  * it, unless it is cancelled: then there is no further event. Answers of a busy server (429, 503)

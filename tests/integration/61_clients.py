@@ -70,6 +70,59 @@ class Cutting(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Changing(http.server.BaseHTTPRequestHandler):
+    """Hands requests on to a server, gives its tokens word by word, and cuts the stream off when it has given some more than the request's
+    prefix; who then asks for what follows is told that this server would say another thing."""
+    upstream = 0
+    prefixes = []
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        Changing.prefixes.append(json.loads(body).get("prefix", ""))
+        headers = {"Content-Type": "application/json"}
+        if self.headers["Last-Event-ID"]:
+            headers["Last-Event-ID"] = "0,0.5000.12345678"
+        connection = http.client.HTTPConnection("127.0.0.1", self.upstream, timeout=PATIENCE_S)
+        connection.request("POST", self.path, body, headers)
+        answer = connection.getresponse()
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.headers["Content-Type"])
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        left = len(self.prefixes[-1]) + 25
+        for event in answer.read().decode().split("\n\n"):
+            head, _, data = event.partition("data: ")
+            is_token = "event: token\n" in head
+            for word in re.findall(r"\s*\S+|\s+$", json.loads(data)["text"]) if is_token else [None]:
+                left -= len(word or "")
+                if left >= 0:  # and nothing after that
+                    self.wfile.write((head + "data: " + (json.dumps({"text": word}) if is_token else data) + "\n\n").encode())
+        connection.close()
+
+    def log_message(self, *_):
+        pass
+
+
+class Telling(http.server.BaseHTTPRequestHandler):
+    """Streams of these events, one after the other."""
+    answers, asked = [], []
+
+    def do_POST(self):
+        fields = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.asked.append((fields["text"], fields.get("prefix"), self.headers["Last-Event-ID"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        for n, (kind, data) in enumerate(self.answers.pop(0)):
+            self.wfile.write(f"id: {n + 1}\nevent: {kind}\ndata: {json.dumps(data)}\n\n".encode())
+
+    def log_message(self, *_):
+        pass
+
+
 class Cutter:
     """A way to several servers, one after the other for each connection, which breaks every connection in the middle of what
     follows its tenth token."""
@@ -157,7 +210,9 @@ class Clients(IntegrationTest):
 
     def busy(self, *answers):
         """A server that gives these answers."""
-        handler = type("Handler", (Busy,), {"answers": list(answers)})
+        return self.serve(type("Handler", (Busy,), {"answers": list(answers)}))
+
+    def serve(self, handler):
         server = http.server.HTTPServer(("127.0.0.1", 0), handler)
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -501,6 +556,33 @@ class Clients(IntegrationTest):
             said, wrong = client.communicate(timeout=PATIENCE_S)
             self.assertEqual((said, wrong, client.returncode), (text + "\n", "", 0))
         self.assertGreaterEqual(cutter.n_cut, 6)
+
+    def translate_in_c(self, url, text):
+        done = subprocess.run([os.path.abspath("clients/c/examples/translate"), url, "en", text], capture_output=True,
+                              encoding="utf-8", timeout=PATIENCE_S, check=False)
+        return done.stdout, done.stderr, done.returncode
+
+    def test_what_another_server_would_say_otherwise_is_forced_in_c(self):
+        server = self.start(*FLAGS)
+        with Dragoman(self.url(server)) as client:
+            whole = client.translate(CUT, target="en", cache=False).translations[0].text
+        Changing.upstream, Changing.prefixes = server.port(), []
+        url, _ = self.serve(Changing)
+        self.assertEqual(self.translate_in_c(url, CUT), (whole + "\n", "", 0))
+        self.assertTrue(any(Changing.prefixes), Changing.prefixes)
+
+    def test_what_does_not_go_on_is_forced_whole_in_c_or_fails(self):
+        token = lambda text: ("token", {"text": text})
+        changed = [("error", {"error": {"code": "stream_changed", "message": "No."}})]
+        first = [token("A cat."), ("sentence", {"start": 0, "length": 8}), token(" I have"), token(" se")]
+        rest = [token(" I have"), token(" se"), token("ven."), ("sentence", {"start": 1, "length": 10}),
+                ("done", {"translations": [{"text": " I have seven."}]})]
+        for last, said in ((rest, (" I have seven.\n", "", 0)), ([token(" You")], (" I have se", "stream_changed", 1))):
+            handler = type("Handler", (Telling,), {"answers": [first, changed, [token(" I have two")], last], "asked": []})
+            out, wrong, code = self.translate_in_c(self.serve(handler)[0], "Un chat. J'en ai 7.")
+            self.assertEqual((out, wrong.partition(":")[0], code), ("A cat." + said[0], *said[1:]))
+            self.assertEqual(handler.asked, [("Un chat. J'en ai 7.", None, None), ("Un chat. J'en ai 7.", None, "4"),
+                                             (" J'en ai 7.", "I have", None), (" J'en ai 7.", "I have se", None)])
 
     @unittest.skipUnless(shutil.which("node"), "needs node")
     def test_a_server_that_dies_is_said_so_in_javascript(self):

@@ -144,7 +144,15 @@ bool dg_event_ids_sentence(struct dg_event_ids *ids, size_t i)
 {
     struct dg_event_place *place = begin(ids, i);
     place->n_sentences++;
-    return !place->was_seen && !ids->has_changed && place->n_sentences > place->n_seen_sentences;
+    const bool is_new = !place->was_seen && place->n_sentences > place->n_seen_sentences;
+    if (is_new && place->n_bytes < place->n_seen_bytes) /* the client has more of this one */
+        ids->has_changed = true;
+    return is_new && !ids->has_changed;
+}
+
+void dg_event_ids_keep(struct dg_event_ids *ids, size_t i, size_t n)
+{
+    begin(ids, i)->n_sentences += n;
 }
 
 void dg_event_ids_done(struct dg_event_ids *ids, size_t i)

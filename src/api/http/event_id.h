@@ -58,8 +58,12 @@ enum dg_err dg_event_ids_resume(struct dg_event_ids *ids, struct dg_span id,
 enum dg_err dg_event_ids_token(struct dg_event_ids *ids, size_t i,
                                struct dg_span *text) DG_MUST_CHECK;
 
-/* A sentence of text `i` is done; false: the client knows. */
+/* A sentence of text `i` is done; false: the client knows, or it is shorter than what the client
+ * saw of it, and has_changed is set. */
 bool dg_event_ids_sentence(struct dg_event_ids *ids, size_t i);
+
+/* So many sentences of text `i` are as they were, and nobody is told of them again. */
+void dg_event_ids_keep(struct dg_event_ids *ids, size_t i, size_t n);
 
 /* Everything of text `i` was sent. Sets has_changed when the client saw more. */
 void dg_event_ids_done(struct dg_event_ids *ids, size_t i);

@@ -564,8 +564,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
     }
     /* The first event comes at the engine's next poll, and so after these messages. */
     send_plain(stream_item->stream, "accepted", id_of(stream_item));
-    for (size_t i = 0; i < stream_item->n_kept; i++)
-        (void)dg_event_ids_sentence(&stream_item->ids, 0); /* which nobody is told of again */
+    dg_event_ids_keep(&stream_item->ids, 0, stream_item->n_kept);
     if (stream_item->head_text.len)
         (void)send_new(stream_item, dg_buf_span(&stream_item->head_text));
 }

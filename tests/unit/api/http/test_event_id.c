@@ -116,6 +116,18 @@ START_TEST(what_comes_out_otherwise_is_noticed)
         ck_assert(again.ids.has_changed);
     }
     end(&again);
+    if (begin(&again, 1) && *id && resume(&again, id) == DG_OK) {
+        ck_assert(says(&again, 0, "The", ""));
+        ck_assert(!dg_event_ids_sentence(&again.ids, 0)); /* the sentence is */
+        ck_assert(again.ids.has_changed);
+    }
+    end(&again);
+    if (begin(&again, 1) && *id && resume(&again, id) == DG_OK) {
+        dg_event_ids_keep(&again.ids, 0, 1);
+        ck_assert(says(&again, 0, "The cat sleeps.", " sleeps."));
+        ck_assert(!again.ids.has_changed);
+    }
+    end(&again);
     end(&first);
 }
 END_TEST
