@@ -62,6 +62,16 @@ class Command(unittest.TestCase):
         for line, joined in zip(said.splitlines(), ("L'artisan", "L'Équipe", "l'Équipe")):
             self.assertIn(joined, line)
 
+    def test_other_answers_are_written_as_the_best(self):
+        say = lambda line: self.translate(line, "artist\tartisan\ncat\tanimal\n", "--model",
+                                          os.path.join(SOURCES, "models", "en-fr"), "--beam", "6", "--nbest", "6").splitlines()
+        said = [line.split(" ||| ")[1] for line in say("The CAT is here.\n")]
+        self.assertGreater(len(said), 1)
+        for text in said:
+            self.assertNotRegex(text, r"(?i)\b(l|le|la|de|du) animal")
+        # of a text that is one term, nothing but that term
+        self.assertEqual([line.split(" ||| ")[1] for line in say("artist\n")], ["artisan"])
+
     def test_each_term_is_told(self):
         lost = json.loads(self.translate("Le chat noir.\n", "noir,\u732b\n", "--json", name="terms.csv", model=WITHOUT_BYTES))
         self.assertEqual([(term["target"], term["used"]) for term in lost["terms"]], [("\u732b", False)])

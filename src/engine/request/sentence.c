@@ -816,7 +816,7 @@ static enum dg_err feed(struct dg_sentence *sentence, bool is_over)
         if (!is_over)
             return DG_OK; /* the search, which puts the terms, shows nothing before its end either
                            */
-        err = dg_terms_elide(&sentence->terms, &sentence->raw);
+        err = dg_terms_elide(&sentence->terms, &sentence->raw, 0);
     }
     return err ? err : emit(sentence, is_over);
 }
@@ -1251,6 +1251,8 @@ static enum dg_err other_answer(const struct dg_sentence *sentence,
         return other_heard(sentence, answer, texts);
     enum dg_err err =
         dg_tokenizer_decode(model_of(sentence)->tokenizer, answer->ids, answer->n_ids, texts);
+    if (!err && dg_terms_may_elide(&sentence->terms, pair_of(sentence)->target->tag.language))
+        err = dg_terms_elide(&sentence->terms, texts, from);
     if (!err)
         err = restore_case(sentence, texts, from);
     if (err || !sentence->placeholders)
@@ -1284,13 +1286,16 @@ enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_bu
     if (sentence->n_tickets != 1) /* several pieces have no common text */
         return DG_OK;
     const struct dg_ticket *ticket = sentence->flight->ticket;
+    /* What else a model says of a text that is one term is that term with an affix. */
+    const size_t n_answers =
+        sentence->terms.is_alone && ticket->n_answers > 1 ? 1 : ticket->n_answers;
     size_t ends[DG_BEAM_MAX + 1] = {0};
     enum dg_err err = DG_OK;
-    for (size_t i = 1; !err && i < ticket->n_answers; i++) {
+    for (size_t i = 1; !err && i < n_answers; i++) {
         err = other_answer(sentence, &ticket->answers[i], texts);
         ends[i] = texts->len;
     }
-    for (size_t i = 0; !err && i < ticket->n_answers; i++) {
+    for (size_t i = 0; !err && i < n_answers; i++) {
         const struct dg_ticket_answer *from = &ticket->answers[i], *best = &ticket->answers[0];
         answers[i] = (struct dg_engine_answer){
             .text = i == 0 ? dg_buf_span(&sentence->text)
@@ -1305,7 +1310,7 @@ enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_bu
             .alignment = sentence->request->n_hops == 1 ? from->alignment : NULL,
         };
     }
-    *n = ticket->n_answers;
+    *n = n_answers;
     return err;
 }
 

@@ -7,7 +7,7 @@
  *     err = dg_terms_find(&terms, &how);                    in the model's input; terms.n 0: none
  *     n = dg_terms_constrain(&terms, constraints, cap);     for the search
  *                                                           (decode/term_placement.h)
- *     err = dg_terms_elide(&terms, &translation);           "le artisan" becomes "l'artisan"
+ *     err = dg_terms_elide(&terms, &translation, 0);        "le artisan" becomes "l'artisan"
  *     err = dg_terms_check(&terms, translation, scan);      sets is_used and said_at
  *     dg_terms_deinit(&terms);
  *
@@ -108,8 +108,9 @@ size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *co
 /* True for French, where articles and the like are joined to the term behind them. */
 bool dg_terms_may_elide(const struct dg_terms *terms, const char *language);
 
-/* Joins them. */
-enum dg_err dg_terms_elide(const struct dg_terms *terms, struct dg_buf *translation) DG_MUST_CHECK;
+/* Joins them in what stands in `translation` from `start` on. */
+enum dg_err dg_terms_elide(const struct dg_terms *terms, struct dg_buf *translation,
+                           size_t start) DG_MUST_CHECK;
 
 /* Each stretch of the translation counts for one term only. */
 enum dg_err dg_terms_check(struct dg_terms *terms, struct dg_span translation,

@@ -24,6 +24,13 @@ static const struct joint {
     {"de", "d'", NULL},
     {"du", "de l'", NULL},
     {"que", "qu'", NULL},
+    {"au", "à l'", NULL},
+    {"ma", "mon ", NULL},
+    {"ta", "ton ", NULL},
+    {"sa", "son ", NULL},
+    {"ce", "cet ", NULL},
+    {"beau", "bel ", NULL},
+    {"nouveau", "nouvel ", NULL},
 };
 
 static bool is_vowel(uint32_t cp)
@@ -79,9 +86,21 @@ bool dg_terms_may_elide(const struct dg_terms *terms, const char *language)
     return terms->n > 0 && strcmp(language, "fr") == 0;
 }
 
-enum dg_err dg_terms_elide(const struct dg_terms *terms, struct dg_buf *text)
+/* Appends `with` in place of `word`; its first letter has the case of the word's. */
+static enum dg_err put_joined(struct dg_buf *out, struct dg_span word, const char *with)
 {
-    const struct dg_span from = dg_buf_span(text);
+    const bool is_capital = word.ptr[0] >= 'A' && word.ptr[0] <= 'Z';
+    uint32_t cp;
+    char first[DG_UTF8_MAX_LEN];
+    const size_t len = dg_utf8_decode(dg_span_cstr(with), 0, &cp);
+    const size_t n = dg_utf8_encode(is_capital ? cp - 32 : cp, first);
+    enum dg_err err = dg_buf_append(out, first, n);
+    return err ? err : dg_buf_append_cstr(out, with + len);
+}
+
+enum dg_err dg_terms_elide(const struct dg_terms *terms, struct dg_buf *text, size_t start)
+{
+    const struct dg_span from = dg_span_sub(dg_buf_span(text), start, text->len);
     struct dg_buf out;
     size_t word = 0, copied = 0;
     enum dg_err err = DG_OK;
@@ -99,17 +118,14 @@ enum dg_err dg_terms_elide(const struct dg_terms *terms, struct dg_buf *text)
             continue;
         err = dg_buf_append_span(
             &out, dg_span_sub(from, copied, (size_t)(before.ptr - from.ptr) - copied));
-        /* the word's own first letter keeps its case */
         if (!err)
-            err = dg_buf_append_byte(&out, before.ptr[0]);
-        if (!err)
-            err = dg_buf_append_cstr(&out, with + 1);
+            err = put_joined(&out, before, with);
         copied = at + 1;
     }
     if (copied && !err)
         err = dg_buf_append_span(&out, dg_span_sub(from, copied, from.len));
     if (copied && !err) {
-        dg_buf_clear(text);
+        dg_buf_truncate(text, start);
         err = dg_buf_append_span(text, dg_buf_span(&out));
     }
     dg_buf_deinit(&out);

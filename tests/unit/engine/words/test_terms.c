@@ -248,6 +248,10 @@ START_TEST(articles_are_joined_to_terms_as_french_is_written)
         {"artisan l", "artisan l"},
         {"le artisa", "le artisa"},
         {"", ""},
+        {"Au artisan, au chien", "À l'artisan, au chien"},
+        {"sa équipe, ma équipe, ta équipe, sa chien", "son équipe, mon équipe, ton équipe, sa chien"},
+        {"Ce artisan, le nouveau artisan, un beau artisan",
+         "Cet artisan, le nouvel artisan, un bel artisan"},
     };
     set_up("artist\tartisan\nteam\téquipe\ndog\tchien\nhero\théros\n");
     find("artist team dog hero", false);
@@ -257,11 +261,17 @@ START_TEST(articles_are_joined_to_terms_as_french_is_written)
         struct dg_buf text;
         dg_buf_init(&text, 100);
         ck_assert_int_eq(dg_buf_append_cstr(&text, pairs[i][0]), DG_OK);
-        ck_assert_int_eq(dg_terms_elide(&terms, &text), DG_OK);
+        ck_assert_int_eq(dg_terms_elide(&terms, &text, 0), DG_OK);
         ck_assert_msg(dg_span_eq(dg_buf_span(&text), dg_span_cstr(pairs[i][1])), "%.*s",
                       DG_SPAN_FMT(dg_buf_span(&text)));
         dg_buf_deinit(&text);
     }
+    struct dg_buf texts; /* what stands before the text is left alone */
+    dg_buf_init(&texts, 100);
+    ck_assert_int_eq(dg_buf_append_cstr(&texts, "le artisan le artisan"), DG_OK);
+    ck_assert_int_eq(dg_terms_elide(&terms, &texts, strlen("le artisan ")), DG_OK);
+    ck_assert(dg_span_eq(dg_buf_span(&texts), DG_SPAN("le artisan l'artisan")));
+    dg_buf_deinit(&texts);
     tear_down();
 }
 END_TEST
