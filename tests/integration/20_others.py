@@ -214,6 +214,15 @@ class Others(IntegrationTest):
             "translation": {"type": "string"}}}}}
         self.assertEqual(json.loads(said(("user", f"Translate to English: {CAT}"), response_format=schema)), {"translation": CAT_SAID})
         self.chat(("user", f"Translate to English: {CAT}"), response_format={"type": "json_object"}, status=400)
+        item = {"type": "object", "properties": {"id": {"type": "number"}, "translated": {"type": "string"}}}
+        schema["json_schema"]["schema"]["properties"] = {"items": {"type": "array", "items": item}}
+        asked = json.dumps([{"id": 3, "original": CAT, "context": "a menu"}])
+        self.assertEqual(json.loads(said(("user", f"Translate to English.\n\n```json\n{asked}\n```\n"), response_format=schema)),
+                         {"items": [{"id": 3, "translated": CAT_SAID}]})
+        # The first message of several says the languages.
+        self.assertEqual(said(("system", "You translate messages from one language to another."),
+                              ("user", "Wait for my message in \"fr\" and translate it into \"en\"."), ("assistant", "Understood."),
+                              ("user", f"<translate index=\"1\">{CAT}</translate>")), f"<translated index=\"1\">{CAT_SAID}</translated>")
 
     def events(self, **members):
         events = self.ask("/v1/chat/completions", {"model": "fr-en", "stream": True, **members})

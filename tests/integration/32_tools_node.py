@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Libraries for Node with which programs translate (translate, libretranslate, Vercel's ai, LangChain, Amazon's), as they are
+"""Libraries and tools for Node that translate (translate, libretranslate, anylang, gpt-po, Vercel's ai, LangChain, Amazon's), as they are
 published and with only an address set, against the daemon."""
 import json
 import os
@@ -10,7 +10,7 @@ from harness import CAT_SAID, MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, 
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
-INSTALL_S = 30  # nobody waits longer for a registry
+INSTALL_S = 60  # nobody waits longer for a registry
 
 
 class ToolsNode(IntegrationTest):
@@ -40,8 +40,23 @@ class ToolsNode(IntegrationTest):
         for name in ("translate", "libretranslate", "ai", "aiStream", "langchain", "langchainStream"):
             self.assertEqual(found[name], CAT_SAID, name)
         self.assertEqual(found["aiObject"], {"translation": CAT_SAID})
+        self.assertEqual(found["anylang"], 3 * [CAT_SAID])
         self.assertEqual(found["amazon"], [CAT_SAID, "fr", "en"])
         self.assertEqual((found["amazonLanguages"], found["amazonRefused"]), (["en", "fr"], "UnsupportedLanguagePairException"))
+        self.file_by_gpt_po(folder, server)
+
+    def file_by_gpt_po(self, folder, server):
+        path = os.path.join(folder, "en.po")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+                       'msgid "Le chat dort."\nmsgstr ""\n\nmsgctxt "menu"\nmsgid "Le chat dort."\nmsgstr ""\n')
+        done = subprocess.run([os.path.join(folder, "node_modules", ".bin", "gpt-po"), "translate", "--po=en.po", "--source=fr", "--lang=en"],
+                              cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=2 * PATIENCE_S, encoding="utf-8",
+                              env={**os.environ, "HOME": folder, "OPENAI_API_KEY": "none",
+                                   "OPENAI_API_HOST": f"http://127.0.0.1:{server.port()}"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read().count(f'msgid "Le chat dort."\nmsgstr "{CAT_SAID}"'), 2)
 
 
 if __name__ == "__main__":

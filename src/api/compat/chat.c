@@ -26,7 +26,7 @@ enum form { OPENAI, OLLAMA_CHAT, OLLAMA_GENERATE };
 struct chat {
     enum form form;
     const struct dg_langnames *names;
-    struct dg_span model, system, text, source, target;
+    struct dg_span model, system, text, earlier, source, target;
     struct dg_chat_prompt prompt;
     struct dg_span member; /* the answer is an object with only this member; "": the answer is the
                               text itself */
@@ -68,7 +68,7 @@ static enum dg_err keep(struct dg_arena *arena, const struct dg_buf *buf, struct
     return out->ptr ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* The last message of the user, and all of the system's. */
+/* The last message of the user, the first if it is another one, and all of the system's. */
 static enum dg_err read_messages(const struct dg_json *json, struct dg_arena *arena,
                                  struct chat *chat, struct dg_error *error)
 {
@@ -84,9 +84,11 @@ static enum dg_err read_messages(const struct dg_json *json, struct dg_arena *ar
         struct dg_span role = {NULL, 0};
         err = dg_json_get_string(message, "role", DG_JSON_REQUIRED, error, &role);
         if (!err && dg_span_eq(role, DG_SPAN("user"))) {
+            if (has_user && !chat->earlier.ptr)
+                err = keep(arena, &user, &chat->earlier);
             user.len = 0;
             has_user = true;
-            err = add_content(content, "content", &user, error);
+            err = err ? err : add_content(content, "content", &user, error);
         } else if (!err && (dg_span_eq(role, DG_SPAN("system")) ||
                             dg_span_eq(role, DG_SPAN("developer")))) {
             if (system.len)
@@ -117,22 +119,62 @@ static enum dg_err read_text(const struct dg_json *json, const char *name, enum 
     return out->ptr ? DG_OK : DG_ERR_NOMEM;
 }
 
+/* The only member of an object that is described, or of all but an id; false: there are others. */
+static bool only_member(const struct dg_json *members, bool with_id, struct dg_span *key,
+                        const struct dg_json **member)
+{
+    struct dg_json_iter iter = dg_json_iter(members);
+    struct dg_span name = {NULL, 0};
+    const struct dg_json *value = NULL;
+    *member = NULL;
+    while (dg_json_next(&iter, &name, &value)) {
+        if (with_id && dg_span_eq(name, DG_SPAN("id")))
+            continue;
+        if (*member)
+            return false;
+        *key = name;
+        *member = value;
+    }
+    return *member != NULL;
+}
+
+static bool is_of_type(const struct dg_json *schema, const char *wanted)
+{
+    struct dg_span type = {NULL, 0};
+    return dg_json_get_string(schema, "type", DG_JSON_OPTIONAL, NULL, &type) == DG_OK &&
+           dg_span_eq(type, dg_span_cstr(wanted));
+}
+
+/* The answer is to be an object with one array, of objects with an id and one text each. */
+static enum dg_err read_list(struct dg_span list, const struct dg_json *schema,
+                             struct dg_arena *arena, struct chat *chat, struct dg_error *error)
+{
+    const struct dg_json *items = dg_json_get(schema, "items"), *member = NULL;
+    struct dg_span name = {NULL, 0};
+    if (!only_member(dg_json_get(items, "properties"), true, &name, &member) ||
+        !is_of_type(member, "string"))
+        return DG_OK;
+    list = dg_arena_copy(arena, list);
+    name = dg_arena_copy(arena, name);
+    return list.ptr && name.ptr ? dg_chat_prompt_list(list, name, arena, error, &chat->prompt)
+                                : DG_ERR_NOMEM;
+}
+
 /* The answer is to fit a schema: an object with one text, as libraries ask for it that give back
- * objects. */
+ * objects, or with an array of texts where the text is such an array. */
 static enum dg_err read_schema(const struct dg_json *schema, struct dg_arena *arena,
                                struct chat *chat, struct dg_error *error)
 {
-    const struct dg_json *members = dg_json_get(schema, "properties"), *member = NULL;
-    struct dg_json_iter iter = dg_json_iter(members);
-    struct dg_span key = {NULL, 0}, type = {NULL, 0};
-    if (dg_json_len(members) == 1 && dg_json_next(&iter, &key, &member) &&
-        dg_json_get_string(member, "type", DG_JSON_OPTIONAL, NULL, &type) == DG_OK &&
-        dg_span_eq(type, DG_SPAN("string"))) {
+    const struct dg_json *member = NULL;
+    struct dg_span key = {NULL, 0};
+    const bool is_one = only_member(dg_json_get(schema, "properties"), false, &key, &member);
+    if (is_one && is_of_type(member, "string")) {
         chat->member = dg_arena_copy(arena, key);
         return chat->member.ptr ? DG_OK : DG_ERR_NOMEM;
     }
     if (chat->prompt.is_json)
-        return DG_OK;
+        return is_one && is_of_type(member, "array") ? read_list(key, member, arena, chat, error)
+                                                     : DG_OK;
     return dg_error_set(
         error, DG_ERR_INVALID,
         "an answer in JSON is asked for: this server gives one for a text in JSON, or where "
@@ -243,7 +285,7 @@ static enum dg_err choose(struct dg_compat *compat, struct chat *chat, struct dg
                                   "source or target is no language that this server translates");
     const bool is_pair = read_model_name(compat, chat->model);
     const struct dg_chat_prompt_ask options = {
-        .system = chat->system, .user = chat->text, .is_named = is_pair};
+        .system = chat->system, .user = chat->text, .earlier = chat->earlier, .is_named = is_pair};
     const enum dg_err err =
         dg_chat_prompt_read(chat->names, &options, compat->arena, error, &chat->prompt);
     if (err)

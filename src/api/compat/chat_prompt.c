@@ -724,6 +724,11 @@ enum dg_err dg_chat_prompt_read(const struct dg_langnames *names,
             return dg_error_set(error, DG_ERR_INVALID, "%s", HOW_TO_ASK);
         reading.text = reading.user;
     }
+    if (!reading.said.target && !reading.system.target && options->earlier.len) {
+        const struct said earlier = read_instruction(names, options->earlier);
+        if (earlier.translates && earlier.target)
+            reading.said = earlier;
+    }
     if (reading.said.is_ambiguous || (!reading.said.target && reading.system.is_ambiguous))
         return dg_error_set(error, DG_ERR_INVALID,
                             "more than one language to translate into is named, expected one");

@@ -35,6 +35,9 @@ struct dg_chat_prompt_part {
 
 struct dg_chat_prompt_ask {
     struct dg_span system, user;
+    struct dg_span earlier; /* the user's first message if there are several: it may say the
+                             * languages
+                             */
     /* The languages are named elsewhere, so a text without an instruction is enough. */
     bool is_named;
 };
@@ -43,8 +46,10 @@ struct dg_chat_prompt {
     const char *source, *target; /* borrowed from the names; NULL: the prompt does not name it */
     struct dg_chat_prompt_part *parts; /* [n_parts], of which n_texts are to be translated */
     size_t n_parts, n_texts;
-    bool is_json;     /* the answer is to be JSON */
-    bool is_markdown; /* the text, one part, is in Markdown */
+    struct dg_span text;         /* what was split into them */
+    struct dg_span list, member; /* names in the answer of dg_chat_prompt_list */
+    bool is_json;                /* the answer is to be JSON */
+    bool is_markdown;            /* the text, one part, is in Markdown */
 };
 
 /* Texts live in the arena or are borrowed from `ask`. DG_ERR_INVALID with a sentence, DG_ERR_LIMIT,

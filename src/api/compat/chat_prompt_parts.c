@@ -152,6 +152,32 @@ static void put_copy(struct putter *putter, enum dg_chat_prompt_kind kind, struc
     put(putter, kind, text);
 }
 
+static void put_quoted(struct putter *putter, struct dg_span text)
+{
+    struct dg_buf quoted;
+    dg_buf_init(&quoted, 4096);
+    if (!putter->err)
+        putter->err = dg_json_out_quote(&quoted, text);
+    put_copy(putter, DG_CHAT_PROMPT_LITERAL, dg_buf_span(&quoted));
+    dg_buf_deinit(&quoted);
+}
+
+/* Begins the object that answers object `i` with its id, or its place where it has none. */
+static void put_id(struct putter *putter, const struct dg_json *object, size_t i)
+{
+    const struct dg_json *id = dg_json_get(object, "id");
+    int64_t number = (int64_t)i;
+    char digits[48];
+    put(putter, DG_CHAT_PROMPT_LITERAL, i ? DG_SPAN(",{\"id\":") : DG_SPAN("{\"id\":"));
+    if (dg_json_type(id) == DG_JSON_STRING) {
+        put_quoted(putter, member(object, "id"));
+        return;
+    }
+    (void)!dg_json_int(id, DG_SPAN("id"), INT64_MIN, INT64_MAX, NULL, &number);
+    const int len = snprintf(digits, sizeof digits, "%lld", (long long)number);
+    put_copy(putter, DG_CHAT_PROMPT_LITERAL, dg_span_make(digits, (size_t)len));
+}
+
 /* {"targetLanguage":"en","segments":[{"id":1,"text":"..."}]} gives
  * {"translations":[{"id":1,"text":"..."}]}. */
 static void walk_segments(struct putter *putter, struct dg_span text, const struct dg_json *json)
@@ -160,24 +186,9 @@ static void walk_segments(struct putter *putter, struct dg_span text, const stru
     (void)text;
     put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("{\"translations\":["));
     for (size_t i = 0; i < dg_json_len(segments); i++) {
-        const struct dg_json *segment = dg_json_at(segments, i), *id = dg_json_get(segment, "id");
-        int64_t number = (int64_t)i;
-        char head[48];
-        put(putter, DG_CHAT_PROMPT_LITERAL, i ? DG_SPAN(",{\"id\":") : DG_SPAN("{\"id\":"));
-        if (dg_json_type(id) == DG_JSON_STRING) {
-            struct dg_buf quoted;
-            dg_buf_init(&quoted, 4096);
-            if (!putter->err)
-                putter->err = dg_json_out_quote(&quoted, member(segment, "id"));
-            put_copy(putter, DG_CHAT_PROMPT_LITERAL, dg_buf_span(&quoted));
-            dg_buf_deinit(&quoted);
-        } else {
-            (void)!dg_json_int(id, DG_SPAN("id"), INT64_MIN, INT64_MAX, NULL, &number);
-            const int len = snprintf(head, sizeof head, "%lld", (long long)number);
-            put_copy(putter, DG_CHAT_PROMPT_LITERAL, dg_span_make(head, (size_t)len));
-        }
+        put_id(putter, dg_json_at(segments, i), i);
         put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN(",\"text\":"));
-        put_copy(putter, DG_CHAT_PROMPT_JSON, member(segment, "text"));
+        put_copy(putter, DG_CHAT_PROMPT_JSON, member(dg_json_at(segments, i), "text"));
         put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("}"));
     }
     put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("]}"));
@@ -195,6 +206,55 @@ static void walk_sources(struct putter *putter, struct dg_span text, const struc
         put_copy(putter, DG_CHAT_PROMPT_JSON, member(dg_json_at(strings, i), "source"));
     }
     put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("]"));
+}
+
+/* The member of an object in an array that is to be translated. */
+static struct dg_span source_of(const struct dg_json *object)
+{
+    static const char *const names[] = {"original", "source", "text", "q", NULL};
+    struct dg_span text = {NULL, 0};
+    for (size_t i = 0; names[i] && !text.ptr; i++)
+        text = member(object, names[i]);
+    return text;
+}
+
+/* [{"id":1,"original":"..."}] gives {"items":[{"id":1,"translated":"..."}]} with the names that the
+ * answer is to have. */
+static void walk_items(struct putter *putter, struct dg_span text, const struct dg_json *json)
+{
+    const struct dg_chat_prompt *prompt = putter->prompt;
+    (void)text;
+    put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("{"));
+    put_quoted(putter, prompt->list);
+    put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN(":["));
+    for (size_t i = 0; i < dg_json_len(json); i++) {
+        put_id(putter, dg_json_at(json, i), i);
+        put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN(","));
+        put_quoted(putter, prompt->member);
+        put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN(":"));
+        put_copy(putter, DG_CHAT_PROMPT_JSON, source_of(dg_json_at(json, i)));
+        put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("}"));
+    }
+    put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("]}"));
+}
+
+enum dg_err dg_chat_prompt_list(struct dg_span list, struct dg_span name, struct dg_arena *arena,
+                                struct dg_error *error, struct dg_chat_prompt *prompt)
+{
+    struct dg_json *json = NULL;
+    enum dg_err err = parse(prompt->text, &json);
+    bool are_all = !err && dg_json_type(json) == DG_JSON_ARRAY && dg_json_len(json) > 0;
+    for (size_t i = 0; are_all && i < dg_json_len(json); i++)
+        are_all = source_of(dg_json_at(json, i)).ptr != NULL;
+    if (!err && are_all) {
+        prompt->list = list;
+        prompt->member = name;
+        prompt->n_texts = 0;
+        prompt->parts = NULL;
+        err = put_all(prompt->text, json, walk_items, arena, error, prompt);
+    }
+    dg_json_free(json);
+    return err;
 }
 
 static bool all_have(const struct dg_json *array, const char *name)
@@ -365,6 +425,47 @@ static void walk_plain(struct putter *putter, struct dg_span text, const struct 
     put(putter, DG_CHAT_PROMPT_TEXT, text);
 }
 
+static const char *const segment_open = "<translate index=\"", *const segment_close =
+                                                                   "</translate>";
+
+static size_t find(struct dg_span text, size_t from, const char *what)
+{
+    const size_t len = strlen(what);
+    for (size_t at = from; at + len <= text.len; at++)
+        if (memcmp(text.ptr + at, what, len) == 0)
+            return at;
+    return text.len;
+}
+
+/* <translate index="1" context="...">a text</translate>, each of which is answered by <translated
+ * index="1"> and the translation, as gpt-po makes them. */
+static void walk_tagged(struct putter *putter, struct dg_span text, const struct dg_json *json)
+{
+    size_t from = 0;
+    (void)json;
+    for (;;) {
+        const size_t at = find(text, from, segment_open), number = at + strlen(segment_open);
+        const size_t mark = find(text, number, "\""), begin = find(text, mark, ">") + 1;
+        const size_t end = find(text, begin, segment_close);
+        if (end >= text.len)
+            break;
+        put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, from, at - from));
+        put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("<translated index=\""));
+        put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, number, mark - number));
+        put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("\">"));
+        put_text(putter, dg_span_sub(text, begin, end - begin));
+        put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("</translated>"));
+        from = end + strlen(segment_close);
+    }
+    put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, from, text.len));
+}
+
+static bool is_tagged(struct dg_span text)
+{
+    return find(dg_span_sub(text, 0, strlen(segment_open)), 0, segment_open) == 0 &&
+           text.len > strlen(segment_open) && find(text, 0, segment_close) < text.len;
+}
+
 /* Every line that is not blank has a number, and there are two or more. */
 static bool is_numbered(struct dg_span text)
 {
@@ -414,6 +515,7 @@ enum dg_err dg_chat_prompt_split(struct dg_span text, struct dg_arena *arena,
                                  struct dg_error *error, struct dg_chat_prompt *prompt)
 {
     const struct dg_span inner = without_blanks(text);
+    prompt->text = inner;
     prompt->is_json = inner.len && dg_chat_prompt_json_len(inner) == inner.len;
     walk_fn walk = walk_plain;
     prompt->is_markdown = prompt->is_markdown && !prompt->is_json && is_markdown(inner);
@@ -421,6 +523,8 @@ enum dg_err dg_chat_prompt_split(struct dg_span text, struct dg_arena *arena,
         walk = walk_json;
     else if (is_in_blocks(text))
         walk = walk_blocks;
+    else if (is_tagged(inner))
+        walk = walk_tagged;
     else if (is_separated(text) && !prompt->is_markdown)
         walk = walk_separated;
     else if (is_numbered(text) && !prompt->is_markdown)

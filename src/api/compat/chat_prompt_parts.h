@@ -18,6 +18,13 @@ enum dg_err dg_chat_prompt_envelope(const struct dg_langnames *names, struct dg_
                                     struct dg_arena *arena, struct dg_error *error,
                                     struct dg_chat_prompt *prompt) DG_MUST_CHECK;
 
+/* Splits the prompt's text again where it is an array of objects, each with an id and a text: the
+ * answer is {LIST:[{"id":...,NAME:...}]}, as schemas of answers ask for it. Any other text stays as
+ * it was split. */
+enum dg_err dg_chat_prompt_list(struct dg_span list, struct dg_span name, struct dg_arena *arena,
+                                struct dg_error *error,
+                                struct dg_chat_prompt *prompt) DG_MUST_CHECK;
+
 /* Splits the text and puts its parts into the prompt. */
 enum dg_err dg_chat_prompt_split(struct dg_span text, struct dg_arena *arena,
                                  struct dg_error *error,

@@ -4,6 +4,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { ListLanguagesCommand, TranslateClient, TranslateTextCommand } from "@aws-sdk/client-translate";
 import { ChatOpenAI } from "@langchain/openai";
+import anylang from "anylang/translators/index.js";
 import { generateObject, generateText, jsonSchema, streamText } from "ai";
 import libretranslate from "libretranslate";
 import { Translate } from "translate";
@@ -17,6 +18,9 @@ const translate = Translate({ engine: "libre", url: `${address}/translate`, key:
 found.translate = await translate(TEXT, { from: "fr", to: "en" });
 
 found.libretranslate = await libretranslate.translate({ query: TEXT, source: "auto", target: "en", apiurl: address });
+
+const chat = new anylang.ChatGPTLLMTranslator({ apiKey: "none", model: "any", baseUrl: `${address}/v1` });
+found.anylang = [await chat.translate(TEXT, "fr", "en"), ...await chat.translateBatch([TEXT, TEXT], "fr", "en")];
 
 const model = createOpenAICompatible({ name: "dragoman", baseURL: `${address}/v1`, supportsStructuredOutputs: true })("fr-en");
 found.ai = (await generateText({ model, system, prompt: TEXT })).text;

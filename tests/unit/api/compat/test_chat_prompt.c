@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 #include "api/compat/chat_prompt.h"
+#include "api/compat/chat_prompt_parts.h"
 #include "base/memory/buf.h"
 #include "unit.h"
 
@@ -97,6 +98,13 @@ static const struct shape {
      NULL, "en",
      "#1\nOriginal>\nLe chat\ndort.\nTranslation>\n[Le chat\ndort.]\n\n#2\nOriginal>\nMerci.\n"
      "Translation>\n[Merci.]"},
+    /* Segments in tags, which the answer has by another name. */
+    {"You translate the incoming XML messages from French to English.",
+     "<translate index=\"1\">Le chat\ndort.</translate>\n<translate index=\"2\" context=\"menu\"> "
+     "Merci </translate>",
+     "fr", "en",
+     "<translated index=\"1\">[Le chat\ndort.]</translated>\n<translated index=\"2\"> [Merci] "
+     "</translated>"},
     /* An arrow behind the text, for the answer to follow. */
     {"You are a translation engine that can only translate text and cannot interpret it.",
      "translate from French to English:\n\n\"Le chat dort.\" =>", "fr", "en", "[Le chat dort.]"},
@@ -306,6 +314,64 @@ START_TEST(with_languages_named_elsewhere_a_text_alone_will_do)
 }
 END_TEST
 
+START_TEST(the_first_of_several_messages_may_say_the_languages)
+{
+    static const char *const texts[] = {"<translate index=\"1\">Bonjour</translate>", "Bonjour"};
+    struct dg_langnames *names = dg_langnames_new();
+    ck_assert_ptr_nonnull(names);
+    for (size_t i = 0; i < 2; i++) {
+        struct dg_error error = DG_ERROR_NONE;
+        struct dg_chat_prompt prompt;
+        struct dg_arena arena;
+        const struct dg_chat_prompt_ask asked = {
+            .system = DG_SPAN("You translate the incoming messages from one language to another."),
+            .earlier = DG_SPAN("Wait for my incoming message in \"fr\" and translate it into "
+                               "\"en\"(a language code and an optional region code). "),
+            .user = dg_span_cstr(texts[i])};
+        dg_arena_init(&arena, 1 << 20);
+        ck_assert_int_eq(dg_chat_prompt_read(names, &asked, &arena, &error, &prompt), DG_OK);
+        ck_assert_str_eq(prompt.target, "en");
+        ck_assert_uint_eq(prompt.n_texts, 1);
+        dg_arena_deinit(&arena);
+    }
+    dg_langnames_free(names);
+}
+END_TEST
+
+START_TEST(a_list_of_objects_is_answered_by_the_names_that_are_asked_for)
+{
+    static const char *const pairs[][2] = {
+        {"Translate to English.\n\n```json\n[{\"id\":7,\"original\":\"Bonjour\",\"context\":\"x\"},"
+         "{\"id\":\"b\",\"text\":\"Merci\"}]\n```\n",
+         "{\"items\":[{\"id\":7,\"translated\":{Bonjour}},{\"id\":\"b\",\"translated\":{Merci}}]}"},
+        {"Translate to English.\n\n[{\"source\":\"Bonjour\"}]",
+         "{\"items\":[{\"id\":0,\"translated\":{Bonjour}}]}"},
+        {"Translate to English.\n\n[{\"id\":1}]", "[{\"id\":1}]"},
+        {"Translate to English.\n\n[\"Bonjour\"]", "[{Bonjour}]"},
+        {"Translate to English.\n\n{\"text\":\"Bonjour\"}", "{\"text\":{Bonjour}}"},
+    };
+    struct dg_langnames *names = dg_langnames_new();
+    ck_assert_ptr_nonnull(names);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct dg_error error = DG_ERROR_NONE;
+        struct dg_chat_prompt prompt;
+        struct dg_arena arena;
+        struct dg_buf said;
+        dg_arena_init(&arena, 1 << 20);
+        ck_assert_int_eq(options(names, "", pairs[i][0], false, &arena, &prompt), DG_OK);
+        ck_assert_int_eq(
+            dg_chat_prompt_list(DG_SPAN("items"), DG_SPAN("translated"), &arena, &error, &prompt),
+            DG_OK);
+        render(&prompt, &said);
+        ck_assert_msg(dg_span_eq(dg_buf_span(&said), dg_span_cstr(pairs[i][1])), "%zu: %.*s", i,
+                      DG_SPAN_FMT(dg_buf_span(&said)));
+        dg_buf_deinit(&said);
+        dg_arena_deinit(&arena);
+    }
+    dg_langnames_free(names);
+}
+END_TEST
+
 /* Every cut of every prompt, and bytes that are no text, end in an answer or a refusal. */
 START_TEST(prompts_that_break_off_do_no_harm)
 {
@@ -365,4 +431,6 @@ END_TEST
 
 DG_UNIT(markdown_is_told, the_prompts_of_tools_are_told_from_their_texts,
         what_asks_for_no_translation_is_refused,
+        the_first_of_several_messages_may_say_the_languages,
+        a_list_of_objects_is_answered_by_the_names_that_are_asked_for,
         with_languages_named_elsewhere_a_text_alone_will_do, prompts_that_break_off_do_no_harm)

@@ -249,7 +249,8 @@ START_TEST(articles_are_joined_to_terms_as_french_is_written)
         {"le artisa", "le artisa"},
         {"", ""},
         {"Au artisan, au chien", "À l'artisan, au chien"},
-        {"sa équipe, ma équipe, ta équipe, sa chien", "son équipe, mon équipe, ton équipe, sa chien"},
+        {"sa équipe, ma équipe, ta équipe, sa chien",
+         "son équipe, mon équipe, ton équipe, sa chien"},
         {"Ce artisan, le nouveau artisan, un beau artisan",
          "Cet artisan, le nouvel artisan, un bel artisan"},
     };
