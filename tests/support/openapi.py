@@ -5,7 +5,7 @@
     if complaint: ...                                "/v1/models 200: models/0: lacks 'name'"
 
 What an answer has to be: JSON where the description says so, with the members that it names, of its types, and no other
-ones. A status that an operation does not list must come with an Error. Routes that are not described are not looked at. The
+ones; in a stream of events, the data of done and error. A status that an operation does not list must come with an Error. Routes that are not described are not looked at. The
 keywords of schemas are those that the description uses; another one is a mistake of the description, or of this file.
 It needs python3-yaml; without it there are no complaints.
 """
@@ -161,6 +161,18 @@ def check_body(content, kind, body):
     check_keywords(schema)
     if kind == "application/json":
         check(json.loads(body), schema, "")
+    elif kind == "text/event-stream" and "application/json" in content:
+        check_events(body.decode(), content["application/json"]["schema"])
+
+
+def check_events(stream, answer):
+    """The event done has what would have been the answer without a stream; error has an Error."""
+    for event in stream.split("\n\n")[:-1]:
+        fields = dict(line.split(": ", 1) for line in event.split("\n") if not line.startswith(":"))
+        if fields.get("event") == "done":
+            check(json.loads(fields["data"]), answer, "/done")
+        elif fields.get("event") == "error":
+            check(json.loads(fields["data"]), {"$ref": "#/components/schemas/Error"}, "/error")
 
 
 def complaint(method, target, status, kind, body):
