@@ -28,17 +28,17 @@ from dataclasses import dataclass, field, replace
 
 @dataclass
 class Costs:
-    """Seconds of processor time. Of the test machine (Xeon at 2.1 GHz, one core), embedded fr-en at its own beam of 4."""
-    step: float = 1.5e-5          # of a worker's step, whoever takes part
-    sentence_step: float = 9.7e-5 # and for each sentence in it, its share of the encoder included
+    """Seconds of processor time. Of the test machine (an EPYC), embedded fr-en at its own beam of 4."""
+    step: float = 1.8e-5          # of a worker's step, whoever takes part
+    sentence_step: float = 8.7e-5 # and for each sentence in it, its share of the encoder included
     steps: float = 13.4           # of a sentence
-    loop_hit: float = 6.7e-5      # of the loop for a request that its cache answers
-    loop_shared: float = 8.7e-5   # that Redis answers
-    loop_miss: float = 1.83e-4    # that is translated, Redis asked and told
-    redis_get: float = 5.1e-6
-    redis_put: float = 5.7e-6
-    redis_idle: float = 4.0e-4    # of Redis for each server in each second, whatever users do
-    proxy: float = 4.9e-5         # of HAProxy for a request
+    loop_hit: float = 4.5e-5      # of the loop for a request that its cache answers
+    loop_shared: float = 7.2e-5   # that Redis answers
+    loop_miss: float = 1.43e-4    # that is translated, Redis asked and told
+    redis_get: float = 4.9e-6
+    redis_put: float = 5.6e-6
+    redis_idle: float = 3.9e-4    # of Redis for each server in each second, whatever users do
+    proxy: float = 3.7e-5         # of HAProxy for a request
     client: float = 0.0           # of the program that plays all users of a closed load, one at a time
 
     @staticmethod

@@ -258,7 +258,7 @@ static enum dg_err parse_once(struct dg_span text, struct dg_langtag *out, struc
 
 /* ICU may find a language in an odd place ("ha-zht"), which then has an alias of its own: what
  * comes out is read again until it stays. */
-enum dg_err dg_langtag_parse(struct dg_span text, struct dg_langtag *out, struct dg_error *error)
+static enum dg_err parse_anew(struct dg_span text, struct dg_langtag *out, struct dg_error *error)
 {
     struct dg_langtag tag, again;
     enum dg_err err = parse_once(text, &tag, error);
@@ -273,6 +273,36 @@ enum dg_err dg_langtag_parse(struct dg_span text, struct dg_langtag *out, struct
     return err ? err
                : dg_error_set(error, DG_ERR_INVALID, "\"%.*s\" is not a language tag",
                               (int)(text.len < 64 ? text.len : 64), text.ptr);
+}
+
+/* Requests name the same few languages over and over, and ICU takes longer to read their tags than
+ * the cache to answer a sentence: each thread keeps what it read last, one tag for each place. */
+enum { KEPT = 16 };
+static _Thread_local struct {
+    size_t len; /* of the text as it was read; 0: the place is empty */
+    char text[DG_LANGTAG_TEXT];
+    struct dg_langtag tag;
+} kept[KEPT];
+
+enum dg_err dg_langtag_parse(struct dg_span text, struct dg_langtag *out, struct dg_error *error)
+{
+    if (text.len == 0 || text.len > sizeof kept->text)
+        return parse_anew(text, out, error);
+    size_t place = text.len;
+    for (size_t i = 0; i < text.len; i++)
+        place = place * 31 + (unsigned char)text.ptr[i];
+    place %= KEPT;
+    if (text.len == kept[place].len && memcmp(text.ptr, kept[place].text, text.len) == 0) {
+        *out = kept[place].tag;
+        return DG_OK;
+    }
+    enum dg_err err = parse_anew(text, out, error);
+    if (!err) {
+        kept[place].len = text.len;
+        memcpy(kept[place].text, text.ptr, text.len);
+        kept[place].tag = *out;
+    }
+    return err;
 }
 
 enum dg_err dg_langtag_language(struct dg_span text, char *language)
