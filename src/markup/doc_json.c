@@ -154,20 +154,34 @@ static enum dg_err adapt_message(struct dg_span text, struct dg_span language, s
     return err;
 }
 
+/* Fills in what lies between texts; the value of "@@locale" in an .arb file becomes the language,
+ * with underscores as Flutter writes it. */
+static void fill_between(struct dg_doc *doc, size_t from, size_t to, struct dg_doc_place locale,
+                         struct dg_span language)
+{
+    if (locale.len > 0 && locale.at >= from && locale.at < to) {
+        dg_doc_fill(doc, dg_span_sub(doc->original, from, locale.at - from));
+        for (size_t i = 0; i < language.len; i++)
+            dg_doc_fill(doc, language.ptr[i] == '-' ? DG_SPAN("_") : dg_span_sub(language, i, 1));
+        from = locale.at + locale.len;
+    }
+    dg_doc_fill(doc, dg_span_sub(doc->original, from, to - from));
+}
+
 /* Writes the original again with its messages as the target needs them, and moves the places along.
  */
-static void adapt(struct dg_doc *doc, struct dg_span language)
+static void adapt(struct dg_doc *doc, struct dg_span language, struct dg_doc_place locale)
 {
     size_t done = 0;
-    bool has_message = false;
-    for (size_t i = 0; i < doc->n_places && !has_message && language.len > 0; i++)
-        has_message = is_message(dg_span_sub(doc->original, doc->places[i].at, doc->places[i].len));
-    if (!has_message)
+    bool is_other = locale.len > 0;
+    for (size_t i = 0; i < doc->n_places && !is_other && language.len > 0; i++)
+        is_other = is_message(dg_span_sub(doc->original, doc->places[i].at, doc->places[i].len));
+    if (!is_other || language.len == 0)
         return;
     for (size_t i = 0; i < doc->n_places && !dg_doc_is_over(doc); i++) {
         struct dg_doc_place *place = &doc->places[i];
         const struct dg_span text = dg_span_sub(doc->original, place->at, place->len);
-        dg_doc_fill(doc, dg_span_sub(doc->original, done, place->at - done));
+        fill_between(doc, done, place->at, locale, language);
         done = place->at + place->len;
         place->at = doc->filled.len;
         if (!doc->err && is_message(text))
@@ -176,7 +190,7 @@ static void adapt(struct dg_doc *doc, struct dg_span language)
             dg_doc_fill(doc, text);
         place->len = doc->filled.len - place->at;
     }
-    dg_doc_fill(doc, dg_span_sub(doc->original, done, doc->original.len));
+    fill_between(doc, done, doc->original.len, locale, language);
     if (!doc->err)
         doc->original = dg_buf_span(&doc->filled);
 }
@@ -188,6 +202,8 @@ void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
     size_t depth = 0, skipped = 0; /* skipped: one more than the depth at which the skipped subtree
                                       begins */
     bool is_under_at = false;      /* the next value belongs to a key with '@' */
+    struct dg_doc_place locale = {0}; /* the value of "@@locale" */
+    bool is_locale = false;           /* the next value is it */
     bool has_reference = false, has_wide = false;
     for (size_t at = 0; at < text.len && !dg_doc_is_over(doc);) {
         char c = text.ptr[at];
@@ -229,6 +245,9 @@ void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
                 is_under_at = inner.len > 0 && inner.ptr[0] == '@';
             else if (!is_under_at && !skipped)
                 dg_doc_add_place(doc, at + 1, inner.len);
+            else if (is_locale && depth == 1)
+                locale = (struct dg_doc_place){at + 1, inner.len};
+            is_locale = is_key && depth == 1 && dg_span_eq(inner, DG_SPAN("@@locale"));
             is_under_at = is_key && is_under_at;
             at = end;
         } else {
@@ -240,7 +259,7 @@ void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
         dg_doc_refuse(doc, DG_ERR_INVALID, text.len,
                       "JSON: the file ends before its brackets are closed");
     doc->is_ascii = has_reference && !has_wide;
-    adapt(doc, opts->target);
+    adapt(doc, opts->target, locale);
     dg_doc_read_places(doc, read_text);
 }
 

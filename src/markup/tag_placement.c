@@ -750,6 +750,17 @@ static bool stands_apart(const struct placement *placement, const struct dg_doc_
            item->plain_at < placement->plain.len && placement->plain.ptr[item->plain_at] == ' ';
 }
 
+/* A point that a space divides from the word before it, at the end of a sentence or before a
+ * punctuation mark: "as Smith says \cite{smith}.". The model sees "says .", and writes no space. */
+static bool hangs_apart(const struct placement *placement, const struct dg_doc_item *item)
+{
+    return item->kind == DG_DOC_POINT && item->plain_len == 0 &&
+           item->plain_at > placement->part->at &&
+           placement->plain.ptr[item->plain_at - 1] == ' ' &&
+           (item->plain_at == placement->plain.len ||
+            strchr(".,;:!?)]\n", placement->plain.ptr[item->plain_at]));
+}
+
 /* The place in the text for markup before unit `k`: next to the same word as in the source. */
 static size_t byte_of(const struct placement *placement, const struct node *node, size_t from,
                       size_t lo, size_t hi)
@@ -792,6 +803,9 @@ static void weave_level(struct placement *placement, size_t first, size_t last, 
         at = at < from ? from : at;
         emit_text(placement, from, at);
         if (!is_stretch || item->kind != DG_DOC_OPEN) {
+            if (!is_stretch && at > 0 && hangs_apart(placement, item) &&
+                placement->text.ptr[at - 1] != ' ')
+                emit(placement, DG_SPAN(" "));
             emit_markup(placement, node.item, node.end);
             if (!is_stretch && at < to && stands_apart(placement, item) &&
                 placement->text.ptr[at] != ' ')

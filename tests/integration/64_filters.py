@@ -228,6 +228,14 @@ class Filters(IntegrationTest):
             self.assertIn(why, self.tool("--dry-run", self.pdf_file(content), self.path("out"), code=1))
         self.assertIn("expected docx, odt", self.tool("--dry-run", "--output-format=pdf", before, "-", code=1))
 
+    def test_pdf_bombs(self):
+        """pdftotext has its limits, which test_helper.c tries; what it refuses by itself, or reads to its end, is told."""
+        if not shutil.which("pdftotext"):
+            self.skipTest("pdftotext is not installed")
+        for name, content, why in pdf.bombs():
+            self.assertRegex(self.tool("--dry-run", self.pdf_file(content), self.path("out"), code=1), why, name)
+        self.assertFalse(os.path.exists(self.path("out")))
+
     def test_pdf_needs_a_program(self):
         done = subprocess.run([TOOL, "file", "--dry-run", self.pdf_file(PDF), "-"], capture_output=True, encoding="utf-8",
                               env={**os.environ, "PATH": self.directory}, check=False)

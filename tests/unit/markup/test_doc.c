@@ -139,26 +139,34 @@ START_TEST(markup_divides_a_word_where_it_did)
 }
 END_TEST
 
-/* "1er janvier" becomes two words of which the second is "January". */
-static void expect_ordinal(const char *text, const char *expected)
+/* A sentence of two tokens, which `cut` divides, becomes two words, of which the first has `len`
+ * bytes. */
+static void expect_pair(const char *original, size_t cut, const char *text, size_t len,
+                        const char *expected)
 {
-    const struct dg_token tokens[] = {{.begin = 0, .end = 3}, {.begin = 4, .end = 11}};
-    const size_t len = strlen(text), ends[] = {len - strlen(" January"), len};
+    struct dg_doc *doc = NULL;
+    ck_assert_int_eq(dg_doc_new(dg_span_cstr(original), DG_DOC_HTML, NULL, &doc, NULL), DG_OK);
+    const struct dg_span plain = dg_doc_plain(doc);
+    const struct dg_token tokens[] = {{.begin = 0, .end = cut}, {.begin = cut, .end = plain.len}};
+    const size_t ends[] = {len, strlen(text)};
     const float alignment[] = {1, 0, 0, 1};
     const struct dg_tag_placement_source source = {.tokens = tokens, .n = 2};
     const struct dg_tag_placement_target target = {
         .text = dg_span_cstr(text), .ends = ends, .n = 2, .alignment = alignment};
-    struct dg_doc *doc = NULL;
     struct dg_doc_cursor cursor = {0};
     struct dg_buf out;
     dg_buf_init(&out, TEXT_MAX);
-    ck_assert_int_eq(dg_doc_new(DG_SPAN("1<sup>er</sup> janvier"), DG_DOC_HTML, NULL, &doc, NULL),
-                     DG_OK);
-    const struct dg_doc_part part = dg_doc_next(doc, &cursor, 0, dg_doc_plain(doc).len, true);
-    ck_assert_int_eq(dg_tag_placement(doc, &part, &source, &target, &out), DG_OK);
-    ck_assert_str_eq(out.ptr, expected);
+    const struct dg_doc_part part = dg_doc_next(doc, &cursor, 0, plain.len, true);
+    const enum dg_err err = dg_tag_placement(doc, &part, &source, &target, &out);
     dg_doc_free(doc);
+    ck_assert_int_eq(err, DG_OK);
+    ck_assert_str_eq(out.ptr, expected);
     dg_buf_deinit(&out);
+}
+
+static void expect_ordinal(const char *text, const char *expected)
+{
+    expect_pair("1<sup>er</sup> janvier", 3, text, strlen(text) - strlen(" January"), expected);
 }
 
 START_TEST(markup_divides_an_ordinal_after_its_number)
@@ -166,6 +174,14 @@ START_TEST(markup_divides_an_ordinal_after_its_number)
     expect_ordinal("1st January", "1<sup>st</sup> January");
     expect_ordinal("1 January", "1<sup></sup> January");
     expect_ordinal("first January", "<sup>first</sup> January");
+}
+END_TEST
+
+START_TEST(a_point_behind_a_space_keeps_it)
+{
+    expect_pair("la voix <img>.", 8, "the vote.", 8, "the vote <img>.");
+    expect_pair("la voix<img>.", 7, "the vote.", 8, "the vote<img>.");
+    expect_pair("la voix <img>, oui", 8, "the vote , yes", 8, "the vote <img>, yes");
 }
 END_TEST
 
@@ -403,6 +419,7 @@ END_TEST
 DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
         tags_move_with_their_words, markup_divides_a_word_where_it_did,
         markup_divides_an_ordinal_after_its_number, plain_text_keeps_its_signs,
-        the_same_words_give_the_same_document, xml_has_an_outline_and_names,
-        markdown_and_subtitles_keep_their_form, references_are_those_of_the_standard,
-        long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled)
+        a_point_behind_a_space_keeps_it, the_same_words_give_the_same_document,
+        xml_has_an_outline_and_names, markdown_and_subtitles_keep_their_form,
+        references_are_those_of_the_standard, long_and_deep_documents_take_linear_time,
+        a_document_that_nobody_wants_is_cancelled)

@@ -103,6 +103,12 @@ START_TEST(messages_in_json_get_the_plurals_of_the_target)
            "{\"a\": \"b\", \"c\": \"{n, plural, one {x} other {# y} few {# y} many {# y}}\"}",
            "b|x|5 y|3 y|11 y");
     expect(message, DG_DOC_JSON, &none, message, "b|x|5 y");
+    expect("{\"@@locale\": \"en_GB\", \"a\": \"b\"}", DG_DOC_JSON, &polish,
+           "{\"@@locale\": \"pl\", \"a\": \"b\"}", "b");
+    expect("{\"a\": \"b\", \"@@locale\": \"en\"}", DG_DOC_JSON, &none,
+           "{\"a\": \"b\", \"@@locale\": \"en\"}", "b");
+    expect("{\"@@locale\": [], \"a\": \"b\"}", DG_DOC_JSON, &polish,
+           "{\"@@locale\": [], \"a\": \"b\"}", "b");
     expect("[\"{n, plural, one {x}\"]", DG_DOC_JSON, &polish, "[\"{n, plural, one {x}\"]",
            "{n, plural, one {x}");
     expect("[\"See {n, plural, one {x} other {# y}} here\"]", DG_DOC_JSON, &polish,
