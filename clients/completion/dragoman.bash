@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# bash completion for dragoman: what it offers comes from the program's own --help, so that it is always true.
+# bash completion for dragoman: what it offers comes from the program itself, so that it is always true.
 
 # The options of a --help on standard input; "--[no-]x" is two.
 _dragoman_options()
@@ -7,18 +7,33 @@ _dragoman_options()
     grep -o -E -e '--(\[no-\])?[a-z][a-z-]*' | sed 's/^--\[no-\]\(.*\)/--\1\n--no-\1/' | sort -u
 }
 
+_dragoman_commands()
+{
+    "$1" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p'
+}
+
 _dragoman()
 {
-    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
+    local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
+    local words=
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" --help | sed -n 's/^  \([a-z-]*\) .*/\1/p') --help --version" -- "$word")
+        words="$(_dragoman_commands "$program") help --help --version"
     elif [[ $word == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" "$command" --help | _dragoman_options)" -- "$word")
+        words=$("$program" "$command" --help | _dragoman_options)
+    elif [[ $command == help ]]; then
+        words=$(_dragoman_commands "$program")
+    elif [[ $command == get ]]; then
+        words=$("$program" models --available 2>/dev/null | sed -n 's/^[* ] \([a-z][^ ]*\) .*/\1/p' | sort -u)
+    elif [[ $command == remove ]]; then
+        words=$("$program" models 2>/dev/null | sed -n 's/^\([^ ]*-[^ ]*\) .*/\1/p')
     elif [[ $before == --model || $before == -m ]]; then
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
+        return
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        return
     fi
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
 }
 complete -o filenames -F _dragoman dragoman

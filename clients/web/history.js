@@ -47,7 +47,10 @@ export class History {
         this.show();
     }
 
+    /** Who was in the list stays at this place of it. */
     show() {
+        const buttons = () => [...this.#list.querySelectorAll("button")];
+        const at = buttons().indexOf(document.activeElement);
         this.#list.replaceChildren(...load().map((entry, i) => {
             const item = document.createElement("li");
             const choose = document.createElement("button");
@@ -64,5 +67,6 @@ export class History {
             item.append(choose, drop);
             return item;
         }));
+        if (at >= 0) (buttons()[at] ?? buttons().at(-1) ?? this.#list.closest("details").firstElementChild).focus();
     }
 }

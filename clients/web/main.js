@@ -529,5 +529,6 @@ detail.onreplace = (sentence, text) => { target.replace(sentence, text); explain
 history.onchoose = entry => {
     pickers.choose(entry.source ?? "auto", entry.target);
     write(entry.text);
+    $("source").focus();
 };
 start();

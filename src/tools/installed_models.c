@@ -99,5 +99,18 @@ enum dg_err installed_explain(const struct dg_engine *engine, enum dg_err err,
         return err;
     list_models(engine, list);
     snprintf(said, sizeof said, "%s", dg_error_text(error, err));
-    return dg_error_set(error, err, "%s; installed: %s", said, list);
+    return dg_error_set(error, err,
+                        "%s; installed: %s; 'dragoman models --available' lists what can be had",
+                        said, list);
+}
+
+void installed_tell_foreign(const char *who, const char *language, const char *target)
+{
+    fprintf(stderr,
+            "dragoman %s stays as it is: it is in %s, and no installed model leads from there to "
+            "%s",
+            who, language ? language : "another language", target);
+    if (language && *target)
+        fprintf(stderr, "; 'dragoman get %s-%s' fetches one", language, target);
+    fputc('\n', stderr);
 }

@@ -29,4 +29,8 @@ enum dg_err installed_check_target(const struct dg_engine *engine, const char *t
 enum dg_err installed_explain(const struct dg_engine *engine, enum dg_err err,
                               struct dg_error *error);
 
+/* Says on standard error that what `who` names ("translate: line 3") was not translated, because no
+ * model leads from its language, NULL if that is not known, to the target; and what would help. */
+void installed_tell_foreign(const char *who, const char *language, const char *target);
+
 #endif

@@ -317,6 +317,23 @@ class Used(IntegrationTest):
         self.assertEqual(page.run("return document.querySelector('#from').value"), "fr")
         self.check_quiet(page)
 
+    def test_who_is_in_the_history_keeps_the_place(self):
+        page = self.page()
+        for text in ("Bonjour.", "Merci.", "Où est la gare ?"):
+            self.write(page, text)
+            page.wait_for(f"return document.querySelector('#history-list')?.textContent.includes({json.dumps(text)})", "its entry")
+        page.run("document.querySelector('.history').open = true; document.querySelectorAll('#history-list li')[1].lastChild.focus()")
+        focus = "return [...document.querySelectorAll('#history-list button')].indexOf(document.activeElement)"
+        for expected in (3, 1, -1):
+            page.press("\ue007")
+            self.assertEqual(page.run(focus), expected)
+        self.assertEqual(page.run("return document.activeElement.localName"), "summary")
+        self.write(page, "Merci.")
+        page.wait_for("return document.querySelector('#history-list button')", "the entry")
+        page.run("document.querySelector('#history-list button').focus()")
+        page.press("\ue007")
+        self.assertEqual(page.run("return document.activeElement.id"), "source")
+
     def write(self, page, text):
         """As pasting does: all at once."""
         page.run("""const s = document.querySelector('#source'); s.value = arguments[0];

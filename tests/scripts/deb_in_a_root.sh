@@ -55,6 +55,7 @@ serve() {
     wait "$daemon" || fail "the daemon did not stop well: $(cat "$scratch/daemon.log")"
     daemon=
 }
+inside install -d -o dragoman -g dragoman /run/dragoman # as RuntimeDirectory of the unit does
 if command -v curl >/dev/null 2>&1; then serve; else echo "left out: a request, which needs curl"; fi
 
 echo "upgrade"

@@ -51,6 +51,33 @@ if [ -d "$here/models/fr-en" ]; then
     cmp "$here/models/fr-en/model.safetensors" again/model.safetensors || fail "fr-en changed on import"
 fi
 
+# The README's pairs that can be had are what the list says: name, source, kind, version, size, memory, scores.
+expect 0 "$dragoman" models --available
+sed -n 's/^| [A-Z][a-z]* | \([a-z]*-en\) | \([0-9.]*\), \([0-9.]*\) | \([0-9]* MB\) | \(en-[a-z]*\) | \([0-9.]*\), \([0-9.]*\) | \([0-9]* MB\) |$/\1 \4 \2 \3\n\5 \8 \6 \7/p' \
+    "$here/README.md" >pairs
+[ "$(wc -l <pairs)" -ge 20 ] || fail "the README has no table of pairs"
+while read -r pair size unit bleu comet; do
+    grep -q "^\* $pair .* $size $unit .* ~$bleu  *~$comet " out || fail "the README says otherwise of $pair than: $(grep "^\* $pair " out)"
+done <pairs
+
+# Completion offers what the program says.
+complete() { # WORD... : what bash offers for the last of them
+    PATH=$build:$PATH bash -c '. "$0/clients/completion/dragoman.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dragoman
+        echo "${COMPREPLY[*]}"' "$here" "$@"
+}
+completes() { # EXPECTED WORD...
+    want=$1
+    shift
+    [ "$(complete "$@")" = "$want" ] || fail "completing '$*' offers '$(complete "$@")', expected '$want'"
+}
+if command -v bash >/dev/null; then
+    completes translate dragoman trans
+    completes help dragoman hel
+    completes quantize dragoman help quant
+    completes de-en dragoman get de-e
+    completes "--no-shortlist" dragoman translate --no-sh
+fi
+
 # Inspect.
 expect 0 "$dragoman" inspect as-i8 --tensors
 says "ssru decoder" out

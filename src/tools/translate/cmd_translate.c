@@ -325,12 +325,11 @@ static void on_translation_done(void *ctx, const struct dg_engine_result *result
                 dg_err_sentence(result->err));
         work->totals->n_failed++;
     }
-    if (!result->err && result->is_foreign)
-        fprintf(stderr,
-                "dragoman translate: line %zu stays as it is: it is in %s, and no installed model "
-                "leads from there to %s\n",
-                translation->line->number, result->detected ? result->detected : "another language",
-                work->flags->remote.target);
+    if (!result->err && result->is_foreign) {
+        char who[64];
+        snprintf(who, sizeof who, "translate: line %zu", translation->line->number);
+        installed_tell_foreign(who, result->detected, work->flags->remote.target);
+    }
     if (work->flags->json)
         write_json(translation, result);
     else if (wants_more_than_text(work->flags))

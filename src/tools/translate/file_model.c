@@ -41,11 +41,7 @@ static void on_document_done(void *ctx, const struct dg_engine_result *result)
         snprintf(work->target, sizeof work->target, "%s", result->target);
     work->n_lost = result->n_lost;
     if (!result->err && result->is_foreign)
-        fprintf(stderr,
-                "dragoman file: the text stays as it is: it is in %s, and no installed model leads "
-                "from there to %s\n",
-                result->detected ? result->detected : "another language",
-                work->flags->remote.target);
+        installed_tell_foreign("file: the text", result->detected, work->flags->remote.target);
 }
 
 /* The last part of the model's path: "fr-en" states its languages. */
