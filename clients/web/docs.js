@@ -67,7 +67,7 @@ function meaningOf(schema) {
 function rowsOf(schema, before = "") {
     const own = Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
         const isNeeded = (schema.required ?? []).includes(name);
-        const row = [code(before + name), [...kindOf(member), ...(isNeeded ? [", always"] : [])], meaningOf(member)];
+        const row = [code(before + name), [...kindOf(member), ...(isNeeded ? [", required"] : [])], meaningOf(member)];
         const inner = member.type === "array" ? member.items ?? {} : member;
         return [row, ...(inner.$ref ? [] : rowsOf(inner, `${before}${name}${inner === member ? "" : "[]"}.`))];
     });
@@ -107,7 +107,7 @@ function showBody(title, body) {
 }
 
 function showParameters(title, parameters) {
-    const rows = parameters.map(resolve).map(each => [code(each.name), [each.in, each.required ? ", always" : ""],
+    const rows = parameters.map(resolve).map(each => [code(each.name), [each.in, each.required ? ", required" : ""],
         [...kindOf(each.schema ?? {}), ". ", each.description?.trim() ?? "", " ", ...meaningOf(each.schema ?? {})]]);
     return [element("h4", {}, "Parameters"), table(`Parameters of ${title}`, ["Name", "In", "Meaning"], rows)];
 }

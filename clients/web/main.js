@@ -231,11 +231,11 @@ function finished(event) {
     manner.offer(pickers.source, pickers.target);
     if (pickers.isAuto && event.source === pickers.target && turn(event.source)) return;
     if (strandOptions !== JSON.stringify(wishes())) return translate(); // a glossary of another language
-    sentences = told.length;
+    sentences = told.length || null;
     showCounts();
     $("said").textContent = told.length ? words.say("took", { ms: Math.max(Math.round(event.timing.total_ms), 1) }) : "";
     speech.offer(pickers.target);
-    hint.show(event.model ?? "");
+    hint.show(event.warning ? "" : event.model ?? "");
     if (/^\s*[^\s.,:;!?]+\s*$/.test(text) && target.sentences.length === 1)
         lookUpTimer = setTimeout(() => detail.open(target.sentences[0], { isQuiet: true }), LOOK_UP_MS);
     if (event.warning) note("not_read", { code: event.source, pair: pairToGet(event.source, pickers.target) });

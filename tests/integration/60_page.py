@@ -147,7 +147,7 @@ class Used(IntegrationTest):
         cells = "return [...document.getElementById(arguments[0]).parentElement.querySelectorAll('tr')].map(row => [...row.cells].map(c => c.textContent))"
         error = page.run(cells, "Error")
         self.assertEqual(error[0], ["Member", "Kind", "Meaning"])
-        self.assertIn(["error.message", "string, always", ""], error)
+        self.assertIn(["error.message", "string, required", ""], error)
         self.assertIn("One of admin_only, bad_request, ", next(row[2] for row in error if row[0] == "error.code"))
         self.assertIn(["429", "Past a limit of a minute (rate_limited) or of the month (quota_exceeded). The request was not done "
                        "and costs nothing.", "application/json: Error"], page.run(cells, "post-v1-translate"))
@@ -359,6 +359,9 @@ class Used(IntegrationTest):
         self.state(page, "in German, which this server cannot translate")
         self.assertIn("German", page.run("return document.querySelector('#from').options[0].textContent"))
         self.assertEqual(page.run("return document.querySelector('#target').textContent"), text)
+        # No model said this: there is nothing to say of one, and no sentences were told.
+        self.assertTrue(page.run("return document.querySelector('#hint').hidden"))
+        self.assertNotIn("sentence", page.run("return document.querySelector('#counts').textContent"))
         self.check_quiet(page)
 
     def test_copying_works_where_there_is_no_clipboard(self):
@@ -393,6 +396,15 @@ class Used(IntegrationTest):
         self.assertIn("1\u202f201 sur 1\u202f200 caractères", page.run("return document.querySelector('#counts').textContent"))
         self.state(page, "1 caractère de trop")
         self.check_quiet(page)
+
+    def test_what_is_said_is_seen_on_a_phone_wherever_one_is(self):
+        page = self.page("--max-characters=100", width=390, height=844)
+        self.write(page, "x" * 101)
+        self.state(page, "too long")
+        page.run("document.body.style.minHeight = '3000px'; scrollTo(0, 1500)")
+        self.assertTrue(page.run("""const at = document.querySelector('#state').getBoundingClientRect();
+                                    return at.top > 0 && at.bottom <= innerHeight && at.left >= 0 && at.right <= innerWidth"""))
+        self.assertEqual(page.run(CONTRASTS), [])
 
     def test_an_office_document_comes_back_as_one(self):
         page = self.page()
