@@ -223,14 +223,11 @@ enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tool
     return err;
 }
 
-void dg_request_free(struct dg_request *request)
+/* Frees what belongs to nobody but the request. For a long text with markup that is tens of
+ * megabytes, which the kernel takes milliseconds to take back. */
+static void free_memory(void *arg)
 {
-    if (!request)
-        return;
-    for (size_t i = 0; request->sentences && i < request->n_parts; i++)
-        dg_sentence_free(request->sentences[i]);
-    dg_task_deinit(&request->task);
-    dg_model_wait_free(request->waiting);
+    struct dg_request *request = arg;
     dg_free(request->sentences);
     for (size_t i = 0; i < request->n_lost; i++)
         dg_free((char *)(uintptr_t)request->lost[i].ptr);
@@ -243,13 +240,28 @@ void dg_request_free(struct dg_request *request)
         dg_doc_free(request->markup->doc);
     dg_free(request->markup);
     dg_free(request->text);
-    dg_quality_estimate_drop(request->estimate);
     dg_buf_deinit(&request->result);
     dg_phrase_set_deinit(&request->protect);
     dg_forced_tokens_deinit(&request->forced);
+    dg_free(request);
+}
+
+void dg_request_free(struct dg_request *request)
+{
+    if (!request)
+        return;
+    const struct dg_background *background = &request->task.tasks->background;
+    for (size_t i = 0; request->sentences && i < request->n_parts; i++)
+        dg_sentence_free(request->sentences[i]);
+    dg_task_deinit(&request->task);
+    dg_model_wait_free(request->waiting);
+    dg_quality_estimate_drop(request->estimate);
     while (request->n_hops > 0)
         dg_served_model_unref(request->hops[--request->n_hops]);
-    dg_free(request);
+    if (request->markup)
+        dg_background_leave_to(background, free_memory, request);
+    else
+        free_memory(request);
 }
 
 /* ---- Beginning ------------------------------------------------------------------------------- */

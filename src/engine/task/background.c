@@ -31,6 +31,13 @@ enum dg_err dg_background_begin(struct dg_background *background, struct dg_back
     return dg_pool_submit(background->pool, run_background, task);
 }
 
+void dg_background_leave_to(const struct dg_background *background, void (*fn)(void *arg),
+                            void *arg)
+{
+    if (!background->pool || dg_pool_submit(background->pool, fn, arg) != DG_OK)
+        fn(arg);
+}
+
 void dg_background_close(struct dg_background *background)
 {
     dg_pool_free(background->pool);

@@ -10,6 +10,7 @@
  *     ...
  *     if (dg_background_is_done(&reading->task)) ... after a wake-up
  *     dg_background_leave(&reading->task);           unwanted: the function looks at is_unwanted
+ *     dg_background_leave_to(background, free, memory);    nobody waits for this
  *     dg_background_close(background);               when all are done
  *
  * From begin until it is done, a task and what it points to belong to the background thread. The
@@ -53,7 +54,12 @@ static inline void dg_background_leave(struct dg_background_task *task)
     atomic_store(&task->is_unwanted, true);
 }
 
-/* Waits for all tasks that were begun. */
+/* Has fn(arg) done behind the tasks that were begun; on this thread where there is no other yet, or
+ * too many wait for it. */
+void dg_background_leave_to(const struct dg_background *background, void (*fn)(void *arg),
+                            void *arg);
+
+/* Waits for all tasks that were begun, and all that was left to the thread. */
 void dg_background_close(struct dg_background *background);
 
 #endif
