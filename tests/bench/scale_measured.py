@@ -51,6 +51,8 @@ class Group:
             file.write(text)
 
     def go_first(self):
+        if not self.is_old:
+            self.write("cgroup.subtree_control", "+cpu")
         self.write("cpu.shares" if self.is_old else "cpu.weight", "262144" if self.is_old else "10000")
 
     def limit(self, cores):
