@@ -252,6 +252,17 @@ void dg_call_json_out(struct dg_call *call, int status, struct dg_json_out *out)
     dg_buf_deinit(out->buf);
 }
 
+/* There is no memory even for an error message. No id needs escapes. */
+static void fail_without_memory(struct dg_call *call)
+{
+    char json[128 + DG_CALL_ID_MAX];
+    const int len = snprintf(json, sizeof json,
+                             "{\"error\":{\"code\":\"overloaded\",\"message\":\"There is no "
+                             "memory.\"},\"request_id\":\"%s\"}",
+                             call->id);
+    dg_call_json(call, 503, dg_span_make(json, (size_t)len));
+}
+
 void dg_call_fail(struct dg_call *call, struct dg_failure failure)
 {
     struct dg_buf buf;
@@ -268,10 +279,8 @@ void dg_call_fail(struct dg_call *call, struct dg_failure failure)
     }
     if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
         dg_call_json(call, failure.status, dg_buf_span(&buf));
-    else /* there is no memory even for an error message */
-        dg_call_json(call, 503,
-                     DG_SPAN("{\"error\":{\"code\":\"overloaded\",\"message\":\"There is no "
-                             "memory.\"}}"));
+    else
+        fail_without_memory(call);
     dg_buf_deinit(&buf);
 }
 

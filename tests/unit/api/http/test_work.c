@@ -371,6 +371,35 @@ START_TEST(failures_are_answered_and_the_work_freed)
 }
 END_TEST
 
+/* Whichever allocation of an error's answer fails: if anything is answered, it is an error's whole
+ * shape. */
+START_TEST(an_error_without_memory_names_its_request)
+{
+    int n_answers = 0;
+    bool is_over = false;
+    for (uint64_t nth = 1; !is_over; nth++) {
+        struct bench bench;
+        open_bench(&bench);
+        bench.attaches = true;
+        post(&bench, 3);
+        struct dg_work *work = under_way(&bench);
+        struct dg_call *call = dg_work_detach(work);
+        dg_mem_fail_after(nth);
+        dg_call_no_memory(call);
+        is_over = !dg_mem_failed();
+        dg_mem_fail_after(0);
+        if (says(&bench, "\r\n\r\n{")) { /* else the connection is cut */
+            ck_assert(says(&bench, "{\"error\":{\"code\":\"overloaded\""));
+            ck_assert(says(&bench, "\"request_id\":\""));
+            n_answers++;
+        }
+        dg_work_end(work);
+        close_bench(&bench);
+    }
+    ck_assert_int_gt(n_answers, 1);
+}
+END_TEST
+
 START_TEST(what_was_read_may_be_refused_before_the_gate)
 {
     struct bench bench;
@@ -484,5 +513,6 @@ DG_UNIT(a_work_is_read_started_written_and_freed, much_is_read_and_written_elsew
         who_leaves_while_a_thread_works_is_forgotten_then,
         who_leaves_while_it_is_under_way_stops_it, what_cannot_be_stopped_goes_on_to_its_end,
         what_is_held_is_freed_by_who_holds_it, a_detached_work_leaves_an_answered_call_alone,
-        failures_are_answered_and_the_work_freed, what_was_read_may_be_refused_before_the_gate,
-        a_stream_ends_with_an_event, a_quiet_stream_gets_comments, what_has_its_answer_gives_it)
+        failures_are_answered_and_the_work_freed, an_error_without_memory_names_its_request,
+        what_was_read_may_be_refused_before_the_gate, a_stream_ends_with_an_event,
+        a_quiet_stream_gets_comments, what_has_its_answer_gives_it)
