@@ -62,6 +62,9 @@ class Socket:
 
     def receive(self):
         opcode, payload = self.frame()
+        while opcode == 9:  # it asks whether we are there
+            self.send(payload, 10)
+            opcode, payload = self.frame()
         if opcode != 1:
             raise AssertionError((opcode, payload))
         return json.loads(payload)
