@@ -10,6 +10,8 @@
  *
  * Standard output has a line "reader pattern" for each four calls of dg_test_read. */
 #include "access/key_file.h"
+#include "api/compat/chat_prompt.h"
+#include "api/http/fields.h"
 #include "api/v1/translate_options.h"
 #include "base/json/json.h"
 #include "base/memory/mem.h"
@@ -24,6 +26,7 @@
 #include "net/proto/http_reply.h"
 #include "net/proto/multipart.h"
 #include "net/proto/target.h"
+#include "office/part.h"
 #include "text/sentence/segment.h"
 #include "text/terms/casing.h"
 #include "text/terms/glossary.h"
@@ -141,6 +144,67 @@ static void read_latex_file(struct dg_span text)
 static void read_mail(struct dg_span text)
 {
     read_filtered(text, "a.eml");
+}
+
+static void read_front_matter(struct dg_span text)
+{
+    read_xml_file("---\ntitle: x\n", text, "a.md");
+}
+
+/* Not in UTF-8: the encoding is found first. */
+static void read_latin_file(struct dg_span text)
+{
+    read_xml_file("Gar\xE7on, \xE9t\xE9. ", text, "a.txt");
+}
+
+/* A part of an office document or of a book, which is also written with another text: each "x" is a
+ * "y". */
+static void read_part(const char *begin, struct dg_span text, const char *end, bool is_html)
+{
+    const struct dg_office_opts opts = {.language = "en", .is_html = is_html, .has_text = true};
+    struct dg_office_part *part;
+    struct dg_buf whole, html, out;
+    dg_buf_init(&whole, BIG);
+    dg_buf_init(&html, BIG);
+    dg_buf_init(&out, BIG);
+    require(dg_buf_append_cstr(&whole, begin) == DG_OK &&
+            dg_buf_append_span(&whole, text) == DG_OK && dg_buf_append_cstr(&whole, end) == DG_OK);
+    if (dg_office_part_new(dg_buf_span(&whole), &opts, "part", &part, NULL) == DG_OK) {
+        require(dg_office_part_text(part, &html) == DG_OK);
+        dg_buf_clear(&whole);
+        require(dg_buf_append_span(&whole, dg_buf_span(&html)) == DG_OK);
+        for (size_t i = 0; i < whole.len; i++)
+            if (whole.ptr[i] == 'x')
+                whole.ptr[i] = 'y';
+        struct dg_span source = dg_buf_span(&html), target = dg_buf_span(&whole);
+        (void)!dg_office_part_write(part, &source, &target, &out, NULL);
+        dg_office_part_free(part);
+    }
+    dg_buf_deinit(&whole);
+    dg_buf_deinit(&html);
+    dg_buf_deinit(&out);
+}
+
+static void read_word(struct dg_span text)
+{
+    read_part(
+        "<w:document xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\">"
+        "<w:body><w:p><w:r><w:t>x</w:t></w:r>",
+        text, "</w:p></w:body></w:document>", false);
+}
+
+static void read_open_document(struct dg_span text)
+{
+    read_part("<office:document-content "
+              "xmlns:office=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" "
+              "xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\"><text:p>x",
+              text, "</text:p></office:document-content>", false);
+}
+
+static void read_book(struct dg_span text)
+{
+    read_part("<html xmlns=\"http://www.w3.org/1999/xhtml\"><body><p>x", text, "</p></body></html>",
+              true);
 }
 
 /* Between a beginning and an end. */
@@ -343,6 +407,82 @@ static void read_ask(struct dg_span text)
     dg_arena_deinit(&arena);
 }
 
+/* As all the routes of other servers' APIs read their requests: every field, by its name and with
+ * those that follow under the same name. */
+static void read_fields_of(const char *begin, struct dg_span text, const char *end,
+                           const char *type)
+{
+    struct dg_arena arena;
+    struct dg_buf body;
+    struct dg_fields fields;
+    dg_arena_init(&arena, BIG);
+    dg_buf_init(&body, BIG);
+    require(dg_buf_append_cstr(&body, begin) == DG_OK && dg_buf_append_span(&body, text) == DG_OK &&
+            dg_buf_append_cstr(&body, end) == DG_OK);
+    const struct dg_fields_source source = {
+        .type = dg_span_cstr(type), .body = dg_buf_span(&body), .takes_array = true};
+    if (dg_fields_read(&source, &arena, &fields, NULL) == DG_OK) {
+        static const char *const names[] = {"q", "text", "texts", "contents", "[0].text", "x"};
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            const struct dg_field *field = dg_fields_get(&fields, names[i]);
+            (void)dg_fields_count(&fields, field);
+            for (; field; field = dg_fields_next(&fields, field))
+                ;
+        }
+    }
+    dg_buf_deinit(&body);
+    dg_arena_deinit(&arena);
+}
+
+static void read_fields(struct dg_span text)
+{
+    read_fields_of("{\"q\":\"x\"", text, "}", "application/json");
+}
+
+static void read_field_array(struct dg_span text)
+{
+    read_fields_of("[{\"Text\":\"x\"}", text, "]", "application/json");
+}
+
+static void read_form(struct dg_span text)
+{
+    read_fields_of("q=x", text, "", "application/x-www-form-urlencoded");
+}
+
+static void read_prompt(struct dg_span system, struct dg_span user)
+{
+    static struct dg_langnames *names;
+    const struct dg_chat_prompt_ask ask = {.system = system, .user = user};
+    struct dg_chat_prompt prompt;
+    struct dg_error error = DG_ERROR_NONE;
+    struct dg_arena arena;
+    dg_arena_init(&arena, BIG);
+    if (!names)
+        require((names = dg_langnames_new()));
+    (void)!dg_chat_prompt_read(names, &ask, &arena, &error, &prompt);
+    dg_arena_deinit(&arena);
+}
+
+static void read_chat(struct dg_span text)
+{
+    read_prompt(DG_SPAN("You are a translator. Translate to English."), text);
+}
+
+static void read_rules(struct dg_span text)
+{
+    read_prompt(text, DG_SPAN("x"));
+}
+
+static void read_instruction(struct dg_span text)
+{
+    struct dg_buf user;
+    dg_buf_init(&user, BIG);
+    require(dg_buf_append_cstr(&user, "Translate from French to English") == DG_OK &&
+            dg_buf_append_span(&user, text) == DG_OK);
+    read_prompt(DG_SPAN(""), dg_buf_span(&user));
+    dg_buf_deinit(&user);
+}
+
 static void read_query(struct dg_span text)
 {
     struct dg_query query = dg_query_over(text);
@@ -521,6 +661,28 @@ static const struct reader readers[] = {
      read_latex_file,
      {"\\textbf{", "}", "{", "$", "\\begin{a}", "\\begin{verbatim}", "\\footnote{x ", "%", "\n\n",
       "\\foo[", "]{", "\\item[", "\\section{", "\\[", "word "}},
+    {"front matter",
+     read_front_matter,
+     {"a: b\n", "---\n", "\n", "# x\n", "`", "- a\n", "a: |\n", "  x\n", "[", "<b>", " x"}},
+    {"text in Latin-1",
+     read_latin_file,
+     {"\xE9", "\xC3\xA9", "x. ", "\n", "\x80", "\xEF\xBB\xBF", "\xFF\xFE"}},
+    {"word",
+     read_word,
+     {"<w:r><w:t>x</w:t></w:r>", "</w:p><w:p>", "<w:r><w:rPr><w:b/></w:rPr><w:t>x</w:t></w:r>",
+      "<w:hyperlink>", "</w:hyperlink>", "<w:r><w:tab/></w:r>", "<w:r><w:br/></w:r>",
+      "<w:bookmarkStart/>", "<w:r><w:fldChar w:fldCharType=\"begin\"/></w:r>",
+      "<w:r><w:fldChar w:fldCharType=\"end\"/></w:r>", "<w:tbl><w:tr><w:tc><w:p>",
+      "</w:p></w:tc></w:tr></w:tbl>", "<!-- -->", "&amp;", " "}},
+    {"open document",
+     read_open_document,
+     {"x", "</text:p><text:p>", "<text:span>", "</text:span>", "<text:s/>", "<text:line-break/>",
+      "<text:a>", "</text:a>", "<text:note><text:note-body><text:p>",
+      "</text:p></text:note-body></text:note>", "&lt;", "<!-- -->", "<text:bookmark/>", " "}},
+    {"book",
+     read_book,
+     {"x", "</p><p>", "<b>", "</b>", "<br/>", "<img src=\"a\"/>", "&nbsp;", "<a href=\"a\">",
+      "</a>", "<div>", "</div>", "<![CDATA[", "]]>", " "}},
     {"mail",
      read_mail,
      {"Content-Type: multipart/mixed; boundary=b\n\n", "--b\n", "--b--\n", "Subject: =?utf-8?q?",
@@ -547,6 +709,23 @@ static const struct reader readers[] = {
      read_ask,
      {",\"text\":[", "\"a\",", "]", ",\"must\":\"a\"", ",\"a\":1", ",\"protected\":[\"a\"]",
       ",\"glossary\":{", "\\u00e9", " "}},
+    {"fields",
+     read_fields,
+     {",\"q\":\"a\"", ",\"q\":[\"a\"]", ",\"texts\":[", "\"a\",", "]", ",\"contents\":[{\"a\":1}]",
+      ",\"x\":{\"text\":\"a\"}", ",\"a\":true", "\\n", " "}},
+    {"array of fields",
+     read_field_array,
+     {",{\"Text\":\"a\"}", ",\"a\"", ",{\"text\":[\"a\"]}", ",[", "]", ",1", ",{}", " "}},
+    {"form", read_form, {"&q=a", "&text=%41", "&texts[]=a", "&", "=", "&x[0][a]=b", "+", "%"}},
+    {"instruction of a chat",
+     read_instruction,
+     {":", "\n\n", "\"\"\"", "```", "<text>", "</text>", "Text: ", "French ", "1. ", "%%",
+      "{\"a\":\"", "\xF0\x9F\x94\xA4"}},
+    {"rules of a chat", read_rules, {"Translate ", "to English", ".", "\n- ", "\"", "French "}},
+    {"chat",
+     read_chat,
+     {"\n", "1. x\n", "{\"a\":\"x\"}", "[\"x\",", "]", "\n\n%%\n\n", "```json\n", "# x\n", "<a>",
+      "Source Text: "}},
     {"query", read_query, {"a=b&", "&", "=", "%41", "%", "+", "a"}},
     {"multipart",
      read_parts,
