@@ -14,6 +14,7 @@
 #include "api/http/documents.h"
 #include "api/http/api.h"
 #include "api/jobs/bulk.h"
+#include "api/jobs/bulk_scratch.h"
 #include "api/ops/admin.h"
 #include "api/v1/glossaries.h"
 #include "base/file/map_file.h"
@@ -45,8 +46,9 @@ enum { EXIT_OK, EXIT_FAILED, EXIT_USAGE };
 enum {
     SECOND_MS = 1000,
     MINUTE_MS = 60 * 1000,
-    WAITING_MAX = 64,    /* requests that wait for the offload thread */
-    READINGS_MAX = 1024, /* requests that wait for the threads that read and write large bodies */
+    WAITING_MAX = 64,     /* requests that wait for the offload thread */
+    READINGS_MAX = 1024,  /* requests that wait for the threads that read and write large bodies */
+    DOCUMENTS_MAX = 1000, /* documents that are kept without jobs-dir */
     READERS = 2 /* the number of these threads: two, so that one slow request does not block all */
 };
 
@@ -67,9 +69,10 @@ struct daemon {
     struct dg_shared *shared; /* NULL: nothing is shared */
     struct dg_service *service;
     struct dg_keys *keys;
-    struct dg_offload *threads;  /* for tasks that would hold the loop for long, */
-    struct dg_offload *readers;  /* and for tasks of a few milliseconds */
-    struct dg_allowance buffers; /* the memory of connections, jobs and scores */
+    struct dg_offload *threads;           /* for tasks that would hold the loop for long, */
+    struct dg_offload *readers;           /* and for tasks of a few milliseconds */
+    struct dg_allowance buffers;          /* the memory of connections, jobs and scores */
+    char documents_dir[DG_BULK_PATH_MAX]; /* where documents lie without jobs-dir; "": nowhere */
     struct dg_api *api;
     struct dg_server *server;
     struct dg_agent_check *agent; /* NULL: agent-listen is empty */
@@ -297,15 +300,12 @@ static enum dg_err limit_process(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
     size_t files = dg_process_open_files(), wanted = (size_t)options->max_connections;
-    size_t documents = options->documents_space ? DG_DOCUMENTS_MAX : 0; /* one file for each */
-    if (files < wanted + documents + 64) /* 64 for the listeners, the log, model files and what
-                                            libraries hold */
-        dg_log_event(d->log, DG_LOG_WARNING, "daemon",
-                     DG_LOG_FIELDS(dg_log_uint("files_max", files),
-                                   dg_log_uint("max_connections", wanted),
-                                   dg_log_uint("documents", documents)),
-                     "the limit of open files allows fewer connections than max-connections does, "
-                     "and the documents kept besides");
+    if (files < wanted + 128) /* 128 for the listeners, the log, model files, the files of jobs and
+                                 documents that are worked on, and what libraries hold */
+        dg_log_event(
+            d->log, DG_LOG_WARNING, "daemon",
+            DG_LOG_FIELDS(dg_log_uint("files_max", files), dg_log_uint("max_connections", wanted)),
+            "the limit of open files allows fewer connections than max-connections does");
     return dg_process_core_dumps(options_of(d->start)->core_dumps, error);
 }
 
@@ -359,21 +359,24 @@ static enum dg_err open_keys(struct daemon *d, struct dg_error *error)
     return dg_keys_open(&d->keys, &d->loop, d->start, d->shared, d->log, error);
 }
 
-/* Bulk jobs are continued under the account that the daemon has changed to. */
+/* Bulk jobs are continued under the account that the daemon has changed to. Documents are kept as
+ * they are, with them if jobs-dir is set. */
 static enum dg_err open_bulk(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
+    const bool is_temporary = !*options->jobs_dir;
     const struct dg_bulk_opts opts = {
-        .dir = options->jobs_dir,
+        .dir = is_temporary ? d->documents_dir : options->jobs_dir,
+        .is_temporary = is_temporary,
         .bytes_max = options->jobs_upload,
-        .space_max = options->jobs_space,
-        .jobs_max = (size_t)options->jobs_max,
+        .space_max = is_temporary ? options->documents_space : options->jobs_space,
+        .jobs_max = is_temporary ? DOCUMENTS_MAX : (size_t)options->jobs_max,
         .retention_s = (uint64_t)options->jobs_retention_ms / 1000,
         .line_max = options->max_body,
         .buffers = &d->buffers,
         .redis = options->jobs_shared ? dg_shared_redis(d->shared) : NULL,
     };
-    if (!*options->jobs_dir)
+    if (!*opts.dir)
         return DG_OK;
     return dg_api_open_bulk(d->api, &opts, &d->loop, error);
 }
@@ -397,10 +400,14 @@ static enum dg_err open_glossaries(struct daemon *d, struct dg_error *error)
 static enum dg_err open_documents(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
+    enum dg_err err = DG_OK;
     const struct dg_documents_opts opts = {.dir = options->documents_dir,
                                            .bytes_max = options->documents_space,
                                            .file_max = options->max_document};
-    enum dg_err err = dg_api_open_documents(d->api, &opts, error);
+    if (!*options->jobs_dir && options->documents_space)
+        err = dg_bulk_scratch_make(options->documents_dir, d->documents_dir, error);
+    if (!err)
+        err = dg_api_open_documents(d->api, &opts, error);
     if (!err || dg_opt_given(d->start, "documents-dir"))
         return err;
     dg_log_event(d->log, DG_LOG_WARNING, "daemon",

@@ -233,9 +233,9 @@ static const struct dg_opt_row rows[] = {
      .help = "memory that glossaries may take together"},
 
     {DG_OPT_PATH(T, documents_dir), "documents-dir", .heading = "Documents", .def = "/var/tmp",
-     .help = "where translated documents lie until they are fetched, an hour at most, in files without names"},
-    {DG_OPT_SIZE(T, documents_space), "documents-space", .min = 0, .max = 65536ull * MIB, .def = "256MiB",
-     .help = "what such documents may take together; 0: none are translated"},
+     .help = "where files go as they come; and, without jobs-dir, documents, until they are fetched or an hour has passed"},
+    {DG_OPT_SIZE(T, documents_space), "documents-space", .min = 0, .max = 65536ull * MIB, .def = "512MiB",
+     .help = "what such documents may take together, and files as they come besides; 0: none are translated"},
     {DG_OPT_SIZE(T, max_document), "max-document", .min = KIB, .max = 2047 * MIB, .def = "50MiB",
      .help = "a file that is sent to be translated; it goes to documents-dir as it comes, whatever max-body is"},
 

@@ -14,7 +14,6 @@ import http.client
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -77,13 +76,11 @@ class Cluster(IntegrationTest):
         self.n_redis_away = 0  # how often Redis began or ceased to stand still
 
     def configuration(self):
-        """conf/haproxy.cfg with its lines for agents, and cookies for who comes back for a document."""
+        """conf/haproxy.cfg with its lines for agents."""
         text = conf_file("haproxy.cfg").replace("maxconn 4000", "maxconn 400")
         text = text.replace("#server ", "server_with_agent ")
         text = "\n".join(line for line in text.split("\n") if not line.startswith("    server "))
         text = text.replace("server_with_agent ", "server ")
-        text = text.replace("balance leastconn", "balance leastconn\n    cookie SERVER insert indirect nocache")
-        text = re.sub(r"( server (\w+) .*agent-check)", r"\1 cookie \2", text)
         for old, new in zip((8191, 8192, 8193), self.agents):
             text = text.replace(f"agent-port {old}", f"agent-port {new}")
         return with_ports(text, dict(zip(range(8090, 8094), (self.port, *self.ports))))
@@ -98,12 +95,12 @@ class Cluster(IntegrationTest):
 
     # ---- What clients do -------------------------------------------------------------------------------------------------
 
-    def ask(self, method, path, body=None, kind="application/json", port=None, cookie=None, **headers):
-        """(headers, body) of a success. Each on a connection of its own, as HAProxy may close idle ones when it is reloaded."""
+    def ask(self, method, path, body=None, kind="application/json", port=None, **headers):
+        """The body of a success. Each on a connection of its own, as HAProxy may close idle ones when it is reloaded."""
         connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=PATIENCE_S)
         try:
             connection.request(method, path, body.encode() if isinstance(body, str) else body,
-                               {**({"Content-Type": kind} if body else {}), **({"Cookie": cookie} if cookie else {}), **headers})
+                               {**({"Content-Type": kind} if body else {}), **headers})
             answer = connection.getresponse()
             said = answer.read()
         finally:
@@ -113,7 +110,7 @@ class Cluster(IntegrationTest):
             raise Later
         if answer.status >= 300:
             raise AssertionError(f"{method} {path}: {answer.status} {said[:200]}")
-        return answer.headers, said
+        return said
 
     def patiently(self, *arguments, **more):
         while True:
@@ -143,7 +140,7 @@ class Cluster(IntegrationTest):
 
     def plain(self, chance):
         text = chance.choice(TEXTS)
-        answer = json.loads(self.ask("POST", "/v1/translate", json.dumps({"text": text, "target": "en"}))[1])
+        answer = json.loads(self.ask("POST", "/v1/translate", json.dumps({"text": text, "target": "en"})))
         if answer["translations"][0]["text"] != self.expected[text]:
             raise AssertionError(f"{text}: {answer['translations'][0]['text']}")
 
@@ -168,7 +165,7 @@ class Cluster(IntegrationTest):
             server = self.servers[n]
             while True:
                 try:
-                    if term in self.ask("GET", f"/v1/glossaries/{id}", port=port)[1].decode():
+                    if term in self.ask("GET", f"/v1/glossaries/{id}", port=port).decode():
                         if n_redis_away == self.n_redis_away:
                             self.seen_after.append(time.monotonic() - changed)
                         break
@@ -182,29 +179,18 @@ class Cluster(IntegrationTest):
                 time.sleep(0.02)
 
     def document(self, path, form, expected):
-        """Sends a document until one server that took it lives until it is fetched (docs/deploy/cluster.md)."""
-        while True:
-            headers, answer = self.patiently("POST", path, multipart(form, "a.txt", DOCUMENT), BOUNDARY)
-            cookie = (headers["Set-Cookie"] or "").partition(";")[0]
-            answer = json.loads(answer)
-            try:
-                if "translatedFileUrl" in answer:
-                    said = self.patiently("GET", "/download_file" + answer["translatedFileUrl"].partition("/download_file")[2],
-                                          cookie=cookie)[1]
-                else:
-                    body = json.dumps({"document_key": answer["document_key"]})
-                    where = f"/v2/document/{answer['document_id']}"
-                    while json.loads(self.patiently("POST", where, body, cookie=cookie)[1])["status"] != "done":
-                        time.sleep(0.1)
-                    said = self.patiently("POST", f"{where}/result", body, cookie=cookie)[1]
-            except AssertionError as failure:
-                if " 404 " not in str(failure):
-                    raise
-                self.counts["documents sent again"] += 1
-                continue
-            if said.decode() != expected:
-                raise AssertionError(f"{path}: {said}")
-            return
+        """A document is sent once, and fetched wherever HAProxy asks for it."""
+        answer = json.loads(self.patiently("POST", path, multipart(form, "a.txt", DOCUMENT), BOUNDARY))
+        if "translatedFileUrl" in answer:
+            said = self.patiently("GET", "/download_file" + answer["translatedFileUrl"].partition("/download_file")[2])
+        else:
+            body = json.dumps({"document_key": answer["document_key"]})
+            where = f"/v2/document/{answer['document_id']}"
+            while json.loads(self.patiently("POST", where, body))["status"] != "done":
+                time.sleep(0.1)
+            said = self.patiently("POST", f"{where}/result", body)
+        if said.decode() != expected:
+            raise AssertionError(f"{path}: {said}")
 
     # ---- Trouble ---------------------------------------------------------------------------------------------------------
 
@@ -234,12 +220,12 @@ class Cluster(IntegrationTest):
     def test_nothing_is_lost(self):
         texts = lines(N_LINES)
         asked = lambda said: [item["text"] for item in json.loads(self.ask("POST", "/v1/translate", json.dumps(
-            {"text": said, "target": "en"}), port=self.ports[0])[1])["translations"]]
+            {"text": said, "target": "en"}), port=self.ports[0]))["translations"]]
         self.expected = dict(zip(TEXTS, asked(TEXTS)))
         document = asked([DOCUMENT])[0]
         body = json.dumps({"name": "words", "source": "fr", "target": "en", "terms": [{"source": "chat", "target": "hound"}]})
-        glossaries = [json.loads(self.ask("POST", "/v1/glossaries", body)[1])["id"] for _ in range(5)]
-        job = json.loads(self.ask("POST", "/v1/jobs?target=en", "\n".join(texts) + "\n", "text/plain")[1])["id"]
+        glossaries = [json.loads(self.ask("POST", "/v1/glossaries", body))["id"] for _ in range(5)]
+        job = json.loads(self.ask("POST", "/v1/jobs?target=en", "\n".join(texts) + "\n", "text/plain"))["id"]
         turns = [(f"{kind} {n}", turn) for n in range(N_CLIENTS // 2)
                  for kind, turn in (("answers", self.plain), ("streams", self.stream))]
         turns += [(f"glossaries {id}", lambda chance, id=id: self.change(id, chance)) for id in glossaries]
@@ -259,13 +245,13 @@ class Cluster(IntegrationTest):
             seen = sorted(self.seen_after) or [0]
             print(f"{dict(self.counts)}, glossaries seen after {seen[len(seen) // 2]:.3f} s, 99 % {seen[len(seen) * 99 // 100]:.3f} s, "
                   f"all {seen[-1]:.3f} s, {len(self.wrong)} failures {self.wrong[:9]}", file=sys.stderr)
-        state = lambda: json.loads(self.patiently("GET", f"/v1/jobs/{job}")[1])
+        state = lambda: json.loads(self.patiently("GET", f"/v1/jobs/{job}"))
         until = time.monotonic() + JOB_S
         while state()["state"] != "done" and time.monotonic() < until:
             time.sleep(0.5)
         end = state()
         self.assertEqual((end["state"], end["lines"], end["done"], end["failed"]), ("done", N_LINES, N_LINES, 0))
-        result = self.patiently("GET", f"/v1/jobs/{job}/result")[1].decode().splitlines()
+        result = self.patiently("GET", f"/v1/jobs/{job}/result").decode().splitlines()
         expected = [said for at in range(0, N_LINES, 500) for said in asked(texts[at:at + 500])]
         self.assertTrue(result == expected, "the job's result is not what one server answers")
         self.assertEqual(self.wrong, [])

@@ -189,7 +189,7 @@ class LibreTranslate(IntegrationTest):
         self.assertIn("line 1", error(file=("a.json", b'{"a": "b"')))
         self.assertEqual(error(file=("a.exe", text)), "Invalid request: file format not supported")
         self.assertEqual(error(file=("a.txt", text), target="zz"), "zz is not supported")
-        self.assertEqual(error(file=("a.po", b"\xff")), "Invalid request: the file is not UTF-8")
+        self.assertEqual(error(file=("a.po", b"\xff")), "Invalid request: the file is not UTF-8 at byte 0")
         self.assertEqual(self.ask("/download_file/..%2f..%2fetc%2fpasswd", method="GET", status=404)["error"]["code"], "not_found")
         self.assertEqual(self.ask("/download_file/x.txt", method="GET", status=400), {"error": "Invalid filename"})
         self.ask(f"/download_file/{'0' * 32}.a.txt", method="GET", status=404)

@@ -121,7 +121,7 @@ class Upload(IntegrationTest):
         body = form("a.txt", b"\n" * 400000)
         wait_for(lambda: server.request("POST", "/translate_file", body, HEADERS)[0] == 503, "what is held counts")
         held.close()
-        body = form("a.txt", b"\n" * 200000)
+        body = form("a.txt", b"\n" * 80000)
         wait_for(lambda: server.request("POST", "/translate_file", body, HEADERS)[0] == 200, "its room again")
 
 

@@ -215,39 +215,37 @@ class Sentences(IntegrationTest):
         self.assertFalse(json.loads(self.send(server, "GET /frontend/settings", None)[2])["filesTranslation"])
         folder = os.path.join(self.directory, "documents")
         os.mkdir(folder)
-        server = self.start(MODELS, LANGUAGES, f"--documents-dir={folder}", "--documents-space=16000", "--threads=1")
-        long = " ".join(f"Le chat {i} dort dans la maison." for i in range(200)).encode()
-        handle = json.loads(self.send(server, "/v2/document", ({**DOCUMENT, "file": ("a.txt", long)},))[2])
+        server = self.start(MODELS, LANGUAGES, f"--documents-dir={folder}", "--documents-space=60000", "--threads=1")
+        text = lambda n: " ".join(f"Le chat {i} dort dans la maison." for i in range(n)).encode()
+        handle = json.loads(self.send(server, "/v2/document", ({**DOCUMENT, "file": ("a.txt", text(200))},))[2])
         path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
         status, _, answer = self.send(server, path + "/result", key)
-        if status != 404:  # it is under way
+        if status != 200:  # it is under way
             self.assertEqual((status, json.loads(answer)), (503, {"message": "Document translation is not done"}))
         self.check(server, path, {"document_key": "1" * 64}, 404, "Document not found")
+        for way, form in (("/v2/document", DOCUMENT), ("/translate_file", FILE)):  # half is for others
+            self.check(server, way, ({**form, "file": ("a.txt", text(500))},), 503, "There is no room for more files; try again later.")
 
         def state():
-            return json.loads(self.send(server, path, key)[2])
+            return json.loads(self.send(server, path, key)[2]).get("status")
 
-        wait_for(lambda: state()["status"] not in ("queued", "translating"), "the document")
-        self.assertEqual((state()["status"], state()["message"]), ("error", "There is no room for the translation."))
-        self.check(server, path + "/result", key, 503, "Document translation is not done")
-        self.check(server, "/translate_file", ({**FILE, "file": ("a.txt", long)},), 503, "There is no room for more files; try again later.")
-        # What is kept lies on disk, without a name, until it is fetched.
+        wait_for(lambda: state() in (None, "done"), "the document")
+        self.send(server, path + "/result", key)  # makes room
+        # What is kept lies on disk until it is fetched.
         handle = json.loads(self.send(server, "/v2/document", (DOCUMENT,))[2])
         path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
-        wait_for(lambda: state()["status"] == "done", "the document")
-
-        def n_open():
-            n, fds = 0, f"/proc/{server.process.pid}/fd"
-            for name in os.listdir(fds):
-                with contextlib.suppress(FileNotFoundError):  # closed meanwhile
-                    n += os.readlink(os.path.join(fds, name)).startswith(folder)
-            return n
-
-        wait_for(lambda: n_open() == 1, "the only file that is kept")
-        self.assertEqual(os.listdir(folder), [])
+        wait_for(lambda: state() == "done", "the document")
+        kept = os.listdir(folder)
+        self.assertRegex(" ".join(kept), "^dragoman-documents-[A-Za-z0-9]{6}$")
+        names = lambda: {name.partition(".")[2] for name in os.listdir(os.path.join(folder, kept[0]))}
+        self.assertEqual(names(), {"", "file", "in", "out", "json"})
+        with open(os.path.join(folder, kept[0], handle["document_id"] + ".json"), encoding="utf-8") as file:
+            self.assertNotIn(handle["document_key"], file.read())
         self.assertEqual(self.send(server, path + "/result", key)[2], CAT_SAID.encode())
-        wait_for(lambda: n_open() == 0, "the file to be closed")
+        wait_for(lambda: names() == {""}, "its files to go")
         self.check(server, path + "/result", key, 404, "Document not found")
+        server.stop()
+        self.assertEqual(os.listdir(folder), [])
         bad = self.start("--documents-dir=/nowhere/at/all", ready=False)
         bad.expected_codes = (1, 2)
         self.assertIn(bad.wait(), (1, 2))

@@ -129,6 +129,64 @@ class Cluster(IntegrationTest):
             wait_for(lambda: self.state(n, job["id"])["state"] == 404, "its end")
         wait_for(lambda: os.listdir(self.folder) == ["lock"], "its files to go")
 
+    def form(self, n, path, content, name="a.txt", **fields):
+        """What a server answers to a file that is sent."""
+        body = b"".join(f'--XX\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode() for key, value in fields.items())
+        body += f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode() + content + b"\r\n--XX--\r\n"
+        status, answer = self.ask(n, "POST", path, body, **{"Content-Type": "multipart/form-data; boundary=XX"})
+        self.assertIn(status, (200, 201), answer)
+        return json.loads(answer)
+
+    def send_all(self, n, content):
+        """A document in each of the three APIs; what each was answered."""
+        return (self.form(n, "/v1/documents", content, source="fr", target="en"),
+                self.form(n, "/v2/document", content, source_lang="FR", target_lang="EN"),
+                self.form(n, "/translate_file", content, source="fr", target="en"))
+
+    def deepl(self, n, document, end=""):
+        return self.ask(n, "POST", f"/v2/document/{document['document_id']}{end}",
+                        json.dumps({"document_key": document["document_key"]}), **{"Content-Type": "application/json"})
+
+    def fetch_all(self, n, sent, expected):
+        ours, deepl, file = sent
+        path = f"/v1/documents/{ours['id']}"
+        wait_for(lambda: json.loads(self.ask(n, "GET", path)[1])["state"] == "done", "our document")
+        self.assertEqual(self.ask(n, "GET", path + "/result"), (200, expected))
+        wait_for(lambda: json.loads(self.deepl(n, deepl)[1])["status"] == "done", "DeepL's document")
+        self.assertEqual(self.deepl(n, deepl, "/result"), (200, expected))
+        self.assertEqual(self.ask(n, "GET", "/download_file/" + file["translatedFileUrl"].rpartition("/")[2]), (200, expected))
+
+    def paragraphs(self, n):
+        """A text file of so many paragraphs, and its translation."""
+        texts = lines(n)
+        return "\n\n".join(texts).encode(), "\n\n".join(self.expected(texts)).encode()
+
+    def test_documents_of_all_apis_are_at_every_server(self):
+        content, expected = self.paragraphs(6)
+        sent = self.send_all(0, content)
+        self.fetch_all(1, sent, expected)
+        self.assertEqual(self.deepl(1, sent[1], "/result"), (200, expected))  # asked again, as a balancer would
+        self.assertEqual(self.deepl(2, {**sent[1], "document_key": "0" * 64})[0], 404)
+        for path in (f"/v1/documents/{sent[0]['id']}", "/download_file/" + sent[2]["translatedFileUrl"].rpartition("/")[2]):
+            self.assertEqual(self.ask(2, "GET", path)[0], 200)
+        self.assertEqual(self.ask(2, "GET", f"/download_file/{sent[0]['id']}.a.txt")[0], 404)  # it is not of that API
+        same = self.form(0, "/v2/document", b"The cat is asleep in the kitchen.", target_lang="EN")
+        self.assertEqual(json.loads(self.deepl(2, same)[1])["error_message"], "Source and target language are equal.")
+        self.assertEqual(self.ask(2, "DELETE", f"/v1/documents/{sent[0]['id']}")[0], 204)
+        for n in range(3):
+            wait_for(lambda: self.ask(n, "GET", f"/v1/documents/{sent[0]['id']}")[0] == 404, "its end")
+
+    def test_documents_go_on_when_their_server_dies(self):
+        """The one that took them is killed at once; they pass a bulk job that nobody could end meanwhile."""
+        content, expected = self.paragraphs(110)  # two parts
+        job = self.add(1, lines(20000))
+        sent = self.send_all(0, content)
+        self.kill(0)
+        self.fetch_all(2, sent, expected)
+        self.servers[0] = self.start_one()
+        wait_for(lambda: json.loads(self.deepl(0, sent[1])[1]).get("status") == "done", "the one that came back to know it")
+        self.assertEqual(self.ask(1, "DELETE", f"/v1/jobs/{job['id']}")[0], 204)
+
     def test_redis_may_stop_and_lose_all(self):
         texts = lines(N_LINES)
         job = self.add(0, texts)

@@ -5,7 +5,6 @@
  * comes, not at the start, so that a thousand texts do not hold the loop. */
 #include "api/compat/compat.h"
 #include "api/http/api_int.h"
-#include "api/http/bodies.h"
 #include "api/http/upload.h"
 #include "base/memory/utf8.h"
 #include "text/language/langid.h"
@@ -20,7 +19,6 @@ static void free_compat(struct dg_work *work)
     if (compat->undo)
         compat->undo(compat);
     dg_document_file_free(compat->file);
-    dg_allowance_hold(compat->work.api->opts.buffers, &compat->held, 0);
     dg_job_drop(compat->job); /* frees its arena, in which `compat` lies */
 }
 
@@ -412,7 +410,7 @@ void dg_compat_start(struct dg_compat *compat,
         compat->work.wish.arena = compat->arena;
         dg_compat_pass(compat, key_of(compat), begin);
     } else if (begin(compat, &failure) != DG_OK) {
-        end(compat, &failure); /* passed the gate earlier: a message on a socket, or a document */
+        end(compat, &failure); /* passed the gate earlier: a message on a socket */
     }
 }
 
@@ -488,21 +486,6 @@ void dg_compat_open(struct dg_call *call,
         dg_compat_open_as(compat, read_fields, on_open);
     else
         dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
-}
-
-bool dg_compat_hold_text(struct dg_compat *compat, size_t len)
-{
-    struct dg_call *call = compat->work.call;
-    const struct dg_api_opts *opts = &compat->work.api->opts;
-    if (!dg_bodies_admit(call, len)) {
-        dg_compat_fail(
-            compat, 503, "overloaded",
-            "The memory for the texts of files (memory-limit) is used up just now, or is "
-            "too small for this one.");
-        return false;
-    }
-    dg_allowance_hold(opts->buffers, &compat->held, len);
-    return true;
 }
 
 void dg_compat_open_as(struct dg_compat *compat,

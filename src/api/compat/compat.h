@@ -57,7 +57,6 @@ struct dg_compat {
     struct dg_arena *arena;        /* the job's arena, in which the request's data lie */
     struct dg_fields fields;       /* see dg_compat_open */
     struct dg_document_file *file; /* owned; the file that was sent (upload.h); NULL: none */
-    size_t held;                   /* bytes taken from the buffers for the text of that file */
     struct dg_languages langs;
     struct dg_compat_item *items; /* [n] */
     size_t n;
@@ -95,10 +94,6 @@ struct dg_compat *dg_compat_new(struct dg_call *call);
  * left. */
 void dg_compat_open(struct dg_call *call,
                     void (*on_open)(struct dg_call *call, struct dg_compat *compat));
-
-/* Before the gate: counts the text of a file that was sent as what a body takes, until the request
- * is freed. False: there is no memory for it, which was answered. */
-bool dg_compat_hold_text(struct dg_compat *compat, size_t len);
 
 /* As dg_compat_open, but `read` reads the body instead of the fields, on any thread (see
  * work.h). */

@@ -8,12 +8,14 @@
  *     POST /v2/document/ID           document_key -> {"status":"translating",...}
  *     POST /v2/document/ID/result    document_key -> the file, which is then removed
  *
- * The translation continues without a waiting client. */
+ * They are jobs (api/jobs/document_add.h), and go on without a waiting client. */
 #include "api/compat/deepl.h"
-#include "api/compat/office_file.h"
 #include "api/http/api_int.h"
+#include "api/http/documents.h"
+#include "api/jobs/bulk_int.h"
+#include "api/jobs/document_add.h"
+#include "api/jobs/document_result.h"
 #include "base/memory/mem.h"
-#include "base/memory/utf8.h"
 #include "filter/filter.h"
 
 #include <stdio.h>
@@ -28,123 +30,65 @@ enum {
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
-/* What is known of a document from the gate to its end. */
-struct upload {
+/* Why a document is of no use, or NULL: no part of it may have failed. */
+static const char *failure_of(const struct dg_bulk_job *job, char text[128])
+{
+    if (dg_bulk_state(job) == DG_BULK_FAILED)
+        return dg_error_text(&job->error, job->err);
+    if (dg_bulk_state(job) == DG_BULK_CANCELLED)
+        return "The translation was cancelled.";
+    if (job->n_failed == 0)
+        return NULL;
+    snprintf(text, 128, "%zu of its %zu parts could not be translated.", job->n_failed,
+             job->n_lines);
+    return text;
+}
+
+/* What the document cost, which is given back if it fails. */
+struct bill {
+    struct dg_bulk_watch watch;
     struct dg_api *api;
-    char id[DG_DOCUMENT_ID + 1];
-    struct dg_charge charge;     /* what the document cost, which is given back if it fails */
-    struct dg_office_file *file; /* owned until the document is kept; NULL: the document is plain
-                                    text */
-    bool is_begun;               /* the client has its answer, and need not wait */
+    struct dg_charge charge;
 };
 
-static struct dg_document *find(struct dg_api *api, struct dg_span id)
+static void on_over(struct dg_bulk_watch *watch, struct dg_bulk_job *job)
 {
-    return dg_documents_find(&api->documents, dg_clock_now(&api->clock), id);
+    struct bill *bill = DG_LIST_ITEM(watch, struct bill, watch);
+    char text[128];
+    if (job && failure_of(job, text))
+        dg_charge_refund(&bill->charge, 507, 0);
+    else if (job)
+        bill->api->deepl_characters += job->n_characters;
+    dg_free(bill);
 }
 
-/* A translation that is not kept costs nothing. */
-static void on_kept(void *ctx, enum dg_err err)
+/* Without memory the document costs what it does, whatever becomes of it. */
+static void keep_bill(struct dg_call *call, const struct dg_bulk_job *job)
 {
-    struct dg_charge *charge = ctx;
-    if (err)
-        dg_charge_refund(charge, 507, 0);
-    dg_free(charge);
-}
-
-/* Keeps the translation; takes the charge unless it fails. */
-static enum dg_err keep(struct dg_compat *compat, struct dg_document *document,
-                        struct dg_charge *charge)
-{
-    struct upload *upload = compat->user;
-    struct dg_api *api = upload->api;
-    struct dg_office_file *file = upload->file;
-    const struct dg_span text = dg_compat_result(compat, 0);
-    if (!file)
-        return dg_documents_keep(&api->documents, api->readers, document, text, on_kept, charge);
-    upload->file = NULL;
-    snprintf(file->language, sizeof file->language, "%s", compat->to->code);
-    return dg_documents_keep_office(&api->documents, api->readers, document, file, text, on_kept,
-                                    charge);
-}
-
-/* A document that is in the target language already fails, as it does at DeepL. */
-static bool is_translated_already(const struct dg_compat *compat)
-{
-    return !compat->items[0].is_blank && compat->items[0].from == compat->to;
-}
-
-static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
-{
-    static const struct dg_failure same = {.status = 400, .message = SAME_LANGUAGE};
-    struct upload *upload = compat->user;
-    failure = !failure && is_translated_already(compat) ? &same : failure;
-    struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
-    /* on the heap, because it outlives the upload */
-    struct dg_charge *charge = dg_try_malloc(sizeof *charge);
-    if (failure || !document || !charge)
-        dg_charge_refund(&upload->charge, failure ? failure->status : 503, 0);
-    if (!document || (!failure && !charge)) {
-        if (document)
-            dg_documents_remove(&upload->api->documents, document);
-        dg_free(charge);
+    struct bill *bill = dg_try_calloc(1, sizeof *bill);
+    if (!bill)
         return;
-    }
-    if (failure) {
-        dg_free(charge);
-        document->state = DG_DOCUMENT_FAILED;
-        snprintf(document->error, sizeof document->error, "%s", failure->message);
-        return;
-    }
-    size_t n_characters = document->n_characters = compat->items[0].n_characters;
-    *charge = upload->charge;
-    const enum dg_err err = keep(compat, document, charge);
-    if (err)
-        on_kept(charge, err);
-    else
-        upload->api->deepl_characters += n_characters;
+    bill->api = call->api;
+    bill->charge = call->charge;
+    bill->charge.call = NULL;
+    bill->watch.fn = on_over;
+    dg_bulk_watch(call->api->bulk, job->id, &bill->watch);
 }
 
-/* Called behind the gate: answers, and translates without a waiting client. */
-static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
+static void on_added(struct dg_call *call, struct dg_bulk_job *job, const char *key,
+                     const char *code)
 {
-    struct dg_call *call = compat->work.call;
-    struct upload *upload = compat->user;
-    const struct dg_document *document = find(upload->api, dg_span_cstr(upload->id));
     struct dg_buf buf;
     struct dg_json_out out;
-    enum dg_err err = document ? DG_OK : DG_ERR_NOMEM;
-    if (!err)
-        err = dg_glossaries_apply_call(call, compat->job, failure);
-    if (err)
-        return err;
+    (void)code;
+    keep_bill(call, job);
     dg_buf_init(&buf, 4096);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_put_cstr(&out, "document_id", document->id);
-    dg_json_out_put_cstr(&out, "document_key", document->key);
+    dg_json_out_put_cstr(&out, "document_id", job->id);
+    dg_json_out_put_cstr(&out, "document_key", key);
     dg_json_out_close(&out, '}');
-    upload->charge = call->charge;
-    upload->charge.call = NULL;
-    dg_work_detach(&compat->work);
-    compat->work.call = NULL; /* from here on nobody waits for the work */
-    upload->is_begun = true;
-    compat->on_end = on_end;
-    compat->job->may_wait = true;
     dg_call_json_out(call, 200, &out);
-    dg_compat_start(compat, NULL);
-    return DG_OK;
-}
-
-/* It was refused, or the client left, or it has ended. */
-static void undo(struct dg_compat *compat)
-{
-    const struct upload *upload = compat->user;
-    struct dg_document *document =
-        upload->is_begun ? NULL : find(upload->api, dg_span_cstr(upload->id));
-    dg_office_file_free(upload->file);
-    if (document)
-        dg_documents_remove(&upload->api->documents, document);
 }
 
 /* The name of the file: that of the form's part, or that of the field "filename". */
@@ -157,22 +101,21 @@ static struct dg_span name_of(const struct dg_compat *compat, const struct dg_fi
 static enum dg_err check_file(const struct dg_compat *compat, const struct dg_field *file,
                               struct dg_error *error)
 {
-    const struct upload *upload = compat->user;
+    const struct dg_api *api = compat->work.api;
     enum dg_doc_format format;
-    if (!dg_documents_are_taken(&upload->api->documents))
+    if (!dg_documents_are_taken(&api->documents) || !api->bulk)
         return dg_error_set(error, DG_ERR_INVALID, "Documents are not translated on this server.");
-    if (!file || file->in_array || file->value.len == 0)
+    if (!file || !file->is_mapped || file->value.len == 0)
         return dg_error_set(error, DG_ERR_INVALID, "Invalid file data.");
-    const struct dg_span name = name_of(compat, file);
-    if (!dg_filter_takes(name, file->value) && !dg_utf8_valid(file->value, NULL))
-        return dg_error_set(error, DG_ERR_UTF8, "Invalid file data: the file is not UTF-8.");
-    if (!dg_document_is_known(name, &format))
+    if (!dg_document_is_known(name_of(compat, file), &format))
         return dg_error_set(
             error, DG_ERR_UNSUPPORTED,
             "Invalid file data: expected a name that ends in .docx, .pptx, .xlsx, "
             ".odt, .odp, .ods, .epub, .csv, .tsv, .yml, .tex, .eml, .pdf, .txt, .html, "
             ".xml, .md, .srt, .vtt, .ass, .sbv, .ttml, .json, .strings, "
             ".stringsdict, .properties, .resx, .po or .xliff.");
+    if (dg_fields_text(&compat->fields, "columns").len > DG_DOCUMENT_COLUMNS)
+        return dg_error_set(error, DG_ERR_INVALID, "The list of columns is too long.");
     return DG_OK;
 }
 
@@ -190,84 +133,56 @@ static bool check_output_format(const struct dg_compat *compat, const struct dg_
     return false;
 }
 
-static enum dg_err keep_file(struct dg_compat *compat, const struct dg_field *file,
-                             struct dg_span text, struct dg_error *error)
+/* What POST /v1/translate takes. */
+static enum dg_err put_options(const struct dg_compat *compat, struct dg_buf *options_json)
 {
-    struct upload *upload = compat->user;
-    struct dg_document *document = NULL;
-    size_t n_characters = dg_utf8_count(text), n_max = upload->api->opts.characters_max;
-    if (n_max && n_characters > n_max)
-        return dg_error_set(
-            error, DG_ERR_LIMIT,
-            "The file is longer than this server takes: read %zu characters, expected at most %zu.",
-            n_characters, n_max);
-    enum dg_err err =
-        dg_documents_add(&upload->api->documents, dg_clock_now(&upload->api->clock),
-                         dg_gate_client(compat->work.call), name_of(compat, file), &document);
-    if (err)
-        return dg_error_set(error, err, "Too many documents are kept; fetch some first.");
-    memcpy(upload->id, document->id, sizeof upload->id);
-    dg_document_set_output(document->name, dg_fields_text(&compat->fields, "output_format"));
-    compat->job->options.request.format = document->format;
-    err = dg_compat_texts(compat, 1);
-    if (!err)
-        compat->items[0].text = text;
-    return err;
-}
-
-static void refuse(struct dg_compat *compat, enum dg_err err, const struct dg_error *error)
-{
-    int status = err == DG_ERR_BUSY    ? 429
-                 : err == DG_ERR_NOMEM ? 503
-                 : err == DG_ERR_LIMIT ? 413
-                                       : 400;
-    dg_compat_fail(compat, status, "invalid_value", dg_error_text(error, err));
-}
-
-/* The text is there: to the gate. */
-static void go_to_gate(struct dg_compat *compat, struct dg_span text)
-{
-    struct dg_error error = DG_ERROR_NONE;
-    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
-    if (file->is_mapped && !dg_compat_hold_text(compat, text.len))
-        return;
-    compat->arena->max += file->is_mapped ? 8 * text.len : 0;
-    enum dg_err err = keep_file(compat, file, text, &error);
-    if (err) {
-        refuse(compat, err, &error);
-        return;
+    static const char *const formalities[] = {"default", "formal", "informal", "prefer_formal",
+                                              "prefer_informal"}; /* by enum dg_formality */
+    const struct dg_translate_options *options = &compat->job->options;
+    struct dg_json_out out;
+    dg_json_out_init(&out, options_json);
+    dg_json_out_open(&out, '{');
+    if (compat->from)
+        dg_json_out_put_cstr(&out, "source", compat->from->tag.text);
+    dg_json_out_put_cstr(&out, "target", compat->to->tag.text);
+    dg_json_out_put_cstr(&out, "formality", formalities[options->request.formality]);
+    if (options->has_glossary) {
+        dg_json_out_put_open(&out, "glossary", '[');
+        for (size_t i = 0; i < options->n_glossary_ids; i++)
+            dg_json_out_string(&out, options->glossary_ids[i]);
+        dg_json_out_close(&out, ']');
     }
-    compat->job->options.request.priority = DG_PRIORITY_BULK;
-    compat->work.wish.request = &compat->job->options.request;
-    compat->work.wish.arena = compat->arena;
-    dg_compat_pass(compat, dg_fields_text(&compat->fields, "auth_key"), begin);
+    dg_json_out_close(&out, '}');
+    return dg_json_out_end(&out);
 }
 
-static void on_office(struct dg_compat *compat, struct dg_office_file *file)
+static void add(struct dg_call *call, struct dg_compat *compat, const struct dg_field *file)
 {
-    struct dg_error error = DG_ERROR_NONE;
-    struct upload *upload = compat->user;
-    upload->file = file;
-    if (!file->err) {
-        go_to_gate(compat, dg_buf_span(&file->html));
-        return;
+    struct dg_buf options_json;
+    dg_buf_init(&options_json, DG_DOCUMENT_OPTIONS_MAX);
+    if (put_options(compat, &options_json) != DG_OK) {
+        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+    } else {
+        const struct dg_document_order order = {
+            .api = DG_BULK_DEEPL,
+            .file = compat->file,
+            .name = name_of(compat, file),
+            .columns = dg_fields_text(&compat->fields, "columns"),
+            .output = dg_fields_text(&compat->fields, "output_format"),
+            .options_json = &options_json,
+            .is_detected = !compat->from,
+            .key = dg_fields_text(&compat->fields, "auth_key"),
+            .on_added = on_added};
+        compat->file = NULL;
+        dg_document_add(call, &order);
+        dg_compat_drop(compat);
     }
-    dg_error_set(&error, file->err, "Invalid file data: %s",
-                 dg_error_text(&file->error, file->err));
-    refuse(compat, file->err, &error);
+    dg_buf_deinit(&options_json);
 }
 
 static void on_open(struct dg_call *call, struct dg_compat *compat)
 {
     struct dg_error error = DG_ERROR_NONE;
-    struct upload *upload = dg_arena_calloc(compat->arena, 1, sizeof *upload);
-    if (!upload) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
-        return;
-    }
-    upload->api = call->api;
-    compat->user = upload;
-    compat->undo = undo;
     bool is_fine = dg_deepl_pair(compat, &error) && dg_deepl_check_words(compat, &error) &&
                    dg_deepl_read_glossaries(compat, &error);
     const struct dg_field *file = dg_fields_get(&compat->fields, "file");
@@ -279,11 +194,10 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     if (!err && !check_output_format(compat, file, &error))
         err = DG_ERR_INVALID;
     if (err)
-        refuse(compat, err, &error);
-    else if (dg_filter_takes(name_of(compat, file), file->value))
-        dg_office_file_read(compat, name_of(compat, file), file->value, on_office);
+        dg_compat_fail(compat, err == DG_ERR_NOMEM ? 503 : 400, "invalid_value",
+                       dg_error_text(&error, err));
     else
-        go_to_gate(compat, file->value);
+        add(call, compat, file);
 }
 
 void dg_deepl_document(struct dg_call *call)
@@ -294,47 +208,47 @@ void dg_deepl_document(struct dg_call *call)
 /* ---- Asking and fetching --------------------------------------------------------------------- */
 
 /* The document that the path and the key name; NULL when the call was answered. */
-static struct dg_document *open_document(struct dg_call *call)
+static struct dg_bulk_job *open_document(struct dg_call *call)
 {
     struct dg_fields fields;
     struct dg_error error = DG_ERROR_NONE;
-    struct dg_document *document = NULL;
     const struct dg_fields_source source = dg_fields_source(call->req);
     enum dg_err err = dg_fields_read(&source, call->req->arena, &fields, &error);
-    if (!err)
-        document = find(call->api, call->arg);
-    if (document && !dg_document_opens(document, dg_fields_text(&fields, "document_key")))
-        document = NULL;
-    if (!document)
-        dg_call_fail(call, (struct dg_failure){.status = err ? 400 : 404,
-                                               .code = err ? "invalid_form" : "not_found",
-                                               .message = err ? dg_error_text(&error, err)
-                                                              : "Document not found"});
-    return document;
+    struct dg_bulk_job *job =
+        err || !call->api->bulk ? NULL : dg_bulk_find(call->api->bulk, call->arg);
+    if (job && job->api == DG_BULK_DEEPL &&
+        dg_document_opens(job, dg_fields_text(&fields, "document_key")))
+        return job;
+    dg_call_fail(call, (struct dg_failure){.status = err ? 400 : 404,
+                                           .code = err ? "invalid_form" : "not_found",
+                                           .message = err ? dg_error_text(&error, err)
+                                                          : "Document not found"});
+    return NULL;
 }
 
 void dg_deepl_document_status(struct dg_call *call)
 {
-    static const char *const names[] = {[DG_DOCUMENT_TRANSLATING] = "translating",
-                                        [DG_DOCUMENT_DONE] = "done",
-                                        [DG_DOCUMENT_FAILED] = "error"};
-    struct dg_document *document = open_document(call);
+    struct dg_bulk_job *job = open_document(call);
     struct dg_buf buf;
     struct dg_json_out out;
-    if (!document)
+    char text[128];
+    if (!job)
         return;
+    const char *failure = failure_of(job, text);
     dg_buf_init(&buf, 4096);
     dg_json_out_init(&out, &buf);
     dg_json_out_open(&out, '{');
-    dg_json_out_put_cstr(&out, "document_id", document->id);
-    dg_json_out_put_cstr(&out, "status", names[document->state]);
-    if (document->state == DG_DOCUMENT_TRANSLATING) {
+    dg_json_out_put_cstr(&out, "document_id", job->id);
+    if (!dg_bulk_is_over(job)) {
+        dg_json_out_put_cstr(&out, "status", "translating");
         dg_json_out_put_uint(&out, "seconds_remaining", SECONDS_MORE);
-    } else if (document->state == DG_DOCUMENT_DONE) {
-        dg_json_out_put_uint(&out, "billed_characters", document->n_characters);
+    } else if (!failure) {
+        dg_json_out_put_cstr(&out, "status", "done");
+        dg_json_out_put_uint(&out, "billed_characters", job->n_characters);
     } else {
-        dg_json_out_put_cstr(&out, "error_message", document->error);
-        dg_json_out_put_cstr(&out, "message", document->error);
+        dg_json_out_put_cstr(&out, "status", "error");
+        dg_json_out_put_cstr(&out, "error_message", failure);
+        dg_json_out_put_cstr(&out, "message", failure);
     }
     dg_json_out_close(&out, '}');
     dg_call_json_out(call, 200, &out);
@@ -342,11 +256,12 @@ void dg_deepl_document_status(struct dg_call *call)
 
 void dg_deepl_document_result(struct dg_call *call)
 {
-    struct dg_document *document = open_document(call);
-    if (document && document->state != DG_DOCUMENT_DONE)
+    struct dg_bulk_job *job = open_document(call);
+    char text[128];
+    if (job && (dg_bulk_state(job) != DG_BULK_DONE || failure_of(job, text)))
         dg_call_fail(call, (struct dg_failure){.status = 503,
                                                .code = "not_done",
                                                .message = "Document translation is not done"});
-    else if (document)
-        dg_documents_send(call, document, true);
+    else if (job)
+        dg_document_send(call, job, job->document_name, true);
 }

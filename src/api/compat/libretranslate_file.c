@@ -5,13 +5,18 @@
  * translated file lies, for an hour:
  * {"translatedFileUrl":"http://HOST/download_file/ID.name_en.html"}. The address is made of what
  * the client, or a trusted proxy for it, asked for: host, https, and what stood in the path before
- * ours. */
+ * ours.
+ *
+ * The file is a job (api/jobs/document_add.h). The answer waits until it is done; where several
+ * servers share it, it comes as soon as it is safe with them, and the download waits, so that the
+ * client need not send the file again when the server dies that it has sent it to. */
 #include "api/compat/libretranslate.h"
-#include "api/compat/office_file.h"
 #include "api/http/api_int.h"
+#include "api/http/documents.h"
+#include "api/jobs/bulk_int.h"
+#include "api/jobs/document_add.h"
+#include "api/jobs/document_result.h"
 #include "base/memory/mem.h"
-#include "base/memory/utf8.h"
-#include "filter/filter.h"
 
 #include <stdio.h>
 
@@ -30,71 +35,28 @@ static struct dg_span prefix_of(const struct dg_http_req *req)
 }
 
 /* "letter_en.html" of "letter.html". */
-static enum dg_err put_name(const struct dg_document *document, const char *code,
-                            struct dg_buf *url)
+static enum dg_err put_name(const struct dg_bulk_job *job, const char *code, struct dg_buf *url)
 {
-    const char *dot = strrchr(document->name, '.');
-    int stem = dot ? (int)(dot - document->name) : (int)strlen(document->name);
-    return dg_buf_printf(url, "%.*s_%s%s", stem, document->name, code, dot ? dot : "");
+    char name[DG_DOCUMENT_NAME + 1];
+    dg_document_result_name(job, job->document_name, name);
+    const char *dot = strrchr(name, '.');
+    int stem = dot ? (int)(dot - name) : (int)strlen(name);
+    return dg_buf_printf(url, "%.*s_%s%s", stem, name, code, dot ? dot : "");
 }
 
-/* The answer, which waits until the file is kept. */
-struct answer {
-    struct dg_work work;
-    char id[DG_DOCUMENT_ID + 1];
-    struct dg_buf json;
-};
-
-static void free_answer(struct dg_work *work)
+static enum dg_err put_answer(const struct dg_call *call, const struct dg_bulk_job *job,
+                              const char *code, struct dg_buf *json)
 {
-    struct answer *answer = (struct answer *)work;
-    dg_buf_deinit(&answer->json);
-    dg_free(answer);
-}
-
-static const struct dg_work_ops answer_ops = {.free = free_answer};
-
-static struct dg_failure failure_of(enum dg_err err)
-{
-    if (err == DG_ERR_NO_SPACE)
-        return dg_translate_options_file_failure(err);
-    return (struct dg_failure){
-        .status = 503,
-        .code = "overloaded",
-        .retry_after_s = 60,
-        .message = err == DG_ERR_NOMEM ? "There is no memory for the file."
-                                       : "There is no room for more files; try again later."};
-}
-
-static void on_kept(void *ctx, enum dg_err err)
-{
-    struct answer *answer = ctx;
-    struct dg_api *api = answer->work.api;
-    struct dg_document *document = NULL;
-    if (!answer->work.call || err)
-        document =
-            dg_documents_find(&api->documents, dg_clock_now(&api->clock), dg_span_cstr(answer->id));
-    if (document) /* nobody will fetch it */
-        dg_documents_remove(&api->documents, document);
-    if (err)
-        dg_work_fail(&answer->work, failure_of(err));
-    else
-        dg_work_give(&answer->work, &answer->json);
-}
-
-static enum dg_err put_answer(const struct dg_compat *compat, const struct dg_document *document,
-                              struct dg_buf *json)
-{
-    const struct dg_http_req *req = compat->work.call->req;
+    const struct dg_http_req *req = call->req;
     struct dg_span prefix = prefix_of(req);
     struct dg_buf url;
     struct dg_json_out out;
     dg_buf_init(&url, 16 * 1024);
     enum dg_err err =
         dg_buf_printf(&url, "%s://%.*s%.*s/download_file/%s.", req->secure ? "https" : "http",
-                      DG_SPAN_FMT(req->public_host), DG_SPAN_FMT(prefix), document->id);
+                      DG_SPAN_FMT(req->public_host), DG_SPAN_FMT(prefix), job->id);
     if (!err)
-        err = put_name(document, compat->to->code, &url);
+        err = put_name(job, code, &url);
     dg_json_out_init(&out, json);
     dg_json_out_open(&out, '{');
     dg_json_out_put_string(&out, "translatedFileUrl", dg_buf_span(&url));
@@ -105,51 +67,108 @@ static enum dg_err put_answer(const struct dg_compat *compat, const struct dg_do
     return err;
 }
 
-static enum dg_err keep(struct dg_compat *compat, struct dg_document *document,
-                        struct answer *answer)
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+/* A call that waits until the file is done. */
+struct waiting {
+    struct dg_work work;
+    struct dg_bulk_watch watch;
+    struct dg_buf json; /* the answer to the request; empty: the file itself is waited for */
+};
+
+static void free_waiting(struct dg_work *work)
 {
-    struct dg_api *api = compat->work.api;
-    struct dg_office_file *file = compat->user;
-    const struct dg_span text = dg_compat_result(compat, 0);
-    if (!file)
-        return dg_documents_keep(&api->documents, api->readers, document, text, on_kept, answer);
-    compat->user = NULL;
-    snprintf(file->language, sizeof file->language, "%s", compat->to->code);
-    return dg_documents_keep_office(&api->documents, api->readers, document, file, text, on_kept,
-                                    answer);
+    struct waiting *waiting = (struct waiting *)work;
+    dg_bulk_unwatch(&waiting->watch);
+    dg_buf_deinit(&waiting->json);
+    dg_free(waiting);
 }
 
-static void on_end(struct dg_compat *compat, const struct dg_failure *failure)
+/* Without its client nobody knows where the file will be. */
+static void leave_waiting(struct dg_work *work)
 {
-    struct dg_call *call = compat->work.call;
-    struct dg_api *api = compat->work.api;
-    struct dg_document *document = NULL;
-    if (failure) {
-        dg_call_fail(call, *failure);
+    struct waiting *waiting = (struct waiting *)work;
+    struct dg_bulk *bulk = work->api->bulk;
+    struct dg_bulk_job *job =
+        bulk && waiting->json.len ? dg_bulk_find(bulk, dg_span_cstr(waiting->watch.id)) : NULL;
+    if (job)
+        dg_bulk_remove(job);
+    free_waiting(work);
+}
+
+static const struct dg_work_ops waiting_ops = {.leave = leave_waiting, .free = free_waiting};
+
+/* Fills the failure if the file is of no use. */
+static bool has_failed(const struct dg_call *call, const struct dg_bulk_job *job,
+                       struct dg_failure *failure)
+{
+    struct dg_error error = DG_ERROR_NONE;
+    *failure = (struct dg_failure){
+        .status = 404, .code = "not_found", .message = "There is no such file, or no more"};
+    if (!job)
+        return true;
+    if (dg_bulk_state(job) == DG_BULK_DONE && job->n_failed == 0)
+        return false;
+    if (dg_bulk_state(job) == DG_BULK_DONE)
+        dg_error_set(&error, DG_ERR_INTERNAL, "%zu of its %zu parts could not be translated",
+                     job->n_failed, job->n_lines);
+    else if (dg_bulk_state(job) == DG_BULK_FAILED)
+        dg_error_set(&error, DG_ERR_INTERNAL, "%s", dg_error_text(&job->error, job->err));
+    else
+        dg_error_set(&error, DG_ERR_INTERNAL, "the translation was cancelled");
+    *failure = dg_translate_options_failure(call->req->arena, DG_ERR_INTERNAL, &error, NULL);
+    return true;
+}
+
+static void on_over(struct dg_bulk_watch *watch, struct dg_bulk_job *job)
+{
+    struct waiting *waiting = DG_LIST_ITEM(watch, struct waiting, watch);
+    struct dg_failure failure;
+    if (has_failed(waiting->work.call, job, &failure)) {
+        if (job && waiting->json.len)
+            dg_bulk_remove(job);
+        dg_work_fail(&waiting->work, failure);
+    } else if (waiting->json.len) {
+        dg_work_give(&waiting->work, &waiting->json);
+    } else {
+        struct dg_call *call = dg_work_end(&waiting->work);
+        dg_document_send(call, job, job->document_name, false);
+    }
+}
+
+/* Takes the JSON. */
+static void wait_for(struct dg_call *call, const struct dg_bulk_job *job, struct dg_buf *json)
+{
+    struct waiting *waiting = dg_try_calloc(1, sizeof *waiting);
+    if (!waiting) {
+        dg_buf_deinit(json);
+        dg_call_no_memory(call);
         return;
     }
-    struct answer *answer = dg_try_calloc(1, sizeof *answer);
-    if (!answer) {
-        dg_call_fail(call, failure_of(DG_ERR_NOMEM));
-        return;
-    }
-    dg_buf_init(&answer->json, 32 * 1024);
-    dg_work_attach(call, &answer->work, &answer_ops);
-    const struct dg_field *file = dg_fields_get(&compat->fields, "file");
-    enum dg_err err = dg_documents_add(&api->documents, dg_clock_now(&api->clock),
-                                       dg_gate_client(call), file->filename, &document);
-    if (!err) {
-        memcpy(answer->id, document->id, sizeof answer->id);
-        dg_document_set_output(document->name, dg_fields_text(&compat->fields, "output_format"));
-        err = put_answer(compat, document, &answer->json);
-    }
-    if (!err)
-        err = keep(compat, document, answer);
-    if (err)
-        on_kept(answer, err);
+    waiting->json = *json;
+    waiting->watch.fn = on_over;
+    dg_work_attach(call, &waiting->work, &waiting_ops);
+    dg_bulk_watch(call->api->bulk, job->id, &waiting->watch);
 }
 
 /* ---- The request ----------------------------------------------------------------------------- */
+
+static void on_added(struct dg_call *call, struct dg_bulk_job *job, const char *key,
+                     const char *code)
+{
+    struct dg_buf json;
+    (void)key;
+    dg_buf_init(&json, 32 * 1024);
+    if (put_answer(call, job, code, &json) != DG_OK) {
+        dg_buf_deinit(&json);
+        dg_bulk_remove(job);
+        dg_call_no_memory(call);
+    } else if (dg_bulk_is_shared(call->api->bulk)) {
+        dg_call_json_give(call, &json);
+    } else {
+        wait_for(call, job, &json);
+    }
+}
 
 static bool check_given(const struct dg_compat *compat, struct dg_error *error)
 {
@@ -164,59 +183,59 @@ static bool check_given(const struct dg_compat *compat, struct dg_error *error)
     return true;
 }
 
-static bool check_file(const struct dg_field *file, struct dg_compat *compat,
+static bool check_file(const struct dg_compat *compat, const struct dg_field *file,
                        struct dg_error *error)
 {
-    enum dg_err err = DG_OK;
-    if (file->kind != DG_FIELD_FILE || file->filename.len == 0 || file->value.len == 0)
-        err = dg_error_set(error, DG_ERR_INVALID, "Invalid request: empty file");
-    else if (!dg_document_is_known(file->filename, &compat->job->options.request.format))
-        err = dg_error_set(error, DG_ERR_UNSUPPORTED, "Invalid request: file format not supported");
-    else if (!dg_filter_takes(file->filename, file->value) && !dg_utf8_valid(file->value, NULL))
-        err = dg_error_set(error, DG_ERR_UTF8, "Invalid request: the file is not UTF-8");
-    return !err;
+    enum dg_doc_format format;
+    if (!file->is_mapped || file->filename.len == 0 || file->value.len == 0)
+        dg_error_set(error, DG_ERR_INVALID, "Invalid request: empty file");
+    else if (!dg_document_is_known(file->filename, &format))
+        dg_error_set(error, DG_ERR_UNSUPPORTED, "Invalid request: file format not supported");
+    else if (dg_fields_text(&compat->fields, "columns").len > DG_DOCUMENT_COLUMNS)
+        dg_error_set(error, DG_ERR_INVALID, "The list of columns is too long.");
+    else if (dg_fields_text(&compat->fields, "output_format").len > DG_DOCUMENT_OUTPUT)
+        dg_error_set(error, DG_ERR_INVALID, "There is no such output_format.");
+    else
+        return true;
+    return false;
 }
 
-static void begin(struct dg_compat *compat, struct dg_span text)
+static void add(struct dg_call *call, struct dg_compat *compat, const struct dg_field *file)
 {
-    if (dg_fields_get(&compat->fields, "file")->is_mapped) {
-        if (!dg_compat_hold_text(compat, text.len))
-            return;
-        compat->arena->max += 8 * text.len;
+    struct dg_buf options_json;
+    struct dg_json_out out;
+    dg_buf_init(&options_json, DG_DOCUMENT_OPTIONS_MAX);
+    dg_json_out_init(&out, &options_json);
+    dg_json_out_open(&out, '{');
+    if (compat->from)
+        dg_json_out_put_cstr(&out, "source", compat->from->tag.text);
+    dg_json_out_put_cstr(&out, "target", compat->to->tag.text);
+    dg_json_out_close(&out, '}');
+    if (dg_json_out_end(&out) != DG_OK) {
+        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+    } else {
+        const struct dg_document_order order = {
+            .api = DG_BULK_LIBRETRANSLATE,
+            .file = compat->file,
+            .name = file->filename,
+            .columns = dg_fields_text(&compat->fields, "columns"),
+            .output = dg_fields_text(&compat->fields, "output_format"),
+            .options_json = &options_json,
+            .is_detected = !compat->from,
+            .key = dg_fields_text(&compat->fields, "api_key"),
+            .code = dg_span_cstr(compat->to->code),
+            .on_added = on_added};
+        compat->file = NULL;
+        dg_document_add(call, &order);
+        dg_compat_drop(compat);
     }
-    if (dg_compat_texts(compat, 1) != DG_OK) {
-        dg_compat_fail(compat, 400, "invalid_value", "Cannot translate text: there is no memory");
-        return;
-    }
-    compat->items[0].text = text;
-    compat->job->options.request.priority = DG_PRIORITY_BULK;
-    compat->on_end = on_end;
-    dg_compat_start(compat, NULL);
-}
-
-static void undo(struct dg_compat *compat)
-{
-    dg_office_file_free(compat->user);
-}
-
-static void on_office(struct dg_compat *compat, struct dg_office_file *file)
-{
-    struct dg_error error = DG_ERROR_NONE;
-    compat->user = file;
-    compat->undo = undo;
-    if (file->err) {
-        dg_error_set(&error, file->err, "Invalid request: %s",
-                     dg_error_text(&file->error, file->err));
-        dg_compat_fail(compat, 400, "invalid_value", error.text);
-        return;
-    }
-    begin(compat, dg_buf_span(&file->html));
+    dg_buf_deinit(&options_json);
 }
 
 static void on_open(struct dg_call *call, struct dg_compat *compat)
 {
     struct dg_error error = DG_ERROR_NONE;
-    if (!dg_documents_are_taken(&call->api->documents)) {
+    if (!dg_documents_are_taken(&call->api->documents) || !call->api->bulk) {
         dg_compat_fail(compat, 403, "unsupported",
                        "Files translation are disabled on this server.");
         return;
@@ -226,13 +245,11 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
         check_given(compat, &error) &&
         dg_libretranslate_language(compat, "source", DG_LANGUAGE_ANY, &compat->from, &error) &&
         dg_libretranslate_language(compat, "target", DG_LANGUAGE_ANY, &compat->to, &error) &&
-        dg_libretranslate_pair(compat, &error) && check_file(file, compat, &error);
-    if (!is_fine)
-        dg_compat_fail(compat, 400, "invalid_value", error.text);
-    else if (dg_filter_takes(file->filename, file->value))
-        dg_office_file_read(compat, file->filename, file->value, on_office);
+        dg_libretranslate_pair(compat, &error) && check_file(compat, file, &error);
+    if (is_fine)
+        add(call, compat, file);
     else
-        begin(compat, file->value);
+        dg_compat_fail(compat, 400, "invalid_value", error.text);
 }
 
 void dg_libretranslate_translate_file(struct dg_call *call)
@@ -246,7 +263,9 @@ void dg_libretranslate_download_file(struct dg_call *call)
 {
     struct dg_api *api = call->api;
     struct dg_span name = call->arg;
-    bool is_plain = name.len > DG_DOCUMENT_ID && name.ptr[DG_DOCUMENT_ID] == '.';
+    struct dg_failure failure;
+    struct dg_buf none;
+    bool is_plain = name.len > DG_BULK_ID_LEN && name.ptr[DG_BULK_ID_LEN] == '.';
     for (size_t i = 0; i < name.len && is_plain; i++)
         is_plain = name.ptr[i] != '\\' && (unsigned char)name.ptr[i] >= 0x20 &&
                    !(i > 0 && name.ptr[i] == '.' && name.ptr[i - 1] == '.');
@@ -256,13 +275,15 @@ void dg_libretranslate_download_file(struct dg_call *call)
                                                .message = "Invalid filename"});
         return;
     }
-    struct dg_document *document = dg_documents_find(&api->documents, dg_clock_now(&api->clock),
-                                                     dg_span_sub(name, 0, DG_DOCUMENT_ID));
-    if (!document || document->state != DG_DOCUMENT_DONE) {
-        dg_call_fail(call, (struct dg_failure){.status = 404,
-                                               .code = "not_found",
-                                               .message = "There is no such file, or no more"});
-        return;
-    }
-    dg_documents_send(call, document, false);
+    struct dg_bulk_job *job =
+        api->bulk ? dg_bulk_find(api->bulk, dg_span_sub(name, 0, DG_BULK_ID_LEN)) : NULL;
+    if (job && job->api != DG_BULK_LIBRETRANSLATE)
+        job = NULL;
+    dg_buf_init(&none, 0);
+    if (job && !dg_bulk_is_over(job))
+        wait_for(call, job, &none);
+    else if (has_failed(call, job, &failure))
+        dg_call_fail(call, failure);
+    else
+        dg_document_send(call, job, job->document_name, false);
 }

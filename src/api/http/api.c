@@ -96,6 +96,7 @@ enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts
                              struct dg_error *error)
 {
     api->bulk_bytes_max = opts->bytes_max;
+    api->has_jobs = !opts->is_temporary;
     enum dg_err err =
         dg_bulk_open(&api->bulk, opts, loop, api->engine, &api->jobs, api->log, error);
     if (!err)

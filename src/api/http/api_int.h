@@ -32,7 +32,8 @@ struct dg_api {
     struct dg_offload *threads, *readers; /* NULL until set */
     const struct dg_admin_ops *admin;     /* NULL until set */
     void *admin_user;
-    struct dg_bulk *bulk;         /* NULL when the server has no bulk jobs */
+    struct dg_bulk *bulk;         /* bulk jobs and documents; NULL when the server has neither */
+    bool has_jobs;                /* it has bulk jobs */
     size_t bulk_bytes_max;        /* the most bytes of one upload */
     struct dg_list uploads;       /* calls whose bodies may be large */
     struct dg_list file_uploads;  /* files that go to disk as they arrive (upload.h) */
@@ -47,7 +48,7 @@ struct dg_api {
     struct dg_jobs jobs;
     struct dg_clock clock;
     uint64_t started_ns;
-    struct dg_documents documents; /* uploaded files that are translated, or wait to be fetched */
+    struct dg_documents documents; /* files on their way from and to clients */
     struct dg_glossaries glossaries;
     uint64_t deepl_characters; /* characters translated through DeepL's API since then */
     struct dg_metrics metrics;

@@ -1,42 +1,32 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Documents lie in a list, because there are few; expired ones are removed when any is looked
- * up. An offload's thread writes and reads the files. Each task has all that it needs in an
- * errand of its own, because the document may be removed meanwhile. */
+/* An offload's thread reads what is sent. */
 #include "api/http/documents.h"
-#include "api/compat/office_file.h"
 #include "api/http/api_int.h"
 #include "api/http/client_share.h"
 #include "api/http/work.h"
 #include "base/file/tmp_file.h"
-#include "base/memory/buf.h"
-#include "base/memory/clock.h"
 #include "base/memory/error_errno.h"
 #include "base/memory/mem.h"
 #include "net/loop/offload.h"
 #include "filter/filter.h"
 
-#include <fcntl.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LIFE_S = 3600, PIECE = 64 * 1024, STREAM_LOW = 32 * 1024 };
+enum { PIECE = 64 * 1024, STREAM_LOW = 32 * 1024 };
 
 void dg_documents_init(struct dg_documents *documents)
 {
-    *documents = (struct dg_documents){.n = 0};
-    dg_list_init(&documents->all);
+    *documents = (struct dg_documents){.bytes = 0};
     dg_list_init(&documents->files);
 }
 
 void dg_documents_deinit(struct dg_documents *documents)
 {
-    while (!dg_list_is_empty(&documents->all))
-        dg_documents_remove(documents, DG_LIST_ITEM(documents->all.next, struct dg_document, link));
     while (!dg_list_is_empty(&documents->files)) { /* whoever still uses a file frees it later */
         struct dg_document_file *file =
             DG_LIST_ITEM(documents->files.next, struct dg_document_file, link);
@@ -61,33 +51,6 @@ enum dg_err dg_documents_open(struct dg_documents *documents, const struct dg_do
 bool dg_documents_are_taken(const struct dg_documents *documents)
 {
     return documents->opts.bytes_max > 0;
-}
-
-void dg_documents_remove(struct dg_documents *documents, struct dg_document *document)
-{
-    dg_list_unlink(&document->link);
-    if (document->fd >= 0)
-        close(document->fd);
-    documents->bytes -= document->len;
-    documents->n--;
-    dg_free(document);
-}
-
-static void drop_old(struct dg_documents *documents, uint64_t now_ns)
-{
-    for (struct dg_list *at = documents->all.next, *next; at != &documents->all; at = next) {
-        struct dg_document *document = DG_LIST_ITEM(at, struct dg_document, link);
-        next = at->next;
-        if (document->expires_ns <= now_ns)
-            dg_documents_remove(documents, document);
-    }
-}
-
-static void random_hex(char *text, size_t len)
-{
-    unsigned char bytes[DG_DOCUMENT_KEY / 2];
-    randombytes_buf(bytes, len / 2);
-    sodium_bin2hex(text, len + 1, bytes, len / 2);
 }
 
 void dg_document_clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1])
@@ -122,51 +85,15 @@ bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format)
     return true;
 }
 
-/* The number of documents that a client has. */
-static void count_own(const struct dg_documents *documents, uint64_t client, size_t *n,
-                      uint64_t *bytes)
+/* The bytes of a client's files. */
+static uint64_t count_own(const struct dg_documents *documents, uint64_t client)
 {
-    *n = 0;
-    *bytes = 0;
-    for (const struct dg_list *at = documents->all.next; at != &documents->all; at = at->next) {
-        const struct dg_document *document = DG_LIST_ITEM(at, struct dg_document, link);
-        if (document->client != client)
-            continue;
-        ++*n;
-        *bytes += document->len;
-    }
+    uint64_t bytes = 0;
     for (const struct dg_list *at = documents->files.next; at != &documents->files; at = at->next) {
         const struct dg_document_file *file = DG_LIST_ITEM(at, struct dg_document_file, link);
-        *bytes += file->client == client ? file->taken : 0;
+        bytes += file->client == client ? file->taken : 0;
     }
-}
-
-enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, uint64_t client,
-                             struct dg_span name, struct dg_document **out)
-{
-    size_t n_own;
-    uint64_t own;
-    enum dg_doc_format format;
-    drop_old(documents, now_ns);
-    if (!dg_document_is_known(name, &format))
-        return DG_ERR_UNSUPPORTED;
-    count_own(documents, client, &n_own, &own);
-    if (!dg_client_share_has_room(client, DG_DOCUMENTS_MAX, documents->n, n_own, 1))
-        return DG_ERR_BUSY;
-    struct dg_document *document = dg_try_calloc(1, sizeof *document);
-    if (!document)
-        return DG_ERR_NOMEM;
-    random_hex(document->id, DG_DOCUMENT_ID);
-    random_hex(document->key, DG_DOCUMENT_KEY);
-    dg_document_clean_name(name, document->name);
-    document->format = format;
-    document->expires_ns = now_ns + (uint64_t)LIFE_S * 1000 * DG_CLOCK_MS;
-    document->client = client;
-    document->fd = -1;
-    dg_list_link_last(&documents->all, &document->link);
-    documents->n++;
-    *out = document;
-    return DG_OK;
+    return bytes;
 }
 
 void dg_document_set_output(char name[DG_DOCUMENT_NAME + 1], struct dg_span wanted)
@@ -181,24 +108,7 @@ void dg_document_set_output(char name[DG_DOCUMENT_NAME + 1], struct dg_span want
     snprintf(name + stem, DG_DOCUMENT_NAME + 1 - stem, ".%s", ending);
 }
 
-static struct dg_document *find(const struct dg_documents *documents, struct dg_span id)
-{
-    for (struct dg_list *at = documents->all.next; at != &documents->all; at = at->next) {
-        struct dg_document *document = DG_LIST_ITEM(at, struct dg_document, link);
-        if (id.len == DG_DOCUMENT_ID && sodium_memcmp(document->id, id.ptr, id.len) == 0)
-            return document;
-    }
-    return NULL;
-}
-
-struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t now_ns,
-                                      struct dg_span id)
-{
-    drop_old(documents, now_ns);
-    return find(documents, id);
-}
-
-/* ---- Files as they were sent ----------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 enum dg_err dg_document_file_new(struct dg_documents *documents, uint64_t client,
                                  struct dg_document_file **out)
@@ -217,11 +127,9 @@ enum dg_err dg_document_file_new(struct dg_documents *documents, uint64_t client
 bool dg_document_file_grow(struct dg_document_file *file, uint64_t bytes)
 {
     struct dg_documents *documents = file->documents;
-    size_t n_own;
-    uint64_t own;
     if (!documents || bytes <= file->taken)
         return documents != NULL;
-    count_own(documents, file->client, &n_own, &own);
+    const uint64_t own = count_own(documents, file->client);
     if (!dg_client_share_has_room(file->client, documents->opts.bytes_max, documents->bytes, own,
                                   bytes - file->taken))
         return false;
@@ -271,172 +179,34 @@ void dg_document_file_free(struct dg_document_file *file)
     dg_free(file);
 }
 
-/* ---- Writing --------------------------------------------------------------------------------- */
+/* ---- Sending --------------------------------------------------------------------------------- */
 
-struct errand {
+struct sending {
     struct dg_offload_task task;
-    struct dg_documents *documents;
-    char id[DG_DOCUMENT_ID + 1];
-    int fd;     /* owned; -1 for none */
-    char *text; /* owned; [len] bytes */
-    size_t len;
-    struct dg_office_file *file; /* owned; the file that `text` was read from; NULL for none */
-    enum dg_err err;
-    struct dg_error error;
-    dg_documents_fn fn;
-    void *ctx;
-
-    struct dg_work work; /* the work of sending a result: `text` is the piece of `n` bytes that ends
-                            at `at` */
+    struct dg_work work;
+    struct dg_document_file *file; /* owned */
+    char name[DG_DOCUMENT_NAME + 1];
+    char once[DG_BULK_ID_LEN + 1];
+    enum dg_doc_format format;
+    char *piece; /* owned; the `n` bytes that end at `at` */
     uint64_t at;
     size_t n;
     bool has_begun, is_reading;
-    struct dg_document_file *sent; /* owned; the file that is sent, whose room is freed with it;
-                                      NULL: a document's own file is sent */
-    char name[DG_DOCUMENT_NAME + 1];
-    enum dg_doc_format format;
-    bool removes;
+    enum dg_err err;
+    struct dg_error error;
 };
 
-static struct errand *new_errand(struct dg_documents *documents, const struct dg_document *document)
+static void free_sending(struct sending *sending)
 {
-    struct errand *errand = dg_try_calloc(1, sizeof *errand);
-    if (!errand)
-        return NULL;
-    errand->documents = documents;
-    memcpy(errand->id, document->id, sizeof errand->id);
-    memcpy(errand->name, document->name, sizeof errand->name);
-    errand->format = document->format;
-    errand->fd = -1;
-    return errand;
-}
-
-static void free_errand(struct errand *errand)
-{
-    if (errand->fd >= 0)
-        close(errand->fd);
-    dg_free(errand->text);
-    dg_office_file_free(errand->file);
-    dg_document_file_free(errand->sent);
-    dg_free(errand);
+    dg_free(sending->piece);
+    dg_document_file_free(sending->file);
+    dg_free(sending);
 }
 
 static void free_sent(struct dg_work *work)
 {
-    free_errand(DG_LIST_ITEM(work, struct errand, work));
+    free_sending(DG_LIST_ITEM(work, struct sending, work));
 }
-
-static void run_keep(struct dg_offload_task *task)
-{
-    struct errand *errand = (struct errand *)task;
-    errand->err = dg_tmp_file_open(errand->documents->opts.dir, &errand->fd, &errand->error);
-    const struct dg_span text = dg_span_make(errand->text, errand->len);
-    if (!errand->err && errand->file)
-        errand->err =
-            dg_office_file_write(errand->file, text, errand->fd, &errand->len, &errand->error);
-    else if (!errand->err)
-        errand->err = dg_tmp_file_write(errand->fd, text, &errand->error);
-}
-
-/* Gives back the room that the file had. */
-static void set_failed(struct dg_documents *documents, struct dg_document *document,
-                       const char *reason)
-{
-    documents->bytes -= document->len;
-    document->len = 0;
-    document->state = DG_DOCUMENT_FAILED;
-    snprintf(document->error, sizeof document->error, "%s", reason);
-}
-
-static void on_kept(struct dg_offload_task *task)
-{
-    struct errand *errand = (struct errand *)task;
-    struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
-    if (document && errand->err) {
-        set_failed(errand->documents, document, "The translation could not be kept.");
-    } else if (document) {
-        errand->documents->bytes += errand->len - document->len;
-        document->len = errand->len;
-        document->state = DG_DOCUMENT_DONE;
-        document->fd = errand->fd;
-        errand->fd = -1;
-    }
-    if (errand->fn)
-        errand->fn(errand->ctx, errand->err);
-    free_errand(errand);
-}
-
-/* Hands the errand to the thread. It is carried out at once if there is no thread, or if the
- * thread has as much to do as it takes and the translation is computed already. Takes the
- * errand, unless it fails. */
-static enum dg_err set_out(struct errand *errand, struct dg_offload *offload, dg_offload_fn run,
-                           dg_offload_fn done)
-{
-    enum dg_err err = offload ? dg_offload_submit(offload, &errand->task, run, done) : DG_OK;
-    if (!offload || err == DG_ERR_LIMIT) {
-        run(&errand->task);
-        done(&errand->task);
-        return DG_OK;
-    }
-    return err;
-}
-
-static enum dg_err keep(struct dg_documents *documents, struct dg_offload *offload,
-                        struct dg_document *document, struct dg_office_file *file,
-                        struct dg_span text, dg_documents_fn fn, void *ctx)
-{
-    char id[DG_DOCUMENT_ID + 1];
-    size_t n_own;
-    uint64_t own;
-    count_own(documents, document->client, &n_own, &own);
-    const size_t size = file ? file->len : text.len; /* an estimate for office documents */
-    const bool fits = dg_client_share_has_room(document->client, documents->opts.bytes_max,
-                                               documents->bytes, own, size);
-    enum dg_err err = fits ? DG_OK : DG_ERR_LIMIT;
-    struct errand *errand = err ? NULL : new_errand(documents, document);
-    memcpy(id, document->id, sizeof id);
-    if (errand && !(errand->text = dg_try_malloc(text.len + 1))) {
-        free_errand(errand);
-        errand = NULL;
-    }
-    if (!err && !errand)
-        err = DG_ERR_NOMEM;
-    if (err)
-        dg_office_file_free(file);
-    if (!err) {
-        if (text.len)
-            memcpy(errand->text, text.ptr, text.len);
-        errand->file = file;
-        errand->len = text.len;
-        document->len = size;
-        documents->bytes += size;
-        errand->fn = fn;
-        errand->ctx = ctx;
-        err = set_out(errand, offload, run_keep, on_kept);
-        if (err)
-            free_errand(errand);
-    }
-    document = find(documents, dg_span_cstr(id)); /* `fn` may have removed the document */
-    if (err && document)
-        set_failed(documents, document, "There is no room for the translation.");
-    return err;
-}
-
-enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload *offload,
-                              struct dg_document *document, struct dg_span text, dg_documents_fn fn,
-                              void *ctx)
-{
-    return keep(documents, offload, document, NULL, text, fn, ctx);
-}
-
-enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_offload *offload,
-                                     struct dg_document *document, struct dg_office_file *file,
-                                     struct dg_span text, dg_documents_fn fn, void *ctx)
-{
-    return keep(documents, offload, document, file, text, fn, ctx);
-}
-
-/* ---- Sending --------------------------------------------------------------------------------- */
 
 static const struct dg_failure no_room = {.status = 503,
                                           .code = "overloaded",
@@ -446,152 +216,127 @@ static const struct dg_failure no_room = {.status = 503,
 
 static void run_read(struct dg_offload_task *task)
 {
-    struct errand *errand = (struct errand *)task;
-    const uint64_t left = errand->len - errand->at;
-    errand->n = left < PIECE ? (size_t)left : PIECE;
-    errand->err =
-        dg_tmp_file_read_at(errand->fd, errand->at, errand->text, errand->n, &errand->error);
+    struct sending *sending = (struct sending *)task;
+    const uint64_t left = sending->file->len - sending->at;
+    sending->n = left < PIECE ? (size_t)left : PIECE;
+    sending->err = dg_tmp_file_read_at(sending->file->fd, sending->at, sending->piece, sending->n,
+                                       &sending->error);
 }
 
-static void break_off(struct errand *errand)
+static void break_off(struct sending *sending)
 {
     struct dg_failure failure = no_room;
     failure.code = "unavailable";
-    struct dg_call *call = errand->has_begun ? dg_work_detach(&errand->work) : NULL;
+    struct dg_call *call = sending->has_begun ? dg_work_detach(&sending->work) : NULL;
     if (!call) {
-        dg_work_fail(&errand->work, failure);
+        dg_work_fail(&sending->work, failure);
         return;
     }
     call->req->on_room = NULL;
-    dg_work_end(&errand->work);
+    dg_work_end(&sending->work);
     dg_http_reply_abort(call->req); /* so that nobody takes a part for the whole file */
 }
 
-static void begin_sending(struct errand *errand, struct dg_call *call)
+static void begin_sending(struct sending *sending, struct dg_call *call)
 {
     char header[DG_DOCUMENT_NAME + 64];
-    snprintf(header, sizeof header, "attachment; filename=\"%s\"", errand->name);
+    snprintf(header, sizeof header, "attachment; filename=\"%s\"", sending->name);
     dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
     dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
-    dg_call_begin_stream(call, dg_document_type(dg_span_cstr(errand->name), errand->format));
-    errand->has_begun = true;
+    dg_call_begin_stream(call, dg_document_type(dg_span_cstr(sending->name), sending->format));
+    sending->has_begun = true;
 }
 
-static void end_sending(struct errand *errand)
+static void end_sending(struct sending *sending)
 {
-    struct dg_call *call = dg_work_detach(&errand->work);
-    struct dg_document *document = find(errand->documents, dg_span_cstr(errand->id));
+    struct dg_call *call = dg_work_detach(&sending->work);
+    struct dg_bulk *bulk = sending->work.api->bulk;
     call->req->on_room = NULL;
-    if (document && errand->removes && call->req->method != DG_HTTP_HEAD)
-        dg_documents_remove(errand->documents, document);
-    dg_work_end(&errand->work);
+    if (bulk && *sending->once && call->req->method != DG_HTTP_HEAD)
+        dg_bulk_fetched(bulk, dg_span_cstr(sending->once));
+    dg_work_end(&sending->work);
     dg_http_reply_end(call->req);
 }
 
 static void on_piece(struct dg_offload_task *task)
 {
-    struct errand *errand = (struct errand *)task;
-    struct dg_call *call = errand->work.call;
-    errand->is_reading = false;
+    struct sending *sending = (struct sending *)task;
+    struct dg_call *call = sending->work.call;
+    sending->is_reading = false;
     if (!call) {
-        free_errand(errand);
+        free_sending(sending);
         return;
     }
-    if (errand->err) {
-        break_off(errand);
+    if (sending->err) {
+        break_off(sending);
         return;
     }
-    if (!errand->has_begun)
-        begin_sending(errand, call);
-    errand->at += errand->n;
-    if (errand->n == 0 || call->req->method == DG_HTTP_HEAD) {
-        end_sending(errand);
+    if (!sending->has_begun)
+        begin_sending(sending, call);
+    sending->at += sending->n;
+    if (sending->n == 0 || call->req->method == DG_HTTP_HEAD) {
+        end_sending(sending);
         return;
     }
     /* When the client has left, the work reports it. */
-    (void)!dg_http_reply_write(call->req, dg_span_make(errand->text, errand->n));
+    (void)!dg_http_reply_write(call->req, dg_span_make(sending->piece, sending->n));
 }
 
-static void send_piece(struct errand *errand)
+static void send_piece(struct sending *sending)
 {
-    struct dg_offload *offload = errand->work.api->readers;
-    if (errand->is_reading)
+    struct dg_offload *offload = sending->work.api->readers;
+    if (sending->is_reading)
         return;
-    errand->is_reading = true;
+    sending->is_reading = true;
     if (!offload) {
-        run_read(&errand->task);
-        on_piece(&errand->task);
-    } else if (dg_offload_submit(offload, &errand->task, run_read, on_piece) != DG_OK) {
-        errand->is_reading = false;
-        break_off(errand);
+        run_read(&sending->task);
+        on_piece(&sending->task);
+    } else if (dg_offload_submit(offload, &sending->task, run_read, on_piece) != DG_OK) {
+        sending->is_reading = false;
+        break_off(sending);
     }
 }
 
 static void on_room(void *owner)
 {
     const struct dg_call *call = owner;
-    struct errand *errand = DG_LIST_ITEM(call->work, struct errand, work);
-    if (errand->has_begun)
-        send_piece(errand);
+    struct sending *sending = DG_LIST_ITEM(call->work, struct sending, work);
+    if (sending->has_begun)
+        send_piece(sending);
 }
 
 /* The client has left. */
 static void leave_sending(struct dg_work *work)
 {
-    struct errand *errand = DG_LIST_ITEM(work, struct errand, work);
-    if (!errand->is_reading)
-        free_errand(errand);
+    struct sending *sending = DG_LIST_ITEM(work, struct sending, work);
+    if (!sending->is_reading)
+        free_sending(sending);
 }
 
 static const struct dg_work_ops send_ops = {.leave = leave_sending, .free = free_sent};
 
-/* Takes the descriptor. */
-static void send_errand(struct dg_call *call, struct errand *errand, int fd, size_t len)
-{
-    errand->len = len;
-    errand->text = dg_try_malloc(PIECE);
-    errand->fd = fd;
-    dg_work_attach(call, &errand->work, &send_ops);
-    if (!errand->text || errand->fd < 0) {
-        dg_work_fail(&errand->work, no_room);
-        return;
-    }
-    call->req->on_room = on_room;
-    call->req->stream_low = STREAM_LOW;
-    send_piece(errand);
-}
-
-void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes)
-{
-    struct errand *errand = new_errand(&call->api->documents, document);
-    if (!errand) {
-        dg_call_fail(call, no_room);
-        return;
-    }
-    errand->removes = removes;
-    send_errand(call, errand, fcntl(document->fd, F_DUPFD_CLOEXEC, 0), document->len);
-}
-
 void dg_documents_send_file(struct dg_call *call, struct dg_document_file *file, const char *name,
-                            enum dg_doc_format format)
+                            enum dg_doc_format format, const char *once)
 {
-    struct dg_document document = {.format = format};
-    snprintf(document.name, sizeof document.name, "%s", name);
-    struct errand *errand = new_errand(&call->api->documents, &document);
-    if (!errand) {
+    struct sending *sending = dg_try_calloc(1, sizeof *sending);
+    if (!sending) {
         dg_document_file_free(file);
         dg_call_fail(call, no_room);
         return;
     }
-    const int fd = file->fd;
-    file->fd = -1;
-    errand->sent = file;
-    send_errand(call, errand, fd, file->len);
-}
-
-bool dg_document_opens(const struct dg_document *document, struct dg_span key)
-{
-    return key.len == DG_DOCUMENT_KEY && sodium_memcmp(document->key, key.ptr, key.len) == 0;
+    sending->file = file;
+    sending->format = format;
+    snprintf(sending->name, sizeof sending->name, "%s", name);
+    snprintf(sending->once, sizeof sending->once, "%s", once);
+    sending->piece = dg_try_malloc(PIECE);
+    dg_work_attach(call, &sending->work, &send_ops);
+    if (!sending->piece || (file->fd < 0 && file->len > 0)) {
+        dg_work_fail(&sending->work, no_room);
+        return;
+    }
+    call->req->on_room = on_room;
+    call->req->stream_low = STREAM_LOW;
+    send_piece(sending);
 }
 
 const char *dg_document_type(struct dg_span name, enum dg_doc_format format)

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Documents that were sent as files: they are translated, and kept until they are fetched or an
- * hour has passed. The translations are in a folder, in files without names (base/file/tmp_file.h),
- * so that a crash leaves nothing behind. Their number and their size together are limited; what
- * does not fit is refused.
+/* Files that were sent to be translated, and translated files that are sent: they lie in a folder,
+ * without names (base/file/tmp_file.h), so that a crash leaves nothing behind. Their size together
+ * is limited; what does not fit is refused. What becomes of them is in api/jobs/document_add.h.
  *
- *     struct dg_documents *all = &api->documents;
- *     struct dg_document *document, *found;
- *     err = dg_documents_open(all, &opts, &error);
- *     err = dg_documents_add(all, now_ns, dg_gate_client(call), DG_SPAN("letter.html"), &document);
- *     ... document->id names it, document->key opens it ...
- *     err = dg_documents_keep(all, api->readers, document, text, on_kept, ctx);
- *     found = dg_documents_find(all, now_ns, id);      NULL: unknown, fetched or expired
- *     dg_documents_send(call, found, true);            answers with it, then removes it
+ *     err = dg_documents_open(&api->documents, &opts, &error);
+ *     err = dg_document_file_new(&api->documents, dg_gate_client(call), &file);
+ *     if (!dg_document_file_grow(file, bytes)) ... there is no room ...
+ *     err = dg_document_file_append(file, bytes, &error);
+ *     err = dg_document_file_map(file, &error);             or dg_documents_send_file(call, file,
+ * ...) dg_document_file_free(file);
  *
- * A pointer is good until the next call of any of these. One thread: the loop's. */
+ * One thread, the loop's, unless it says otherwise. */
 #ifndef DG_API_HTTP_DOCUMENTS_H
 #define DG_API_HTTP_DOCUMENTS_H
 
@@ -29,32 +26,11 @@
 #include <stdint.h>
 
 struct dg_call;
-struct dg_offload;
-struct dg_office_file;
 
-enum { DG_DOCUMENTS_MAX = 1000 /* each document holds a file open */ };
-enum { DG_DOCUMENT_ID = 32, DG_DOCUMENT_KEY = 64, DG_DOCUMENT_NAME = 100, DG_DOCUMENT_ERROR = 256 };
+enum { DG_DOCUMENT_KEY = 64, DG_DOCUMENT_NAME = 100 };
 enum { DG_DOCUMENT_COLUMNS = 500, DG_DOCUMENT_OUTPUT = 7 }; /* the fields columns, output_format */
 
-enum dg_document_state { DG_DOCUMENT_TRANSLATING, DG_DOCUMENT_DONE, DG_DOCUMENT_FAILED };
-
-struct dg_document {
-    struct dg_list link;
-    char id[DG_DOCUMENT_ID + 1];     /* hexadecimal, random */
-    char key[DG_DOCUMENT_KEY + 1];   /* hexadecimal, random */
-    char name[DG_DOCUMENT_NAME + 1]; /* letters, digits, '.', '_' and '-' only, with its ending */
-    char error[DG_DOCUMENT_ERROR];   /* what failed, for a document that failed */
-    enum dg_doc_format format;       /* the format of its text */
-    enum dg_document_state state;
-    int fd;     /* the translated file, once it is done; else -1 */
-    size_t len; /* bytes of the translation */
-    size_t n_characters;
-    uint64_t expires_ns;
-    uint64_t client; /* the client whose share it counts for (dg_gate_client) */
-};
-
-/* An uploaded file that is kept until its translation is stored. It lies on disk without a name,
- * and its bytes are a mapping. It counts for the limits as documents do. */
+/* It lies on disk without a name, and once it is mapped its bytes are there. */
 struct dg_document_file {
     struct dg_list link;            /* linked in documents->files */
     struct dg_documents *documents; /* NULL once the documents are closed */
@@ -71,10 +47,8 @@ struct dg_documents_opts {
 };
 
 struct dg_documents {
-    struct dg_list all;   /* list of struct dg_document, oldest first */
     struct dg_list files; /* list of struct dg_document_file */
-    size_t n;
-    uint64_t bytes;
+    uint64_t bytes;       /* that they take together */
     struct dg_documents_opts opts;
 };
 
@@ -93,45 +67,15 @@ bool dg_documents_are_taken(const struct dg_documents *documents);
  * (dg_filter_is_named) the format is that of its text. */
 bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format);
 
-/* DG_ERR_UNSUPPORTED: the ending of the name belongs to no format that we read; DG_ERR_BUSY:
- * there are too many documents, in all or of this client; DG_ERR_NOMEM. */
-enum dg_err dg_documents_add(struct dg_documents *documents, uint64_t now_ns, uint64_t client,
-                             struct dg_span name, struct dg_document **document) DG_MUST_CHECK;
-
 /* Changes the ending of a file's name to that of the translated file, since a PDF becomes
  * another kind of document. `wanted` may be empty; it was checked (dg_filter_output). */
 void dg_document_set_output(char name[DG_DOCUMENT_NAME + 1], struct dg_span wanted);
 
-struct dg_document *dg_documents_find(struct dg_documents *documents, uint64_t now_ns,
-                                      struct dg_span id);
-void dg_documents_remove(struct dg_documents *documents, struct dg_document *document);
-
-/* Called when a translation is in its file, or with an error when the document has failed. */
-typedef void (*dg_documents_fn)(void *ctx, enum dg_err err);
-
-/* Copies the translation and writes it to a file, later on another thread, or at once if `offload`
- * is NULL. Then the document is done and `fn`, unless NULL, is called, possibly before this
- * returns. On failure the document has failed and `fn` is not called: DG_ERR_LIMIT (the documents
- * would be too large, in all or of one client, or too much is waiting), DG_ERR_NOMEM. */
-enum dg_err dg_documents_keep(struct dg_documents *documents, struct dg_offload *offload,
-                              struct dg_document *document, struct dg_span text, dg_documents_fn fn,
-                              void *ctx) DG_MUST_CHECK;
-
-/* The same for an office document whose translated text this is. Takes the file, also on
- * failure. */
-enum dg_err dg_documents_keep_office(struct dg_documents *documents, struct dg_offload *offload,
-                                     struct dg_document *document, struct dg_office_file *file,
-                                     struct dg_span text, dg_documents_fn fn,
-                                     void *ctx) DG_MUST_CHECK;
-
-/* Answers the call, later and piece by piece, with a done document as an attachment; `removes`: the
- * document is removed when all of it is on its way. */
-void dg_documents_send(struct dg_call *call, struct dg_document *document, bool removes);
-
-/* The same for a file of any other kind: takes it, with what was appended to it, under this
- * name. */
+/* Answers the call, later and piece by piece, with a file as an attachment of this name: takes it,
+ * with what was appended to it. When all of it is on its way, the document that `once` names is
+ * told to be fetched (dg_bulk_fetched); "": none. */
 void dg_documents_send_file(struct dg_call *call, struct dg_document_file *file, const char *name,
-                            enum dg_doc_format format);
+                            enum dg_doc_format format, const char *once);
 
 /* A file's name without its folders, and with nothing in it that a file system or a header could
  * take amiss. */
@@ -150,9 +94,6 @@ enum dg_err dg_document_file_append(struct dg_document_file *file, struct dg_spa
 enum dg_err dg_document_file_map(struct dg_document_file *file,
                                  struct dg_error *error) DG_MUST_CHECK;
 void dg_document_file_free(struct dg_document_file *file); /* NULL is fine */
-
-/* Compares the key in constant time. */
-bool dg_document_opens(const struct dg_document *document, struct dg_span key);
 
 /* "text/html; charset=utf-8", ... */
 const char *dg_document_type(struct dg_span name, enum dg_doc_format format);

@@ -2,12 +2,13 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The folder of bulk jobs: what it holds at the start, and how jobs come, wait for their turn,
- * end and are removed. At most RUNNING jobs have lines with the engine at once, oldest first;
- * the others wait. Their descriptions on disk belong to bulk_meta.c, their lines to bulk_run.c,
+ * end and are removed. Only some jobs have lines with the engine at once, oldest first; the others
+ * wait. Their descriptions on disk belong to bulk_meta.c, their lines to bulk_run.c,
  * their results to bulk_read.c. */
 #include "api/jobs/bulk.h"
 #include "api/http/client_share.h"
 #include "api/jobs/bulk_int.h"
+#include "api/jobs/bulk_scratch.h"
 #include "api/jobs/shared_jobs.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
@@ -24,7 +25,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { RUNNING = 4, TASKS_MAX = 4096, FILE_MODE = 0600, LITTER_S = 3600, DAY_S = 86400 };
+enum {
+    TASKS_MAX = 4096,
+    FILE_MODE = 0600,
+    LITTER_S = 3600,
+    DAY_S = 86400,
+    DOCUMENT_S = 3600, /* how long documents of other APIs are kept */
+    FETCHED_S = 60,
+};
+
+/* How many have lines with the engine at once: jobs, and documents, which pass them. */
+static const size_t running_max[] = {4, 16};
 
 static uint64_t now_s(const struct dg_bulk *bulk)
 {
@@ -163,6 +174,7 @@ void dg_bulk_save(struct dg_bulk_job *job)
 void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
 {
     job->state = state;
+    job->bulk->has_news = true;
     job->finished_s = now_s(job->bulk);
     job->age_s = 0;
     job->seen_ns = dg_clock_now(&job->bulk->clock);
@@ -221,6 +233,15 @@ static void run_unlink(struct dg_offload_task *task)
         unlink(job->document_path);
 }
 
+void dg_bulk_fetched(struct dg_bulk *bulk, struct dg_span id)
+{
+    struct dg_bulk_job *job = dg_bulk_find(bulk, id);
+    if (job && bulk->shared && !job->fetched_ns)
+        job->fetched_ns = dg_clock_now(&bulk->clock);
+    else if (job && !bulk->shared)
+        dg_bulk_remove(job);
+}
+
 static void on_chore_done(struct dg_offload_task *task)
 {
     free_chore((struct chore *)task);
@@ -242,6 +263,7 @@ void dg_bulk_remove(struct dg_bulk_job *job)
     dg_list_unlink(&job->link);
     dg_list_init(&job->link);
     bulk->n_jobs--;
+    bulk->has_news = true;
     job->is_removed = true;
     /* Runs behind everything that still writes to the files. */
     struct chore *chore = new_chore(job);
@@ -270,15 +292,23 @@ static void hash_texts(char hex[DG_BULK_ONCE / 2 + 1], const struct dg_span *tex
 }
 
 /* Under which key it is taken once. Where jobs are shared a balancer may send a request again, so
- * that without a client's key the minute and what was sent are one. */
+ * that without a client's key the minute and what was sent are one. Documents of other APIs are
+ * fetched once or soon forgotten, and one that is sent again is another. */
 static void name_once(const struct chore *chore)
 {
     struct dg_bulk_job *job = chore->job;
-    const struct dg_span sent[] = {job->options_json, dg_buf_span(&chore->body)};
+    const struct dg_document_file *document = chore->document;
+    const struct dg_span sent[] = {job->options_json,
+                                   dg_buf_span(&chore->body),
+                                   document ? dg_span_make(document->bytes, document->len)
+                                            : DG_SPAN(""),
+                                   dg_span_cstr(job->document_name),
+                                   dg_span_cstr(job->document_columns),
+                                   dg_span_cstr(job->document_output)};
     char content[DG_BULK_ONCE / 2 + 1], minute[24];
-    if (chore->once.len == 0 && !job->bulk->opts.redis)
+    if (job->api || (chore->once.len == 0 && !job->bulk->opts.redis))
         return;
-    hash_texts(content, sent, 2);
+    hash_texts(content, sent, document ? 6 : 2);
     snprintf(minute, sizeof minute, "%" PRIu64, job->created_s / 60);
     const struct dg_span key[] = {
         dg_span_cstr(job->owner), *job->owner ? DG_SPAN("") : dg_span_cstr(job->address),
@@ -296,7 +326,7 @@ static void run_create(struct dg_offload_task *task)
     size_t n_parts = 0;
     job->n_lines = dg_bulk_count_lines(body);
     name_once(chore);
-    chore->err = job->bulk->opts.redis
+    chore->err = job->bulk->opts.redis && !dg_bulk_is_over(job)
                      ? dg_shared_jobs_cut(body, job->n_lines, &chore->parts, &n_parts)
                      : DG_OK;
     job->n_parts = (unsigned)n_parts;
@@ -518,6 +548,16 @@ static enum dg_err add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
                  order->output ? order->output : "");
     }
     job->document_bytes = order->document ? order->document->len : 0;
+    job->api = order->api;
+    job->n_characters = order->n_characters;
+    snprintf(job->document_key, sizeof job->document_key, "%s", order->key ? order->key : "");
+    job->state = order->state;
+    if (job->state == DG_BULK_FAILED)
+        job->err = dg_error_set(&job->error, DG_ERR_INVALID, "%s", order->reason);
+    if (dg_bulk_is_over(job)) {
+        job->finished_s = job->created_s;
+        job->seen_ns = dg_clock_now(&bulk->clock);
+    }
     const struct taken taken = count_taken(bulk, order->client, NULL);
     job->share = dg_client_share_of(bulk->opts.space_max, taken.all, taken.own);
     memcpy(job->owner, order->owner.ptr ? order->owner.ptr : "",
@@ -601,6 +641,11 @@ const char *dg_bulk_owner(const struct dg_bulk_job *job)
     return job->owner;
 }
 
+bool dg_bulk_is_foreign(const struct dg_bulk_job *job)
+{
+    return job->api != DG_BULK_V1;
+}
+
 enum dg_bulk_state dg_bulk_state(const struct dg_bulk_job *job)
 {
     return job->state;
@@ -640,22 +685,18 @@ bool dg_bulk_can_try(const struct dg_bulk_job *job)
 }
 
 /* Continues jobs; those that wait only when they are due to try again. */
-static void move_on(struct dg_bulk *bulk, bool tries_again)
+static void run_jobs(struct dg_bulk *bulk, bool tries_again)
 {
-    size_t n_running = 0;
-    if (bulk->shared) {
-        dg_shared_jobs_turn(bulk, tries_again);
-        return;
-    }
-    for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs && n_running < RUNNING;
-         at = next) {
+    size_t n_running[] = {0, 0};
+    for (struct dg_list *at = bulk->jobs.next, *next; at != &bulk->jobs; at = next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        const bool is_document = *job->document_name;
         next = at->next;
-        if (dg_bulk_is_over(job))
+        if (dg_bulk_is_over(job) || n_running[is_document] >= running_max[is_document])
             continue;
         if (job->waits_for && !(tries_again && dg_bulk_can_try(job))) {
             /* While the disk is full, the job keeps its lines. */
-            n_running += job->waits_for == DG_BULK_WAITS_FOR_SPACE && job->lacks == 0;
+            n_running[is_document] += job->waits_for == DG_BULK_WAITS_FOR_SPACE && job->lacks == 0;
             continue;
         }
         if (job->lacks > 0)
@@ -667,8 +708,57 @@ static void move_on(struct dg_bulk *bulk, bool tries_again)
         }
         job->state = DG_BULK_RUNNING;
         dg_bulk_run(job);
-        n_running += job->state == DG_BULK_RUNNING;
+        n_running[is_document] += job->state == DG_BULK_RUNNING;
     }
+}
+
+/* Tells those who wait for a job that is over; at the end of the bulk jobs all of them. */
+static void tell_watches(struct dg_bulk *bulk)
+{
+    struct dg_list all; /* whoever is told may begin or end others */
+    if (!bulk->has_news)
+        return;
+    bulk->has_news = false;
+    dg_list_init(&all);
+    while (!dg_list_is_empty(&bulk->watches)) {
+        struct dg_list *link = bulk->watches.next;
+        dg_list_unlink(link);
+        dg_list_link_last(&all, link);
+    }
+    while (!dg_list_is_empty(&all)) {
+        struct dg_bulk_watch *watch = DG_LIST_ITEM(all.next, struct dg_bulk_watch, link);
+        struct dg_bulk_job *job =
+            bulk->is_closing ? NULL : dg_bulk_find(bulk, dg_span_cstr(watch->id));
+        dg_list_unlink(&watch->link);
+        if (job && !dg_bulk_is_over(job)) {
+            dg_list_link_last(&bulk->watches, &watch->link);
+            continue;
+        }
+        dg_list_init(&watch->link);
+        watch->fn(watch, job);
+    }
+}
+
+static void move_on(struct dg_bulk *bulk, bool tries_again)
+{
+    if (bulk->shared)
+        dg_shared_jobs_turn(bulk, tries_again);
+    else
+        run_jobs(bulk, tries_again);
+    tell_watches(bulk);
+}
+
+void dg_bulk_watch(struct dg_bulk *bulk, const char *id, struct dg_bulk_watch *watch)
+{
+    snprintf(watch->id, sizeof watch->id, "%s", id);
+    dg_list_link_last(&bulk->watches, &watch->link);
+    bulk->has_news = true;
+}
+
+void dg_bulk_unwatch(struct dg_bulk_watch *watch)
+{
+    dg_list_unlink(&watch->link);
+    dg_list_init(&watch->link);
 }
 
 void dg_bulk_turn(struct dg_bulk *bulk)
@@ -683,8 +773,12 @@ void dg_bulk_retry(struct dg_bulk *bulk)
 
 static bool is_old(const struct dg_bulk_job *job)
 {
-    const uint64_t seen_s = (dg_clock_now(&job->bulk->clock) - job->seen_ns) / DG_CLOCK_S;
-    return dg_bulk_is_over(job) && job->age_s + seen_s >= job->bulk->opts.retention_s;
+    const uint64_t now = dg_clock_now(&job->bulk->clock);
+    const uint64_t seen_s = (now - job->seen_ns) / DG_CLOCK_S;
+    const uint64_t retention_s = job->api ? DOCUMENT_S : job->bulk->opts.retention_s;
+    const bool is_fetched =
+        job->fetched_ns && (now - job->fetched_ns) / DG_CLOCK_S >= (uint64_t)FETCHED_S;
+    return dg_bulk_is_over(job) && (is_fetched || job->age_s + seen_s >= retention_s);
 }
 
 void dg_bulk_tick(struct dg_bulk *bulk)
@@ -839,6 +933,7 @@ enum dg_err dg_bulk_open(struct dg_bulk **out, const struct dg_bulk_opts *opts, 
     bulk->lock_fd = -1;
     dg_list_init(&bulk->jobs);
     dg_list_init(&bulk->coming);
+    dg_list_init(&bulk->watches);
     enum dg_err err = sodium_init() < 0 ? DG_ERR_IO : lock(bulk, error);
     if (!err)
         err = scan(bulk, error);
@@ -859,7 +954,8 @@ void dg_bulk_close(struct dg_bulk *bulk)
 {
     if (!bulk)
         return;
-    bulk->is_closing = true;
+    bulk->is_closing = bulk->has_news = true;
+    tell_watches(bulk);
     for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next)
         dg_bulk_halt(DG_LIST_ITEM(at, struct dg_bulk_job, link));
     dg_shared_jobs_close(bulk);
@@ -874,6 +970,8 @@ void dg_bulk_close(struct dg_bulk *bulk)
         job->is_removed = true; /* a reader that is still open is its last user */
         dg_bulk_release(job);
     }
+    if (bulk->opts.is_temporary)
+        dg_bulk_scratch_remove(bulk->opts.dir);
     if (bulk->lock_fd >= 0)
         close(bulk->lock_fd);
     dg_free(bulk);

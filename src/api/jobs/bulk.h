@@ -41,6 +41,7 @@ struct dg_bulk_opts {
     size_t line_max;      /* the most bytes of one line */
     /* Borrowed; what jobs hold in memory counts there. NULL: it is not counted. */
     struct dg_allowance *buffers;
+    bool is_temporary; /* nothing is kept when it is closed: the folder is removed */
     /* Borrowed. NULL: only this server works on the jobs of the folder. Otherwise all servers
      * that share the folder and this Redis work on them (shared_jobs.h). */
     struct dg_redis *redis;
@@ -56,6 +57,9 @@ enum dg_bulk_state {
     DG_BULK_CANCELLED,
     DG_BULK_FAILED
 };
+
+/* The API through which a document came, and only through which it is told and fetched. */
+enum dg_bulk_api { DG_BULK_V1, DG_BULK_DEEPL, DG_BULK_LIBRETRANSLATE };
 
 /* A new job as it is handed over. Everything is copied, except the body, which is taken. */
 struct dg_bulk_order {
@@ -75,8 +79,16 @@ struct dg_bulk_order {
     struct dg_document_file *document;
     const char *document_name;
     const char *columns, *output; /* how it is read and written (filter.h); NULL: not said */
+    enum dg_bulk_api api;
+    const char *key; /* the hash of what opens it, DG_BULK_KEY digits; NULL: nothing more than its
+                        id */
+    uint64_t n_characters; /* code points of the document's text */
+    /* DG_BULK_WAITING: it is to be done. DG_BULK_DONE: it stays as it is; DG_BULK_FAILED: it cannot
+     * be done, for this reason. */
+    enum dg_bulk_state state;
+    const char *reason;
 };
-enum { DG_BULK_OWNER = 64 };
+enum { DG_BULK_OWNER = 64, DG_BULK_KEY = 32 };
 
 /* DG_ERR_EXISTS: another server uses the folder. `jobs`: those of the api, borrowed. */
 enum dg_err dg_bulk_open(struct dg_bulk **bulk, const struct dg_bulk_opts *opts, uv_loop_t *loop,
@@ -109,6 +121,8 @@ struct dg_bulk_job *dg_bulk_next(struct dg_bulk *bulk, struct dg_bulk_job *job);
 
 const char *dg_bulk_owner(const struct dg_bulk_job *job);
 uint64_t dg_bulk_client(const struct dg_bulk_job *job); /* who sent it; 0: not known */
+/* It is a document of another API than ours, in which alone its client can ask for it. */
+bool dg_bulk_is_foreign(const struct dg_bulk_job *job);
 enum dg_bulk_state dg_bulk_state(const struct dg_bulk_job *job);
 enum dg_bulk_format dg_bulk_format(const struct dg_bulk_job *job);
 
@@ -120,6 +134,20 @@ void dg_bulk_cancel(struct dg_bulk_job *job);
 
 /* Forgets it and its files. */
 void dg_bulk_remove(struct dg_bulk_job *job);
+
+/* A document was fetched that is fetched once: it is forgotten, at once or, where servers share it
+ * and a balancer may ask again, after a minute. */
+void dg_bulk_fetched(struct dg_bulk *bulk, struct dg_span id);
+
+/* Waits for the end of a job, wherever it is worked on. `fn` is called once, in a turn: with the
+ * job when it is over, or with NULL when there is no such job (any more). */
+struct dg_bulk_watch {
+    struct dg_list link;
+    char id[DG_BULK_ID_LEN + 1];
+    void (*fn)(struct dg_bulk_watch *watch, struct dg_bulk_job *job);
+};
+void dg_bulk_watch(struct dg_bulk *bulk, const char *id, struct dg_bulk_watch *watch);
+void dg_bulk_unwatch(struct dg_bulk_watch *watch); /* `fn` is not called any more */
 
 /* The same for jobs that servers share, where it takes a moment. DG_ERR_BUSY: Redis does not
  * answer. */

@@ -32,6 +32,9 @@ struct dg_bulk {
                               seen yet */
     size_t n_jobs;
     uint64_t n_lines, n_failed; /* lines done since the start */
+    struct dg_list watches;     /* list of struct dg_bulk_watch */
+    bool has_news;  /* a job has ended or gone, or a watch has come, since they were last told */
+    size_t n_large; /* lines longer than opts.line_max under way */
 };
 
 /* A line on its way to the result. */
@@ -44,6 +47,7 @@ struct dg_bulk_line {
     uint64_t next_at;     /* where the input goes on behind the line */
     bool is_refused;      /* the line is too long: its rest is thrown away first */
     bool is_answered, has_failed;
+    bool is_large;        /* it is longer than opts.line_max */
     bool has_own_model;   /* the line names another model, or other languages, than the job does */
     struct dg_buf answer; /* without a newline */
 };
@@ -86,6 +90,10 @@ struct dg_bulk_job {
     char document_name[DG_DOCUMENT_NAME + 1]; /* "": its lines do not come from a document */
     char document_columns[DG_DOCUMENT_COLUMNS + 1], document_output[DG_DOCUMENT_OUTPUT + 1];
     uint64_t document_bytes;
+    enum dg_bulk_api api;
+    char document_key[DG_BULK_KEY + 1]; /* the hash of the key that opens it; "": none does */
+    uint64_t n_characters;
+    uint64_t fetched_ns; /* when this server gave out a document that is fetched once; 0: not yet */
     enum dg_bulk_format format;
     enum dg_bulk_state state;
     struct dg_arena arena; /* holds what follows */
@@ -139,6 +147,13 @@ struct dg_bulk_job {
 static inline uint64_t dg_bulk_bytes(const struct dg_bulk_job *job)
 {
     return job->in_bytes + job->out_bytes + job->document_bytes;
+}
+
+/* The most bytes of a line: of a document's text that cannot be divided, all of it. */
+static inline uint64_t dg_bulk_line_max(const struct dg_bulk_job *job)
+{
+    const uint64_t usual = job->bulk->opts.line_max;
+    return *job->document_name && job->in_bytes > usual ? job->in_bytes : usual;
 }
 
 static inline bool dg_bulk_is_over(const struct dg_bulk_job *job)

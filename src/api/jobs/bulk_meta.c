@@ -18,6 +18,10 @@ const char *const dg_bulk_state_words[] = {
     [DG_BULK_CANCELLED] = "cancelled", [DG_BULK_FAILED] = "failed",   NULL};
 static const char *const wait_words[] = {
     [DG_BULK_WAITS_FOR_MODEL] = "model", [DG_BULK_WAITS_FOR_SPACE] = "space"};
+static const char *const api_words[] = {[DG_BULK_V1] = "v1",
+                                        [DG_BULK_DEEPL] = "deepl",
+                                        [DG_BULK_LIBRETRANSLATE] = "libretranslate",
+                                        NULL};
 static const char *const format_words[] = {
     [DG_BULK_TEXT] = "text", [DG_BULK_JSONL] = "jsonl", NULL};
 
@@ -121,6 +125,12 @@ enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
     dg_json_out_put_cstr(&out, "address", job->address);
     if (*job->once)
         dg_json_out_put_cstr(&out, "once", job->once);
+    if (*job->document_key)
+        dg_json_out_put_cstr(&out, "key", job->document_key);
+    if (job->api)
+        dg_json_out_put_cstr(&out, "api", api_words[job->api]);
+    if (job->n_characters)
+        dg_json_out_put_uint(&out, "characters", job->n_characters);
     if (job->n_parts)
         dg_json_out_put_uint(&out, "parts", job->n_parts);
     dg_json_out_put_open(&out, "models", '[');
@@ -156,9 +166,9 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
                                 struct dg_error *error)
 {
     struct dg_span owner = {NULL, 0}, address = {NULL, 0}, text = {NULL, 0}, once = {NULL, 0},
-                   document = {NULL, 0}, columns = {NULL, 0}, output = {NULL, 0};
+                   document = {NULL, 0}, columns = {NULL, 0}, output = {NULL, 0}, key = {NULL, 0};
     int64_t version, n_parts = 0;
-    int state = 0, format = 0;
+    int state = 0, format = 0, api = 0;
     enum dg_err err = dg_json_get_int(json, "version", DG_JSON_REQUIRED, 1, 1, error, &version);
     if (!err)
         err =
@@ -197,6 +207,12 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
         err = dg_json_get_string(json, "columns", DG_JSON_OPTIONAL, error, &columns);
     if (!err)
         err = dg_json_get_string(json, "output_format", DG_JSON_OPTIONAL, error, &output);
+    if (!err)
+        err = dg_json_get_choice(json, "api", DG_JSON_OPTIONAL, api_words, error, &api);
+    if (!err)
+        err = dg_json_get_string(json, "key", DG_JSON_OPTIONAL, error, &key);
+    if (!err)
+        err = read_number(json, "characters", &job->n_characters, error);
     if (!err && (document.len > DG_DOCUMENT_NAME || columns.len > DG_DOCUMENT_COLUMNS ||
                  output.len > DG_DOCUMENT_OUTPUT))
         err = dg_error_set(error, DG_ERR_RANGE,
@@ -207,6 +223,10 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
         return err;
     if (once.len != 0 && once.len != DG_BULK_ONCE)
         return dg_error_set(error, DG_ERR_RANGE, "field 'once' is no hash");
+    if (key.len != 0 && key.len != DG_BULK_KEY)
+        return dg_error_set(error, DG_ERR_RANGE, "field 'key' is no hash");
+    memcpy(job->document_key, key.len ? key.ptr : "", key.len);
+    job->api = (enum dg_bulk_api)api;
     memcpy(job->once, once.len ? once.ptr : "", once.len);
     job->n_parts = (unsigned)n_parts;
     memcpy(job->owner, owner.ptr, owner.len);

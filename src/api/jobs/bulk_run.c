@@ -16,6 +16,7 @@
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,6 +36,8 @@ static void free_line(struct dg_bulk_line *line)
 {
     struct dg_bulk_job *job = line->job;
     dg_list_unlink(&line->link);
+    if (line->is_large && job->bulk)
+        job->bulk->n_large--;
     job->n_open--;
     job->open_bytes -= line->bytes;
     dg_job_drop(line->work);
@@ -142,7 +145,7 @@ static void rewind_job(struct dg_bulk_job *job)
     while (!dg_list_is_empty(&job->lines))
         free_line(DG_LIST_ITEM(job->lines.next, struct dg_bulk_line, link));
     dg_buf_deinit(&job->input);
-    dg_buf_init(&job->input, job->bulk->opts.line_max + 2 * DG_BULK_CHUNK);
+    dg_buf_init(&job->input, dg_bulk_line_max(job) + 2 * DG_BULK_CHUNK);
     release_reading(job);
     job->in_at = job->gathered_at;
     job->is_skipping = job->gathered_cut;
@@ -304,6 +307,8 @@ static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint
     struct dg_bulk_line *line = add_line(job, text.len);
     if (!line)
         return DG_ERR_NOMEM;
+    line->is_large = text.len > bulk->opts.line_max;
+    bulk->n_large += line->is_large;
     enum dg_err err =
         dg_job_new(bulk->engine, bulk->engine_jobs, text.len * 4 + (1 << 20), &line->work);
     if (!err)
@@ -345,8 +350,8 @@ static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint
 static enum dg_err refuse_line(struct dg_bulk_job *job)
 {
     char message[128];
-    snprintf(message, sizeof message, "The line is longer than %zu bytes.",
-             job->bulk->opts.line_max);
+    snprintf(message, sizeof message, "The line is longer than %" PRIu64 " bytes.",
+             dg_bulk_line_max(job));
     const struct dg_failure failure = {.code = "limit_reached", .message = message};
     struct dg_bulk_line *line = add_line(job, 0);
     if (!line)
@@ -411,7 +416,7 @@ static void on_read(struct dg_offload_task *task)
 static void ask_for_input(struct dg_bulk_job *job)
 {
     struct dg_bulk_read_task *reading = &job->reading;
-    if (reading->is_busy || job->in_ended || job->input.len > job->bulk->opts.line_max)
+    if (reading->is_busy || job->in_ended || job->input.len > dg_bulk_line_max(job))
         return;
     if (!reading->bytes && !(reading->bytes = dg_try_malloc(DG_BULK_CHUNK)))
         return; /* the next turn tries again */
@@ -437,8 +442,9 @@ static void skip(struct dg_bulk_job *job)
 static void begin_lines(struct dg_bulk_job *job)
 {
     size_t at = 0, n = 0;
-    const size_t line_max = job->bulk->opts.line_max;
+    const size_t line_max = dg_bulk_line_max(job);
     enum dg_err err = DG_OK;
+    job->input.max = line_max + 2 * DG_BULK_CHUNK;
     while (!err && n < TURN_LINES && (at < TURN_BYTES || n == 0) && job->n_open < WINDOW_LINES &&
            job->open_bytes < WINDOW_BYTES &&
            (job->n_open == 0 || dg_allowance_left(job->bulk->opts.buffers) > 0)) {
@@ -451,6 +457,8 @@ static void begin_lines(struct dg_bulk_job *job)
             dg_buf_consume(&job->input, at); /* so that the bytes to skip are at the front */
             at = 0;
             err = refuse_line(job);
+        } else if (len > job->bulk->opts.line_max && job->bulk->n_large > 0) {
+            break; /* one at a time, because it takes memory */
         } else if (end || (job->in_ended && rest.len > 0)) {
             const size_t taken = len + (end != NULL);
             const size_t n_rewinds = job->n_rewinds;
@@ -512,9 +520,11 @@ static void on_written(struct dg_offload_task *task)
         else
             dg_bulk_run(job);
     }
+    const bool is_over = dg_bulk_is_over(job);
     dg_bulk_release(job);
-    if (is_part && !bulk->is_closing)
-        dg_bulk_turn(bulk); /* it may have been the last user of the job */
+    if ((is_part || is_over) && !bulk->is_closing)
+        dg_bulk_turn(bulk); /* it may have been the last user of the job; others may wait for its
+                               end */
 }
 
 /* Whether there is room for the gathered lines. Otherwise the job waits for room without any

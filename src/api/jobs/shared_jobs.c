@@ -28,11 +28,12 @@
 enum {
     PART_LINES = 100,
     PART_BYTES = 256 * 1024,
-    PARTS_MAX = 1000,   /* about the most parts of one job */
-    HELD_MAX = 3,       /* parts that a server has at once: two run, and one is being counted */
-    WORK_MS = 200,      /* the time between two requests for work */
-    CLAIM_MS = 5000,    /* a server that is silent for so long is taken for dead */
-    TRIES_MAX = 8,      /* how many servers may die at a part before its job fails */
+    PARTS_MAX = 1000, /* about the most parts of one job */
+    HELD_MAX = 3, /* parts of jobs that a server has at once: two run, and one is being counted */
+    DOCUMENTS_HELD_MAX = 8, /* the same of documents */
+    WORK_MS = 200,          /* the time between two requests for work */
+    CLAIM_MS = 5000,        /* a server that is silent for so long is taken for dead */
+    TRIES_MAX = 8,          /* how many servers may die at a part before its job fails */
     UNKNOWN_MS = 10000, /* a part is thrown away if its job does not become known in this time */
     ASK_MS = 900,
     END_TRIES = 10,
@@ -40,7 +41,13 @@ enum {
     ENTRY_MAX = 48,
 };
 
-#define STREAM "dragoman:1:jobs:parts"
+/* Documents, for which people wait, have a stream of their own, so that they pass bulk jobs. */
+enum { N_STREAMS = 2 };
+static const struct {
+    struct dg_span name;
+    size_t held_max;
+} streams[N_STREAMS] = {{{"dragoman:1:jobs:parts", 21}, HELD_MAX},
+                        {{"dragoman:1:jobs:documents", 25}, DOCUMENTS_HELD_MAX}};
 
 enum part_state { NEW, RUNNING, PLACING, COUNTING, ASSEMBLING, FINISHING, OVER };
 
@@ -49,7 +56,8 @@ struct dg_bulk_part {
     struct dg_list link;
     struct dg_bulk *bulk;
     enum part_state state;
-    bool is_busy; /* a task or a request is under way */
+    bool is_document; /* the stream that it comes from */
+    bool is_busy;     /* a task or a request is under way */
     char entry[ENTRY_MAX];
     char id[DG_BULK_ID_LEN + 1]; /* the id of its job */
     unsigned number, n_parts;
@@ -71,6 +79,13 @@ struct dg_bulk_part {
     struct dg_buf meta;
 };
 
+/* The request for work from one stream. */
+struct asking {
+    struct dg_shared_jobs *shared;
+    bool is_document;
+    struct dg_redis_ask *ask; /* NULL: none is under way */
+};
+
 struct dg_shared_jobs {
     struct dg_bulk *bulk;
     struct dg_redis *redis;
@@ -78,7 +93,7 @@ struct dg_shared_jobs {
     uv_loop_t *loop;
     uv_timer_t timer;
     char server[17];
-    struct dg_redis_ask *asking; /* the request for work; NULL: none is under way */
+    struct asking asking[N_STREAMS];
     bool is_closed, is_gone, is_freed, said_nonsense; /* is_gone: the loop has closed the timer */
     uint64_t n_files;                                 /* counts names of files */
     struct dg_list parts;                             /* list of struct dg_bulk_part */
@@ -181,12 +196,17 @@ struct job_keys {
     char counted[64];
 };
 
+static bool is_document(const struct dg_bulk_job *job)
+{
+    return *job->document_name != '\0';
+}
+
 static struct dg_redis_table_script make_script(struct dg_span text, const char *id,
-                                                struct job_keys *keys)
+                                                bool of_documents, struct job_keys *keys)
 {
     snprintf(keys->counted, sizeof keys->counted, "dragoman:1:jobs:counted:%s", id);
     struct dg_redis_table_script script = {.text = text, .n_keys = 2, .n_args = 1};
-    script.keys[0] = DG_SPAN(STREAM);
+    script.keys[0] = streams[of_documents].name;
     script.keys[1] = dg_span_cstr(keys->counted);
     script.args[0] = dg_span_cstr(id);
     return script;
@@ -222,10 +242,11 @@ static void submit(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span
     struct dg_buf meta;
     char version[24];
     dg_buf_init(&meta, DG_BULK_META_MAX);
-    enum dg_err err = put_row_of(job, DG_BULK_WAITING, (struct numbers){.n_done = 0}, &meta);
+    const enum dg_bulk_state state = dg_bulk_is_over(job) ? job->state : DG_BULK_WAITING;
+    enum dg_err err = put_row_of(job, state, (struct numbers){.n_done = 0}, &meta);
     snprintf(version, sizeof version, "%" PRIu64, job->version);
-    struct dg_redis_table_script script =
-        make_script(dg_span_make(submit_script, sizeof submit_script - 1), job->id, &keys);
+    struct dg_redis_table_script script = make_script(
+        dg_span_make(submit_script, sizeof submit_script - 1), job->id, is_document(job), &keys);
     script.args[1] = dg_buf_span(&meta);
     script.args[2] = dg_span_make(job->once, DG_BULK_ONCE / 2);
     if (!*job->once)
@@ -256,6 +277,7 @@ static void forget(struct dg_bulk_job *job)
     dg_list_unlink(&job->link);
     dg_list_init(&job->link);
     bulk->n_jobs--;
+    bulk->has_news = true;
     job->is_removed = true;
     dg_bulk_release(job);
 }
@@ -272,6 +294,7 @@ static bool is_hex(struct dg_span text)
 static void read_ended(struct dg_bulk_job *job, struct dg_span meta)
 {
     struct dg_error error = DG_ERROR_NONE;
+    job->bulk->has_news = true;
     if (meta.len > 0 && dg_bulk_read_row(job, meta, false, &error) != DG_OK)
         dg_log_event(
             job->bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_str("job", job->id)),
@@ -322,6 +345,7 @@ static void take_row(struct dg_bulk *bulk, const struct dg_redis_table_row *row)
         dg_bulk_link(made);
     if (!err)
         (job ? job : made)->version = row->version;
+    bulk->has_news = true;
     if (!err)
         return;
     dg_log_event(bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_str("job", id)),
@@ -555,9 +579,9 @@ static void free_part(struct dg_bulk_part *part)
 
 static void acknowledge(const struct dg_bulk_part *part)
 {
-    struct dg_span ack[] = {DG_SPAN("XACK"), DG_SPAN(STREAM), DG_SPAN("servers"),
-                            dg_span_cstr(part->entry)};
-    struct dg_span del[] = {DG_SPAN("XDEL"), DG_SPAN(STREAM), dg_span_cstr(part->entry)};
+    const struct dg_span stream = streams[part->is_document].name;
+    struct dg_span ack[] = {DG_SPAN("XACK"), stream, DG_SPAN("servers"), dg_span_cstr(part->entry)};
+    struct dg_span del[] = {DG_SPAN("XDEL"), stream, dg_span_cstr(part->entry)};
     (void)dg_redis_ask(part->bulk->shared->redis, ack, 4, ASK_MS, NULL, NULL);
     (void)dg_redis_ask(part->bulk->shared->redis, del, 3, ASK_MS, NULL, NULL);
 }
@@ -580,6 +604,7 @@ static void begin_part(struct dg_bulk_part *part, const struct dg_bulk_job *job)
         memcpy(work->owner, job->owner, sizeof work->owner);
         memcpy(work->address, job->address, sizeof work->address);
         memcpy(part->other, work->out_path, sizeof part->other);
+        memcpy(work->document_name, job->document_name, sizeof work->document_name);
         work->client = job->client;
         work->format = job->format;
         work->n_lines = job->n_lines;
@@ -722,8 +747,8 @@ static void count(struct dg_bulk_part *part)
 {
     struct job_keys keys;
     char numbers[4][24];
-    struct dg_redis_table_script script =
-        make_script(dg_span_make(count_script, sizeof count_script - 1), part->id, &keys);
+    struct dg_redis_table_script script = make_script(
+        dg_span_make(count_script, sizeof count_script - 1), part->id, part->is_document, &keys);
     snprintf(numbers[0], sizeof numbers[0], "%u", part->number);
     snprintf(numbers[1], sizeof numbers[1], "%zu", part->n_lines);
     snprintf(numbers[2], sizeof numbers[2], "%zu", part->n_failed);
@@ -766,8 +791,8 @@ static void run_finish(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_
 {
     struct job_keys keys;
     char version[24];
-    struct dg_redis_table_script script =
-        make_script(dg_span_make(finish_script, sizeof finish_script - 1), job->id, &keys);
+    struct dg_redis_table_script script = make_script(
+        dg_span_make(finish_script, sizeof finish_script - 1), job->id, is_document(job), &keys);
     snprintf(version, sizeof version, "%" PRIu64, job->version);
     script.args[1] = dg_span_cstr(version);
     script.args[2] = meta;
@@ -908,7 +933,7 @@ static bool has_part(const struct dg_shared_jobs *shared, struct dg_span entry)
 }
 
 /* Takes the state from Redis, whatever it is. */
-static bool take_part(struct dg_shared_jobs *shared, const struct dg_span *texts)
+static bool take_part(struct dg_shared_jobs *shared, bool of_documents, const struct dg_span *texts)
 {
     char text[100];
     size_t before;
@@ -927,6 +952,7 @@ static bool take_part(struct dg_shared_jobs *shared, const struct dg_span *texts
     }
     part->lines_before = before;
     part->bulk = shared->bulk;
+    part->is_document = of_documents;
     part->taken_ms = uv_now(shared->loop);
     memcpy(part->entry, texts[0].ptr, texts[0].len);
     memcpy(part->id, texts[1].ptr, texts[1].len);
@@ -942,13 +968,14 @@ static bool take_part(struct dg_shared_jobs *shared, const struct dg_span *texts
 
 static void on_work(void *ctx, const struct dg_redis_reply *reply)
 {
-    struct dg_shared_jobs *shared = ctx;
-    shared->asking = NULL;
+    struct asking *asking = ctx;
+    struct dg_shared_jobs *shared = asking->shared;
+    asking->ask = NULL;
     if (shared->is_closed || reply->kind == DG_REDIS_NONE)
         return;
     bool is_good = reply->kind == DG_REDIS_TEXTS && reply->n_texts % 4 == 0;
     for (size_t i = 0; is_good && i < reply->n_texts; i += 4)
-        is_good = take_part(shared, reply->texts + i);
+        is_good = take_part(shared, asking->is_document, reply->texts + i);
     if (!is_good && !shared->said_nonsense) {
         shared->said_nonsense = true;
         dg_log_event(shared->bulk->log, DG_LOG_ERROR, "bulk",
@@ -959,31 +986,40 @@ static void on_work(void *ctx, const struct dg_redis_reply *reply)
         dg_bulk_turn(shared->bulk);
 }
 
-static bool has_unfinished(const struct dg_bulk *bulk)
+static bool has_unfinished(const struct dg_bulk *bulk, bool of_documents)
 {
-    for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next)
-        if (!dg_bulk_is_over(DG_LIST_ITEM(at, struct dg_bulk_job, link)))
+    for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
+        const struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        if (!dg_bulk_is_over(job) && is_document(job) == of_documents)
             return true;
+    }
     return false;
 }
 
-static void ask_for_work(struct dg_shared_jobs *shared)
+static void ask_for_work(struct asking *asking)
 {
-    struct dg_span args[4 + 3 + HELD_MAX] = {
+    struct dg_shared_jobs *shared = asking->shared;
+    const size_t held_max = streams[asking->is_document].held_max;
+    struct dg_span args[4 + 3 + DOCUMENTS_HELD_MAX] = {
         DG_SPAN("EVAL"), dg_span_make(work_script, sizeof work_script - 1), DG_SPAN("1"),
-        DG_SPAN(STREAM), dg_span_cstr(shared->server)};
-    char wanted[8], claim[16];
+        streams[asking->is_document].name, dg_span_cstr(shared->server)};
+    char wanted[24], claim[16];
     size_t n = 7, n_parts = 0;
-    for (struct dg_list *at = shared->parts.next; at != &shared->parts; at = at->next, n_parts++)
+    for (struct dg_list *at = shared->parts.next; at != &shared->parts; at = at->next) {
+        const struct dg_bulk_part *part = DG_LIST_ITEM(at, struct dg_bulk_part, link);
+        if (part->is_document != asking->is_document)
+            continue;
+        n_parts++;
         if (n < sizeof args / sizeof *args)
-            args[n++] = dg_span_cstr(DG_LIST_ITEM(at, struct dg_bulk_part, link)->entry);
-    if (shared->asking || (n_parts == 0 && !has_unfinished(shared->bulk)))
+            args[n++] = dg_span_cstr(part->entry);
+    }
+    if (asking->ask || (n_parts == 0 && !has_unfinished(shared->bulk, asking->is_document)))
         return;
-    snprintf(wanted, sizeof wanted, "%d", n_parts < HELD_MAX ? (int)(HELD_MAX - n_parts) : 0);
+    snprintf(wanted, sizeof wanted, "%zu", n_parts < held_max ? held_max - n_parts : 0);
     snprintf(claim, sizeof claim, "%d", CLAIM_MS);
     args[5] = dg_span_cstr(wanted);
     args[6] = dg_span_cstr(claim);
-    shared->asking = dg_redis_ask(shared->redis, args, n, ASK_MS, on_work, shared);
+    asking->ask = dg_redis_ask(shared->redis, args, n, ASK_MS, on_work, asking);
 }
 
 void dg_shared_jobs_turn(struct dg_bulk *bulk, bool tries_again)
@@ -1009,7 +1045,8 @@ void dg_shared_jobs_turn(struct dg_bulk *bulk, bool tries_again)
 static void on_timer(uv_timer_t *timer)
 {
     struct dg_shared_jobs *shared = timer->data;
-    ask_for_work(shared);
+    for (size_t i = 0; i < N_STREAMS; i++)
+        ask_for_work(&shared->asking[i]);
     dg_bulk_turn(shared->bulk);
 }
 
@@ -1128,6 +1165,8 @@ void dg_shared_jobs_open(struct dg_bulk *bulk, uv_loop_t *loop, struct dg_redis 
     shared->bulk = bulk;
     shared->redis = redis;
     shared->loop = loop;
+    for (size_t i = 0; i < N_STREAMS; i++)
+        shared->asking[i] = (struct asking){.shared = shared, .is_document = i > 0};
     randombytes_buf(random, sizeof random);
     sodium_bin2hex(shared->server, sizeof shared->server, random, sizeof random);
     dg_list_init(&shared->parts);
@@ -1153,8 +1192,9 @@ void dg_shared_jobs_close(struct dg_bulk *bulk)
         return;
     shared->is_closed = true;
     dg_redis_table_close(shared->table);
-    if (shared->asking)
-        dg_redis_forget(shared->asking);
+    for (size_t i = 0; i < N_STREAMS; i++)
+        if (shared->asking[i].ask)
+            dg_redis_forget(shared->asking[i].ask);
     uv_close((uv_handle_t *)&shared->timer, on_closed);
     for (struct dg_list *at = shared->parts.next; at != &shared->parts; at = at->next)
         drop_work(DG_LIST_ITEM(at, struct dg_bulk_part, link));

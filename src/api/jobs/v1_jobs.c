@@ -33,7 +33,7 @@ enum { UPLOADS_MAX = 8, OPTIONS_MAX = 64 * 1024, ANSWER_MAX = 1 << 20, STREAM_LO
 static const struct dg_failure no_memory = {
     .status = 503, .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
 
-static const struct dg_failure redis_away = {
+const struct dg_failure dg_v1_jobs_redis_away = {
     .status = 503,
     .code = "unavailable",
     .retry_after_s = 1,
@@ -41,7 +41,7 @@ static const struct dg_failure redis_away = {
 
 bool dg_v1_jobs_are_kept(struct dg_call *call)
 {
-    if (call->api->bulk)
+    if (call->api->bulk && call->api->has_jobs)
         return true;
     dg_call_fail(call, (struct dg_failure){
                            .status = 501,
@@ -62,8 +62,9 @@ struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call)
     if (!dg_v1_jobs_are_kept(call))
         return NULL;
     struct dg_bulk_job *job = dg_bulk_find(call->api->bulk, call->arg);
-    if (job && (dg_span_eq(dg_span_cstr(dg_bulk_owner(job)), dg_call_owner(call)) ||
-                dg_admin_allows(call)))
+    const bool is_own = job && !dg_bulk_is_foreign(job) &&
+                        dg_span_eq(dg_span_cstr(dg_bulk_owner(job)), dg_call_owner(call));
+    if (job && (is_own || dg_admin_allows(call)))
         return job;
     fail_unknown(call);
     return NULL;
@@ -228,7 +229,7 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
         return;
     }
     if (!job && err == DG_ERR_BUSY) {
-        dg_work_fail(&adding->work, redis_away);
+        dg_work_fail(&adding->work, dg_v1_jobs_redis_away);
         return;
     }
     if (!job) {
@@ -339,7 +340,8 @@ static void put_jobs(struct dg_call *call, struct dg_json_out *out)
 {
     bool all = dg_admin_allows(call);
     for (struct dg_bulk_job *job = NULL; (job = dg_bulk_next(call->api->bulk, job));)
-        if (all || dg_call_lists(call, dg_bulk_owner(job), dg_bulk_client(job)))
+        if (all || (!dg_bulk_is_foreign(job) &&
+                    dg_call_lists(call, dg_bulk_owner(job), dg_bulk_client(job))))
             dg_bulk_put_state(job, out);
 }
 
@@ -380,7 +382,7 @@ static void on_ended(void *ctx, enum dg_err err, int64_t more)
     if (!call)
         return;
     if (err)
-        dg_call_fail(call, redis_away);
+        dg_call_fail(call, dg_v1_jobs_redis_away);
     else if (removes)
         dg_call_text(call, 204, (struct dg_span){NULL, 0});
     else if (job)
@@ -415,17 +417,21 @@ void dg_api_v1_job_cancel(struct dg_call *call)
     answer_state(call, 200, job);
 }
 
-void dg_api_v1_job_remove(struct dg_call *call)
+void dg_v1_jobs_remove(struct dg_call *call, struct dg_bulk_job *job)
 {
-    struct dg_bulk_job *job = dg_v1_jobs_of(call);
-    if (!job)
-        return;
     if (dg_bulk_is_shared(call->api->bulk)) {
         end_shared(call, job, true);
         return;
     }
     dg_bulk_remove(job);
     dg_call_text(call, 204, (struct dg_span){NULL, 0});
+}
+
+void dg_api_v1_job_remove(struct dg_call *call)
+{
+    struct dg_bulk_job *job = dg_v1_jobs_of(call);
+    if (job)
+        dg_v1_jobs_remove(call, job);
 }
 
 /* ---- The result ------------------------------------------------------------------------------ */

@@ -16,6 +16,9 @@ bool dg_v1_jobs_are_kept(struct dg_call *call);
 /* The call's job, if the caller may see it; otherwise the call is answered. */
 struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call);
 
+/* Forgets the job, for all servers that share it, and answers. */
+void dg_v1_jobs_remove(struct dg_call *call, struct dg_bulk_job *job);
+
 /* Puts a value of a query or a form as JSON: numbers, switches and lists as they are, names and
  * phrases as strings. */
 void dg_v1_jobs_put_option(struct dg_json_out *out, struct dg_span name, struct dg_span value);
@@ -24,6 +27,9 @@ void dg_v1_jobs_put_option(struct dg_json_out *out, struct dg_span name, struct 
 enum dg_err dg_v1_jobs_read_options(struct dg_call *call, struct dg_span options_json,
                                     struct dg_translate_options *options,
                                     struct dg_failure *failure) DG_MUST_CHECK;
+
+/* 503, for what could not be changed because Redis does not answer. */
+extern const struct dg_failure dg_v1_jobs_redis_away;
 
 /* The failure for dg_bulk_add. */
 struct dg_failure dg_v1_jobs_failure(struct dg_call *call, enum dg_err err,

@@ -155,7 +155,7 @@ void dg_api_metrics(struct dg_call *call)
         err = put_turns(&buf, &counters.server);
     if (!err && api->engine)
         err = put_counters(&buf, &counters, DG_COUNTERS_OF_ENGINE, DG_COUNTERS_OF_WORK);
-    if (!err && api->bulk)
+    if (!err && api->has_jobs)
         err = put_counters(&buf, &counters, DG_COUNTERS_OF_JOBS, DG_COUNTERS_OF_JOBS);
     if (!err && api->engine)
         err = dg_metrics_put_models(&buf, api->engine);

@@ -91,7 +91,7 @@ static void put_counters(struct dg_json_out *out, const struct dg_api *api)
         DG_COUNTERS_PUT_JSON(out, &counters, sentences);
         dg_json_out_close(out, '}');
     }
-    if (api->bulk) {
+    if (api->has_jobs) {
         dg_json_out_put_open(out, "jobs", '{');
         DG_COUNTERS_PUT_JSON(out, &counters, jobs);
         dg_json_out_close(out, '}');

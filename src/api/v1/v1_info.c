@@ -203,7 +203,7 @@ static void put_limits(const struct dg_call *call, struct dg_json_out *out)
     dg_json_out_put_uint(out, "body_bytes", call->req->body_max);
     if (dg_documents_are_taken(&call->api->documents))
         dg_json_out_put_uint(out, "document_bytes", call->api->documents.opts.file_max);
-    if (dg_documents_are_taken(&call->api->documents) && call->api->bulk)
+    if (dg_documents_are_taken(&call->api->documents) && call->api->has_jobs)
         dg_json_out_put_bool(out, "document_jobs", true);
     dg_json_out_close(out, '}');
 }

@@ -36,6 +36,7 @@ struct bench {
     const char *epoch, *upto, *rows[6];
     int n[N_SCRIPTS];
     char last[N_SCRIPTS][2000]; /* the row that was sent */
+    char stream[N_SCRIPTS][40]; /* of parts, where there is one */
 };
 
 /* ---- What Redis says ------------------------------------------------------------------------- */
@@ -81,6 +82,10 @@ static void answer(struct fake_redis *fake, const struct dg_span *args, size_t n
                                : script == PUT    ? args[12]
                                                   : DG_SPAN("");
     snprintf(bench->last[script], sizeof bench->last[script], "%.*s", DG_SPAN_FMT(row));
+    const struct dg_span stream = script == WORK                        ? args[3]
+                                  : script == FINISH || script == COUNT ? args[9]
+                                                                        : DG_SPAN("");
+    snprintf(bench->stream[script], sizeof bench->stream[script], "%.*s", DG_SPAN_FMT(stream));
     bench->n[script]++;
     if (bench->says[script])
         fake_redis_say(fake, bench->says[script]);
@@ -126,6 +131,9 @@ static bool has_file(const struct bench *bench, const char *kind)
     return access(path, F_OK) == 0;
 }
 
+/* Members that the row has besides. */
+static const char *row_more = "";
+
 /* The row of a job of two lines in three parts, the last of which is empty and needs no engine. */
 static const char *row(const char *state, int done, int bytes)
 {
@@ -134,8 +142,8 @@ static const char *row(const char *state, int done, int bytes)
              "{\"version\":1,\"owner\":\"\",\"address\":\"\",\"parts\":3,\"models\":[],"
              "\"id\":\"%s\",\"state\":\"%s\",\"format\":\"text\",\"created\":1,\"finished\":%s,"
              "\"lines\":2,\"done\":%d,\"failed\":0,\"input_bytes\":8,\"output_bytes\":%d,"
-             "\"options\":{\"target\":\"en\"}}",
-             id, state, strcmp(state, "done") == 0 ? "99999999999" : "null", done, bytes);
+             "%s\"options\":{\"target\":\"en\"}}",
+             id, state, strcmp(state, "done") == 0 ? "99999999999" : "null", done, bytes, row_more);
     return text;
 }
 
@@ -223,6 +231,28 @@ START_TEST(the_last_part_ends_the_job)
     ck_assert(strstr(bench.last[FINISH], "\"state\":\"done\""));
     ck_assert(strstr(bench.last[FINISH], "\"output_bytes\":8"));
     end(&bench);
+}
+END_TEST
+
+START_TEST(documents_have_a_stream_of_their_own)
+{
+    struct bench bench;
+    row_more = "\"document\":\"a.txt\",\"api\":\"deepl\",";
+    begin_last_part(&bench);
+    AWAIT(&bench, is_state(&bench, DG_BULK_DONE));
+    ck_assert_str_eq(bench.stream[WORK], "dragoman:1:jobs:documents");
+    ck_assert_str_eq(bench.stream[COUNT], "dragoman:1:jobs:documents");
+    ck_assert_str_eq(bench.stream[FINISH], "dragoman:1:jobs:documents");
+    ck_assert(strstr(bench.last[FINISH], "\"api\":\"deepl\""));
+    dg_bulk_fetched(bench.bulk, dg_span_cstr(id)); /* it stays a minute, for whoever asks again */
+    ck_assert_ptr_nonnull(job_of(&bench));
+    bench.last[FINISH][0] = 'x';
+    bench.bulk->clock = (struct dg_clock)DG_CLOCK_VIRTUAL(dg_clock_now(&bench.bulk->clock));
+    dg_clock_advance(&bench.bulk->clock, 61 * DG_CLOCK_S);
+    dg_bulk_tick(bench.bulk);
+    AWAIT(&bench, !bench.last[FINISH][0]); /* no row: it is removed */
+    end(&bench);
+    row_more = "";
 }
 END_TEST
 
@@ -350,6 +380,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {the_last_part_ends_the_job,
+                                  documents_have_a_stream_of_their_own,
                                   a_table_that_begins_anew_does_not_shorten_a_result,
                                   parts_that_lack_a_line_begin_anew,
                                   a_job_that_another_server_sent_again_keeps_its_files,
