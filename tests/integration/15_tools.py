@@ -406,6 +406,10 @@ class Bench(unittest.TestCase):
             write_lex(model, list(range(0, 600, 3)))
             self.assertIn(b" shortlist=yes ", run(*args, "--model", model).stdout)
 
+    def test_threads_that_share_a_product_are_not_pinned_to_one_core(self):
+        refused = run("bench", "--random", "tiny", "--split", "2", "--pin", check=False)
+        self.assertEqual((refused.returncode, b"on one core" in refused.stderr), (2, True))
+
     def test_compares_with_a_former_run(self):
         args = ["bench", "--model", MODEL, "--batch", "1", "--time", "1ms", "--source-len", "4", "--target-len", "4"]
         with tempfile.TemporaryDirectory() as directory:

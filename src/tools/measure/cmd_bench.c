@@ -92,6 +92,9 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
     if (flags->split > 1 && flags->threads > 1)
         return dg_error_set(error, DG_ERR_USAGE,
                             "--split divides the work of one thread: leave --threads at 1");
+    if (flags->split > 1 && flags->pin)
+        return dg_error_set(error, DG_ERR_USAGE,
+                            "--pin would put the threads of --split on one core: give one of them");
     if (flags->shortlist && !*flags->model)
         return dg_error_set(error, DG_ERR_USAGE,
                             "--shortlist wants a model that has one: give --model DIR");
