@@ -365,7 +365,7 @@ class Chaos(IntegrationTest):
     # ---- The test.
 
     def open_files(self):
-        """Without those of documents, which have no name and stay until they are fetched."""
+        """Without those of documents on their way, which have no name."""
         n, folder = 0, f"/proc/{self.server.process.pid}/fd"
         for one in os.listdir(folder):
             try:

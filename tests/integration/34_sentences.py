@@ -238,7 +238,7 @@ class Sentences(IntegrationTest):
         kept = os.listdir(folder)
         self.assertRegex(" ".join(kept), "^dragoman-documents-[A-Za-z0-9]{6}$")
         names = lambda: {name.partition(".")[2] for name in os.listdir(os.path.join(folder, kept[0]))}
-        self.assertEqual(names(), {"", "file", "in", "out", "json"})
+        wait_for(lambda: names() == {"", "file", "in", "out", "json"}, "its end to be written down")
         with open(os.path.join(folder, kept[0], handle["document_id"] + ".json"), encoding="utf-8") as file:
             self.assertNotIn(handle["document_key"], file.read())
         self.assertEqual(self.send(server, path + "/result", key)[2], CAT_SAID.encode())
