@@ -2,6 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A block's <p> is a border in HTML, so that it comes back whatever is done to the text inside. */
+#include "base/memory/chars.h"
 #include "filter/block.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -486,14 +487,6 @@ enum dg_err dg_block_text(struct dg_span html, struct dg_buf *text, struct dg_er
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-static bool is_one_of(struct dg_span text, const char *const *words)
-{
-    for (size_t i = 0; words[i]; i++)
-        if (text.len == strlen(words[i]) && strncasecmp(text.ptr, words[i], text.len) == 0)
-            return true;
-    return false;
-}
-
 /* One word that is made for machines: with a digit or '_' in it, or of at most three capitals. */
 static bool is_code(struct dg_span text)
 {
@@ -506,7 +499,7 @@ static bool is_code(struct dg_span text)
         has_sign |= (c >= '0' && c <= '9') || c == '_';
         is_capitals &= c >= 'A' && c <= 'Z';
     }
-    return has_sign || is_capitals || is_one_of(text, constants);
+    return has_sign || is_capitals || dg_chars_is_one_of_any_case(text, constants);
 }
 
 enum dg_err dg_block_has_words(struct dg_span text, bool *has_words)

@@ -4,6 +4,7 @@
 /* Tables of text, one record a line (RFC 4180): cells divided by commas, semicolons or tabs. Each
  * cell of a chosen column that has words is a block. A cell keeps its quotes; one without gets them
  * only if its translation needs them. */
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/filter_int.h"
@@ -78,22 +79,6 @@ static bool next_cell(struct reader *reader, struct cell *cell)
     return true;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* Without white space around it. */
-static struct dg_span trim(struct dg_span text)
-{
-    size_t from = 0, to = text.len;
-    while (from < to && is_space(text.ptr[from]))
-        from++;
-    while (to > from && is_space(text.ptr[to - 1]))
-        to--;
-    return dg_span_sub(text, from, to - from);
-}
-
 /* Puts the text of a cell into `out`, without white space around it. */
 static enum dg_err read_cell(struct dg_span text, const struct cell *cell, struct dg_buf *out)
 {
@@ -102,7 +87,7 @@ static enum dg_err read_cell(struct dg_span text, const struct cell *cell, struc
     dg_buf_clear(out);
     if (cell->is_quoted)
         inside = dg_span_sub(inside, 1, inside.len - 2);
-    inside = trim(inside);
+    inside = dg_chars_trim_space(inside);
     size_t from = 0;
     for (size_t i = 0; i < inside.len && !err && cell->is_quoted; i++) {
         if (inside.ptr[i] != '"')
@@ -292,7 +277,7 @@ static enum dg_err choose(struct table *table, struct dg_span words, struct dg_e
     for (size_t at = 0; at <= words.len && words.len && !err;) {
         const char *comma = at < words.len ? memchr(words.ptr + at, ',', words.len - at) : NULL;
         const size_t end = comma ? (size_t)(comma - words.ptr) : words.len;
-        err = choose_one(table, trim(dg_span_sub(words, at, end - at)), error);
+        err = choose_one(table, dg_chars_trim_space(dg_span_sub(words, at, end - at)), error);
         at = end + 1;
     }
     for (size_t i = 0; i < COLUMNS_MAX && words.len == 0; i++)
@@ -384,7 +369,7 @@ enum dg_err dg_filter_put_csv(void *ctx, const struct dg_block_source *source,
     const struct dg_span cell = dg_span_sub(filter->bytes, block->at, block->len);
     const bool had_quotes = block->info & QUOTED;
     const struct dg_span inside = had_quotes ? dg_span_sub(cell, 1, cell.len - 2) : cell;
-    const struct dg_span words = trim(inside);
+    const struct dg_span words = dg_chars_trim_space(inside);
     const size_t lead = (size_t)(words.ptr - inside.ptr), tail = lead + words.len;
     struct dg_buf text;
     bool has_returns = false;

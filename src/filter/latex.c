@@ -10,6 +10,7 @@
  * with the arguments that stand right behind it, so what an unknown command does with its text is
  * left alone. Environments of mathematics and of code are copied, and so is the preamble but for
  * the title. */
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/filter_int.h"
@@ -153,16 +154,6 @@ struct reader {
 static char byte_at(const struct reader *reader, size_t at)
 {
     return at < reader->text.len ? reader->text.ptr[at] : '\0';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */
@@ -314,11 +305,11 @@ static void close_group(struct reader *reader)
 static void take_brace(struct reader *reader)
 {
     size_t end = reader->at + 1;
-    while (byte_at(reader, end) == '\\' && is_letter(byte_at(reader, end + 1))) {
+    while (byte_at(reader, end) == '\\' && dg_chars_is_letter(byte_at(reader, end + 1))) {
         size_t behind = end + 1;
-        while (is_letter(byte_at(reader, behind)))
+        while (dg_chars_is_letter(byte_at(reader, behind)))
             behind++;
-        if (!is_space(byte_at(reader, behind)))
+        if (!dg_chars_is_space(byte_at(reader, behind)))
             break;
         end = skip_blanks(reader, behind);
     }
@@ -372,10 +363,7 @@ static bool is_one_of(struct dg_span name, const char *const *names)
 {
     if (name.len && name.ptr[name.len - 1] == '*')
         name.len--;
-    for (size_t i = 0; names[i]; i++)
-        if (dg_span_eq(name, dg_span_cstr(names[i])))
-            return true;
-    return false;
+    return dg_chars_is_one_of(name, names);
 }
 
 /* The position behind the \end of an environment; the end of the text when there is none. */
@@ -452,11 +440,11 @@ static bool accent_at(const struct reader *reader, size_t at, size_t *end, struc
 {
     const char accent = byte_at(reader, at + 1);
     size_t letter = at + 2;
-    if (is_letter(accent))
+    if (dg_chars_is_letter(accent))
         letter = skip_blanks(reader, letter);
     const bool has_space = letter > at + 2, has_brace = byte_at(reader, letter) == '{';
     letter += has_brace;
-    if (is_letter(accent) && !has_space && !has_brace)
+    if (dg_chars_is_letter(accent) && !has_space && !has_brace)
         return false;
     const size_t has_dotless =
         byte_at(reader, letter) == '\\' && byte_at(reader, letter + 1) == 'i';
@@ -561,7 +549,7 @@ static void take_command(struct reader *reader)
         say(reader, at, end, sign);
         return;
     }
-    while (is_letter(byte_at(reader, end)))
+    while (dg_chars_is_letter(byte_at(reader, end)))
         end++;
     const bool is_word = end > at + 1;
     end += !is_word && end < reader->text.len;
@@ -609,7 +597,7 @@ static void take_command(struct reader *reader)
             frozen(reader, end, name);
     } else {
         end = skip_arguments(reader, end + (byte_at(reader, end) == '*'), 9);
-        if (is_word && is_letter(byte_at(reader, end - 1)))
+        if (is_word && dg_chars_is_letter(byte_at(reader, end - 1)))
             end = skip_blanks(reader, end); /* the command consumes the space behind it */
         if (reader->in_block)
             point(reader, end);
@@ -623,7 +611,7 @@ static void take_command(struct reader *reader)
 static void take_space(struct reader *reader)
 {
     size_t n_lines = 0, end = reader->at;
-    for (; end < reader->text.len && is_space(reader->text.ptr[end]); end++)
+    for (; end < reader->text.len && dg_chars_is_space(reader->text.ptr[end]); end++)
         n_lines += reader->text.ptr[end] == '\n';
     if (n_lines > 1)
         end_block(reader);
@@ -846,7 +834,8 @@ enum dg_err dg_filter_put_latex(void *ctx, const struct dg_block_source *source,
                                 struct dg_buf *out, struct dg_error *error)
 {
     (void)ctx;
-    while (html.len && is_space(html.ptr[html.len - 1])) /* the file has line ends of its own */
+    while (html.len && dg_chars_is_space(html.ptr[html.len - 1])) /* the file has line ends of its
+                                                                     own */
         html.len--;
     return dg_block_render(source, block, html, escape, out, error);
 }

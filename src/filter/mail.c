@@ -8,6 +8,7 @@
  *
  * In plain text a paragraph that was wrapped is one block, and is wrapped again behind the marks of
  * a quotation ("> "). What stands behind "-- " is a signature, and stays. */
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/charset.h"
@@ -68,11 +69,6 @@ struct headers {
     size_t end, body; /* the end of the last header; the start of the body, behind the blank line */
 };
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static size_t line_end(struct dg_span text, size_t at, size_t end)
 {
     const char *newline = at < end ? memchr(text.ptr + at, '\n', end - at) : NULL;
@@ -95,9 +91,9 @@ static bool is_named(struct dg_span line, const char *name, size_t *value)
 
 static struct place trimmed(struct dg_span bytes, size_t at, size_t end)
 {
-    while (at < end && is_space(bytes.ptr[at]))
+    while (at < end && dg_chars_is_space(bytes.ptr[at]))
         at++;
-    while (end > at && is_space(bytes.ptr[end - 1]))
+    while (end > at && dg_chars_is_space(bytes.ptr[end - 1]))
         end--;
     return (struct place){.at = at, .len = end - at};
 }
@@ -157,7 +153,7 @@ static struct place parameter(struct dg_span bytes, struct place value, const ch
         if (text.ptr[at] != ';')
             continue;
         size_t from = at + 1;
-        while (from < text.len && is_space(text.ptr[from]))
+        while (from < text.len && dg_chars_is_space(text.ptr[from]))
             from++;
         if (text.len - from <= len || strncasecmp(text.ptr + from, name, len) != 0 ||
             text.ptr[from + len] != '=')
@@ -167,7 +163,8 @@ static struct place parameter(struct dg_span bytes, struct place value, const ch
         from += is_quoted;
         size_t to = from;
         while (to < text.len &&
-               (is_quoted ? text.ptr[to] != '"' : text.ptr[to] != ';' && !is_space(text.ptr[to])))
+               (is_quoted ? text.ptr[to] != '"'
+                          : text.ptr[to] != ';' && !dg_chars_is_space(text.ptr[to])))
             to++;
         return (struct place){.at = value.at + from, .len = to - from};
     }
@@ -300,7 +297,7 @@ static enum dg_err decode_word(struct dg_span text, struct dg_buf *out, size_t *
     const char how = (char)(text.ptr[charset + 3] | 0x20);
     const size_t from = charset + 5;
     size_t end = from;
-    while (end + 1 < text.len && end - from < 200 && !is_space(text.ptr[end]) &&
+    while (end + 1 < text.len && end - from < 200 && !dg_chars_is_space(text.ptr[end]) &&
            !(text.ptr[end] == '?' && text.ptr[end + 1] == '='))
         end++;
     if (end + 1 >= text.len || text.ptr[end] != '?' || (how != 'q' && how != 'b'))
@@ -328,7 +325,7 @@ static enum dg_err decode_header(struct dg_span value, struct dg_buf *out)
     for (size_t at = 0; at < value.len && !err;) {
         const struct dg_span rest = dg_span_sub(value, at, value.len);
         size_t blank = 0, len = 0;
-        while (blank < rest.len && is_space(rest.ptr[blank]))
+        while (blank < rest.len && dg_chars_is_space(rest.ptr[blank]))
             blank++;
         const struct dg_span word = dg_span_sub(rest, blank, rest.len);
         const size_t before = out->len;
@@ -347,7 +344,7 @@ static enum dg_err decode_header(struct dg_span value, struct dg_buf *out)
         if (blank && !err)
             err = dg_buf_append_byte(out, ' ');
         size_t end = 0;
-        while (end < word.len && !is_space(word.ptr[end]))
+        while (end < word.len && !dg_chars_is_space(word.ptr[end]))
             end++;
         if (!err)
             err = dg_buf_append_span(out, dg_span_sub(word, 0, end));
@@ -488,7 +485,7 @@ static void add_plain(struct dg_mail_part *part)
             at = next.next;
         }
         size_t end = line.end;
-        while (end > begin && is_space(text.ptr[end - 1]))
+        while (end > begin && dg_chars_is_space(text.ptr[end - 1]))
             end--;
         part->blocks.has_letters &= has_words;
         (void)dg_block_end(&part->blocks, begin, end - begin, 0);
@@ -540,14 +537,6 @@ static enum dg_err put_plain(const struct dg_mail_part *part, const struct dg_fi
 
 /* ---- HTML ------------------------------------------------------------------------------------ */
 
-static bool is_blank(struct dg_span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!is_space(text.ptr[i]))
-            return false;
-    return true;
-}
-
 /* The texts of a page, between its borders. */
 static enum dg_err add_html(struct dg_mail_part *part, struct dg_error *error)
 {
@@ -569,7 +558,7 @@ static enum dg_err add_html(struct dg_mail_part *part, struct dg_error *error)
             continue;
         }
         const bool is_text = item->kind == DG_DOC_COPY || item->kind == DG_DOC_CHAR;
-        if (!in_block && is_text && is_blank(plain))
+        if (!in_block && is_text && dg_chars_is_all_space(plain))
             continue;
         if (!in_block) {
             dg_block_begin(&part->blocks);
@@ -586,7 +575,7 @@ static enum dg_err add_html(struct dg_mail_part *part, struct dg_error *error)
             dg_block_frozen(&part->blocks, item->at, item->len, plain);
         else
             dg_block_point(&part->blocks, item->at, item->len);
-        if (!is_text || !is_blank(plain))
+        if (!is_text || !dg_chars_is_all_space(plain))
             last = item->at + item->len;
     }
     dg_doc_free(doc);
@@ -726,7 +715,7 @@ static enum dg_err read_parts(struct reader *reader, struct dg_span boundary, si
                          memcmp(line.ptr + 2, boundary.ptr, boundary.len) == 0;
         line = dg_span_sub(line, boundary.len + 2, line.len);
         const bool is_last = is_border && dg_span_starts(line, DG_SPAN("--"));
-        is_border &= is_last || is_blank(line);
+        is_border &= is_last || dg_chars_is_all_space(line);
         if (is_border && begin != SIZE_MAX) {
             size_t stop = at; /* the line end before it belongs to the boundary */
             stop -= stop > begin && bytes.ptr[stop - 1] == '\n';
@@ -852,7 +841,7 @@ static enum dg_err put(void *ctx, const struct dg_block_source *source,
     const struct dg_mail_part *part = ctx;
     struct dg_buf words;
     if (part->is_html) {
-        while (html.len && is_space(html.ptr[html.len - 1]))
+        while (html.len && dg_chars_is_space(html.ptr[html.len - 1]))
             html.len--;
         return dg_block_render(source, block, html, escape_html, out, error);
     }

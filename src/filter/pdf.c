@@ -12,6 +12,7 @@
  *
  * The text is the document: HTML of <h1>, <h2> and <p>, from which the answer is made. */
 #define _GNU_SOURCE 1 /* memmem */
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/filter_int.h"
@@ -171,11 +172,6 @@ static struct dg_span text_of(const struct reader *reader, const struct line *li
     return dg_span_sub(dg_buf_span(&reader->texts), line->text, line->len);
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_in_margin(const struct reader *reader, const struct line *line)
 {
     const double height = reader->pages[line->page].height;
@@ -191,7 +187,7 @@ static bool is_page_number(struct dg_span text)
     for (size_t i = 0; i < text.len; i++) {
         const char c = text.ptr[i];
         const bool is_letter = (unsigned char)c >= 0x80 || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-        has_digits |= is_digit(c);
+        has_digits |= dg_chars_is_digit(c);
         is_roman &= strchr("ivxlc", c) != NULL && c;
         n_words += is_letter && !in_word;
         in_word = is_letter;
@@ -205,7 +201,7 @@ static uint64_t key_of(struct dg_span text)
 {
     uint64_t key = 14695981039346656037u; /* the hash FNV-1a */
     for (size_t i = 0; i < text.len; i++)
-        if (!is_digit(text.ptr[i]))
+        if (!dg_chars_is_digit(text.ptr[i]))
             key = (key ^ (uint8_t)text.ptr[i]) * 1099511628211u;
     return key;
 }
@@ -313,7 +309,7 @@ static bool begins_item(struct dg_span text)
     for (size_t i = 0; i < sizeof bullets / sizeof *bullets; i++)
         if (dg_span_starts(text, dg_span_cstr(bullets[i])))
             return true;
-    while (n < text.len && n < 4 && is_digit(text.ptr[n]))
+    while (n < text.len && n < 4 && dg_chars_is_digit(text.ptr[n]))
         n++;
     return n > 0 && n + 1 < text.len && (text.ptr[n] == '.' || text.ptr[n] == ')') &&
            text.ptr[n + 1] == ' ';

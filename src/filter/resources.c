@@ -12,6 +12,7 @@
  * Tags within a text are marks of the block; <xliff:g> is kept with what is in it. What says
  * translatable="false", references to other resources, and data that is no text (a type, a
  * mimetype) stay. */
+#include "base/memory/chars.h"
 #include "filter/filter_int.h"
 #include "markup/entity.h"
 #include "markup/markup.h"
@@ -44,11 +45,6 @@ struct reader {
     struct dg_error *error;
     enum dg_err err;
 };
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
 
 static void refuse(struct reader *reader, size_t at, const char *what)
 {
@@ -112,8 +108,8 @@ static void decode(struct reader *reader, struct dg_span text, uint64_t info)
             at += len;
         } else if (text.ptr[at] == '\\' && info & IS_ANDROID) {
             at += take_escape(reader, text, at);
-        } else if (is_space(text.ptr[at]) && collapses) {
-            while (at < text.len && is_space(text.ptr[at]))
+        } else if (dg_chars_is_space(text.ptr[at]) && collapses) {
+            while (at < text.len && dg_chars_is_space(text.ptr[at]))
                 at++;
             say(reader, ' ');
         } else if (text.ptr[at] == '\r') {
@@ -207,9 +203,9 @@ static void say_contents(struct reader *reader, size_t at, size_t end, uint64_t 
 static void enter_cdata(const struct reader *reader, size_t *at, size_t *end)
 {
     size_t from = *at, to = *end;
-    while (from < to && is_space(reader->bytes.ptr[from]))
+    while (from < to && dg_chars_is_space(reader->bytes.ptr[from]))
         from++;
-    while (to > from && is_space(reader->bytes.ptr[to - 1]))
+    while (to > from && dg_chars_is_space(reader->bytes.ptr[to - 1]))
         to--;
     const struct dg_span text = dg_span_sub(reader->bytes, from, to - from);
     if (!dg_span_starts(text, DG_SPAN("<![CDATA[")) || !dg_span_ends(text, DG_SPAN("]]>")) ||
@@ -229,9 +225,9 @@ static void add_text(struct reader *reader, size_t at, size_t end, uint64_t info
 {
     struct dg_blocks *blocks = &reader->filter->blocks;
     enter_cdata(reader, &at, &end);
-    while (at < end && is_space(reader->bytes.ptr[at]))
+    while (at < end && dg_chars_is_space(reader->bytes.ptr[at]))
         at++;
-    while (end > at && is_space(reader->bytes.ptr[end - 1]))
+    while (end > at && dg_chars_is_space(reader->bytes.ptr[end - 1]))
         end--;
     if (end <= at ||
         (info & IS_ANDROID && (reader->bytes.ptr[at] == '@' || reader->bytes.ptr[at] == '?')))

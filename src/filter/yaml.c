@@ -11,6 +11,7 @@
  *       format: "%d %b"           no words
  *       order: :day              symbols are no text
  */
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/filter_int.h"
@@ -18,7 +19,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <yaml.h>
 
 enum { DEPTH_MAX = 256, TEXT_MAX = 1 << 24 };
@@ -61,19 +61,14 @@ static size_t byte_of(struct reader *reader, size_t mark)
     return reader->at;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* The position behind the anchor and the tag of a scalar. */
 static size_t skip_properties(const struct reader *reader, size_t at, size_t end)
 {
     const char *text = reader->text.ptr;
     while (at < end && (text[at] == '&' || text[at] == '!')) {
-        while (at < end && !is_space(text[at]))
+        while (at < end && !dg_chars_is_space(text[at]))
             at++;
-        while (at < end && is_space(text[at]))
+        while (at < end && dg_chars_is_space(text[at]))
             at++;
     }
     return at;
@@ -81,19 +76,11 @@ static size_t skip_properties(const struct reader *reader, size_t at, size_t end
 
 /* ---- What is text ---------------------------------------------------------------------------- */
 
-static bool is_one_of(struct dg_span text, const char *const *words)
-{
-    for (size_t i = 0; words[i]; i++)
-        if (text.len == strlen(words[i]) && strncasecmp(text.ptr, words[i], text.len) == 0)
-            return true;
-    return false;
-}
-
 static bool is_constant(struct dg_span text)
 {
     static const char *const words[] = {"true", "false", "yes", "no", "on",   "off",
                                         "y",    "n",     "~",   "",   "null", NULL};
-    return is_one_of(text, words);
+    return dg_chars_is_one_of_any_case(text, words);
 }
 
 /* A format of dates or numbers: "%d %b %Y", "%n%u". */
@@ -120,7 +107,7 @@ static bool has_choice(struct dg_span text)
     for (size_t i = brace ? (size_t)(brace - text.ptr) : text.len; i < text.len; i++) {
         if (text.ptr[i] != ',')
             continue;
-        while (i + 1 < text.len && is_space(text.ptr[i + 1]))
+        while (i + 1 < text.len && dg_chars_is_space(text.ptr[i + 1]))
             i++;
         const struct dg_span rest = dg_span_sub(text, i + 1, text.len);
         if (dg_span_starts(rest, DG_SPAN("plural")) || dg_span_starts(rest, DG_SPAN("select")))
@@ -134,7 +121,7 @@ static bool is_text(struct reader *reader, struct dg_span value)
     bool has_words = false;
     struct dg_blocks *blocks = &reader->filter->blocks;
     for (size_t i = 0; i < value.len; i++)
-        if ((unsigned char)value.ptr[i] < 0x20 && !is_space(value.ptr[i]))
+        if ((unsigned char)value.ptr[i] < 0x20 && !dg_chars_is_space(value.ptr[i]))
             return false;
     if (value.len == 0 || value.ptr[0] == ':' || is_pattern(value) || has_choice(value))
         return false;
@@ -170,7 +157,7 @@ static struct line line_at(const struct reader *reader, size_t at, size_t end)
     while (line.at < line.end && (text[line.at] == ' ' || text[line.at] == '\t'))
         line.at++;
     line.indent = line.at - at;
-    while (line.end > line.at && is_space(text[line.end - 1]))
+    while (line.end > line.at && dg_chars_is_space(text[line.end - 1]))
         line.end--;
     return line;
 }
@@ -232,7 +219,7 @@ static size_t blank_at(struct dg_span text, bool is_double, bool at_end)
     const size_t n = text.len;
     if (n == 0)
         return 0;
-    if (is_space(text.ptr[at_end ? n - 1 : 0]))
+    if (dg_chars_is_space(text.ptr[at_end ? n - 1 : 0]))
         return 1;
     if (!is_double || n < 2)
         return 0;
@@ -315,7 +302,7 @@ static bool is_wanted(struct dg_span key)
 {
     static const char *const words[] = {"title",   "subtitle", "description", "summary",
                                         "excerpt", "abstract", NULL};
-    return is_one_of(key, words);
+    return dg_chars_is_one_of_any_case(key, words);
 }
 
 static void take_key(struct reader *reader, struct level *level, const yaml_event_t *event)
@@ -458,7 +445,7 @@ static bool find_front_matter(struct dg_span text, size_t *begin, size_t *end, s
         const char *newline = memchr(text.ptr + at, '\n', text.len - at);
         const size_t next = newline ? (size_t)(newline - text.ptr) + 1 : text.len;
         size_t stop = next;
-        while (stop > at && is_space(text.ptr[stop - 1]))
+        while (stop > at && dg_chars_is_space(text.ptr[stop - 1]))
             stop--;
         const bool is_dashes = dg_span_eq(dg_span_sub(text, at, stop - at), DG_SPAN("---"));
         if (n == 0 && !is_dashes)
@@ -509,11 +496,12 @@ static bool is_plain(struct dg_span text, bool in_flow)
 {
     bool is_number = true;
     if (text.len == 0 || is_constant(text) || strchr("-?:,[]{}#&*!|>'\"%@`", text.ptr[0]) ||
-        text.ptr[text.len - 1] == ':' || is_space(text.ptr[0]) || is_space(text.ptr[text.len - 1]))
+        text.ptr[text.len - 1] == ':' || dg_chars_is_space(text.ptr[0]) ||
+        dg_chars_is_space(text.ptr[text.len - 1]))
         return false;
     for (size_t i = 0; i < text.len; i++) {
         const char c = text.ptr[i], next = i + 1 < text.len ? text.ptr[i + 1] : ' ';
-        if ((unsigned char)c < 0x20 || (c == ':' && (is_space(next) || in_flow)) ||
+        if ((unsigned char)c < 0x20 || (c == ':' && (dg_chars_is_space(next) || in_flow)) ||
             (c == ' ' && next == '#') || (in_flow && strchr(",[]{}", c)))
             return false;
         is_number &= (c >= '0' && c <= '9') || strchr("+-.,_:eExoabcdfABCDF", c) != NULL;

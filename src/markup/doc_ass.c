@@ -11,6 +11,7 @@
  * Codes in braces are markup; those that switch a style on and off again are its two ends. Text in
  * which a drawing is described stays. A sentence goes on only in the next line of the same layer,
  * style and speaker. */
+#include "base/memory/chars.h"
 #include "markup/subtitle.h"
 
 #include <string.h>
@@ -120,15 +121,6 @@ struct fields {
                                                  column */
 };
 
-static struct dg_span trim(struct dg_span text)
-{
-    while (text.len && strchr(" \t\r", text.ptr[text.len - 1]))
-        text.len--;
-    while (text.len && strchr(" \t", text.ptr[0]))
-        text = dg_span_sub(text, 1, text.len);
-    return text;
-}
-
 /* Field `k` of a list with commas; *at is where it begins, 0 when there is none. */
 static struct dg_span field_of(struct dg_span list, size_t k, size_t *at)
 {
@@ -153,7 +145,7 @@ static bool read_format(struct dg_span list, struct fields *fields)
         .start = SIZE_MAX, .end = SIZE_MAX, .layer = SIZE_MAX, .style = SIZE_MAX, .name = SIZE_MAX};
     for (size_t at = 0; at <= list.len && fields->n < FIELDS_MAX; fields->n++) {
         size_t from;
-        last = trim(field_of(dg_span_sub(list, at, list.len), 0, &from));
+        last = dg_chars_trim(field_of(dg_span_sub(list, at, list.len), 0, &from), " \t\r");
         size_t *place = dg_span_eq(last, DG_SPAN("Start"))   ? &fields->start
                         : dg_span_eq(last, DG_SPAN("End"))   ? &fields->end
                         : dg_span_eq(last, DG_SPAN("Layer")) ? &fields->layer
@@ -172,7 +164,7 @@ static bool read_format(struct dg_span list, struct fields *fields)
 static bool read_time(struct dg_span list, size_t k, uint32_t *ms)
 {
     size_t at, i = 0;
-    struct dg_span time = trim(field_of(list, k, &at));
+    struct dg_span time = dg_chars_trim(field_of(list, k, &at), " \t\r");
     return dg_subtitle_time(time, &i, ms) && i == time.len;
 }
 
@@ -183,7 +175,8 @@ static uint32_t group_of(struct dg_span list, const struct fields *fields)
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         size_t at;
         if (places[i] != SIZE_MAX)
-            group = group * 31 + dg_doc_name_key(trim(field_of(list, places[i], &at)));
+            group = group * 31 +
+                    dg_doc_name_key(dg_chars_trim(field_of(list, places[i], &at), " \t\r"));
     }
     return group;
 }

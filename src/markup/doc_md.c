@@ -7,6 +7,7 @@
  * line ends. Nothing is an error: a mark without its partner stays where it is, as a border.
  *
  * Not translated: front matter, fenced and indented code, link definitions, tags of HTML blocks. */
+#include "base/memory/chars.h"
 #include "markup/doc_int.h"
 #include "markup/markup.h"
 
@@ -32,19 +33,9 @@ static char byte_at(const struct reader *reader, size_t at, size_t end)
     return at < end ? reader->text.ptr[at] : '\0';
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static size_t skip_blanks(const struct reader *reader, size_t at, size_t end)
 {
-    while (at < end && is_blank(reader->text.ptr[at]))
+    while (at < end && dg_chars_is_blank(reader->text.ptr[at]))
         at++;
     return at;
 }
@@ -128,7 +119,7 @@ static size_t target_end(const struct reader *reader, size_t at, size_t end)
 
 static bool is_word_byte(char c)
 {
-    return is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+    return dg_chars_is_digit(c) || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
            (unsigned char)c >= 0x80;
 }
 
@@ -280,14 +271,16 @@ static size_t marker_len(const struct reader *reader, size_t at, size_t end)
             n = 1;
         } else if (c == '#') {
             n = run_of(reader, i, end, '#');
-            n = n <= 6 && (i + n == end || is_blank(byte_at(reader, i + n, end))) ? n : 0;
-        } else if ((c == '-' || c == '*' || c == '+') && is_blank(byte_at(reader, i + 1, end))) {
+            n = n <= 6 && (i + n == end || dg_chars_is_blank(byte_at(reader, i + n, end))) ? n : 0;
+        } else if ((c == '-' || c == '*' || c == '+') &&
+                   dg_chars_is_blank(byte_at(reader, i + 1, end))) {
             n = 1;
-        } else if (is_digit(c)) {
-            while (is_digit(byte_at(reader, i + n, end)))
+        } else if (dg_chars_is_digit(c)) {
+            while (dg_chars_is_digit(byte_at(reader, i + n, end)))
                 n++;
             char stop = byte_at(reader, i + n, end);
-            n = n <= 9 && (stop == '.' || stop == ')') && is_blank(byte_at(reader, i + n + 1, end))
+            n = n <= 9 && (stop == '.' || stop == ')') &&
+                        dg_chars_is_blank(byte_at(reader, i + n + 1, end))
                     ? n + 1
                     : 0;
         } else if (c == '[' && byte_at(reader, i + 2, end) == ']' &&

@@ -17,6 +17,7 @@
  * all forms that Plural-Forms requires: the form for 1 from the singular, the others from the
  * plural text. The header gets the language and, if the file is a template, the plural rule and the
  * character set. */
+#include "base/memory/chars.h"
 #include "markup/doc_int.h"
 #include "markup/plural.h"
 #include "markup/po_check.h"
@@ -158,11 +159,6 @@ static size_t decode(struct dg_span text, size_t at, size_t end, char out[4], si
     return at + taken <= end ? taken : 0; /* a byte written as a number stands for one character */
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_upper(char c)
 {
     return c >= 'A' && c <= 'Z';
@@ -174,11 +170,11 @@ static bool is_accelerator(struct dg_span text, size_t at)
     const char mark = text.ptr[at], next = at + 1 < text.len ? text.ptr[at + 1] : ' ',
                before = at > 0 ? text.ptr[at - 1] : ' ';
     size_t word = at, end = at + 1;
-    if (!is_letter(next) || before == mark || (is_upper(before) && is_upper(next)))
+    if (!dg_chars_is_letter(next) || before == mark || (is_upper(before) && is_upper(next)))
         return false; /* not in "AT&T" or "R&D" */
-    while (word > 0 && is_letter(text.ptr[word - 1]))
+    while (word > 0 && dg_chars_is_letter(text.ptr[word - 1]))
         word--;
-    while (end < text.len && is_letter(text.ptr[end]))
+    while (end < text.len && dg_chars_is_letter(text.ptr[end]))
         end++;
     if (mark == '&')
         return end >= text.len || text.ptr[end] != ';'; /* not in "&amp;" */
@@ -627,11 +623,6 @@ struct directive {
     bool is_plain;
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static char byte_at(struct dg_span text, size_t at)
 {
     return at < text.len ? text.ptr[at] : '\0';
@@ -643,7 +634,7 @@ static struct directive directive_at(struct dg_span text, size_t at)
     struct directive none = {at, 0, false}, found = {at, 0, false};
     size_t i = at + 1;
     if (text.ptr[at] == '{') {
-        while (is_letter(byte_at(text, i)) || is_digit(byte_at(text, i)) ||
+        while (dg_chars_is_letter(byte_at(text, i)) || dg_chars_is_digit(byte_at(text, i)) ||
                byte_at(text, i) == '_' || byte_at(text, i) == '.')
             i++;
         found.len = i + 1 - at;
@@ -659,7 +650,7 @@ static struct directive directive_at(struct dg_span text, size_t at)
         i++;
     }
     size_t digits = i;
-    while (is_digit(byte_at(text, i)))
+    while (dg_chars_is_digit(byte_at(text, i)))
         i++;
     if (i > digits && byte_at(text, i) == '$') {
         found.is_plain = false;
@@ -706,7 +697,7 @@ static bool is_numbered(struct dg_span text, const struct directive *own, size_t
                         const struct directive *said)
 {
     size_t number = 0, at = said->at + 1;
-    while (at < said->at + 4 && is_digit(byte_at(text, at)))
+    while (at < said->at + 4 && dg_chars_is_digit(byte_at(text, at)))
         number = number * 10 + (size_t)(text.ptr[at++] - '0');
     const size_t len = said->at + said->len - at;
     return own->is_plain && number == k + 1 && byte_at(text, at) == '$' && len == own->len &&

@@ -12,17 +12,13 @@
  * Numbers, times and names of cues are borders, and so are WebVTT's header and its blocks of notes,
  * styles and regions. A line that means to be one of times and is none is refused: its neighbours
  * would be shown at the wrong time, and it would be translated. */
+#include "base/memory/chars.h"
 #include "markup/markup.h"
 #include "markup/subtitle.h"
 
 #include <string.h>
 
 static const struct dg_span none = {NULL, 0};
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 static size_t skip_blanks(struct dg_span text, size_t at)
 {
@@ -51,14 +47,14 @@ static bool seems_times(struct dg_span line)
 {
     bool has_colon = false;
     size_t at = skip_blanks(line, 0);
-    if (at >= line.len || !is_digit(line.ptr[at]))
+    if (at >= line.len || !dg_chars_is_digit(line.ptr[at]))
         return false;
     for (; at + 1 < line.len; at++) {
         has_colon |= line.ptr[at] == ':';
         if (!has_colon || line.ptr[at] != '-' || line.ptr[at + 1] != '>')
             continue;
         at = skip_blanks(line, at + 2);
-        return at < line.len && is_digit(line.ptr[at]);
+        return at < line.len && dg_chars_is_digit(line.ptr[at]);
     }
     return false;
 }
@@ -67,7 +63,7 @@ static bool is_number(struct dg_span line)
 {
     size_t n = 0;
     for (size_t i = 0; i < line.len; i++) {
-        if (is_digit(line.ptr[i]))
+        if (dg_chars_is_digit(line.ptr[i]))
             n++;
         else if (line.ptr[i] != '\r' && line.ptr[i] != ' ')
             return false;

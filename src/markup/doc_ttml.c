@@ -7,6 +7,7 @@
  *     and another.</p>
  *
  * A <br/>, with the white space around it, is a line's end. */
+#include "base/memory/chars.h"
 #include "markup/markup.h"
 #include "markup/subtitle.h"
 
@@ -17,11 +18,6 @@ static struct dg_span local_name(struct dg_span name)
 {
     const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
     return colon ? dg_span_sub(name, (size_t)(colon - name.ptr) + 1, name.len) : name;
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
 static size_t line_end(const struct dg_doc *doc, size_t at, size_t end, size_t *len)
@@ -36,9 +32,9 @@ static size_t line_end(const struct dg_doc *doc, size_t at, size_t end, size_t *
             !dg_span_eq(local_name(token.name), DG_SPAN("br")))
             continue;
         size_t from = token.at, behind = token.at + token.len;
-        while (from > at && is_space(text[from - 1]))
+        while (from > at && dg_chars_is_space(text[from - 1]))
             from--;
-        while (behind < end && is_space(text[behind]))
+        while (behind < end && dg_chars_is_space(text[behind]))
             behind++;
         *len = behind - from;
         return from;
@@ -56,7 +52,7 @@ static struct dg_span name_of(const struct dg_doc *doc, const struct dg_doc_item
 {
     size_t from = tag->kind == DG_DOC_CLOSE ? 2 : 1, end = from;
     const char *text = doc->original.ptr + tag->at;
-    while (end < tag->len && !is_space(text[end]) && text[end] != '>' && text[end] != '/')
+    while (end < tag->len && !dg_chars_is_space(text[end]) && text[end] != '>' && text[end] != '/')
         end++;
     return dg_span_make(text + from, end - from);
 }
@@ -147,9 +143,9 @@ void dg_doc_read_ttml(struct dg_doc *doc, const struct dg_doc_opts *opts)
             in_cue = true;
         } else if (is_p && token.type == DG_MARKUP_END && in_cue) {
             cue.end = token.at;
-            while (cue.at < cue.end && is_space(text.ptr[cue.at]))
+            while (cue.at < cue.end && dg_chars_is_space(text.ptr[cue.at]))
                 cue.at++;
-            while (cue.end > cue.at && is_space(text.ptr[cue.end - 1]))
+            while (cue.end > cue.at && dg_chars_is_space(text.ptr[cue.end - 1]))
                 cue.end--;
             dg_subtitle_cue(doc, &cue);
             in_cue = false;

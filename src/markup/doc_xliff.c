@@ -12,6 +12,7 @@
  * target and all other bytes as they were; then these copies are read as text. A target counts as a
  * translation if it is not empty and its state is not new or needing translation. Not translated:
  * translate="no", and the contents of other modules (matches, notes, alternatives). */
+#include "base/memory/chars.h"
 #include "markup/doc_int.h"
 #include "markup/markup.h"
 
@@ -61,21 +62,15 @@ static void copy_to(struct reader *reader, size_t at)
 
 /* ---- Filling --------------------------------------------------------------------------------- */
 
-static bool is_blank(struct dg_span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!strchr(" \t\r\n", text.ptr[i]) || !text.ptr[i])
-            return false;
-    return true;
-}
-
 static bool wants_translation(const struct reader *reader, const struct unit *unit)
 {
     struct dg_span state = {NULL, 0};
-    if (is_blank(dg_span_sub(reader->text, unit->source_at, unit->source_end - unit->source_at)))
+    if (dg_chars_is_all_space(
+            dg_span_sub(reader->text, unit->source_at, unit->source_end - unit->source_at)))
         return false;
     if (unit->target.len == 0 || reader->opts->retranslate ||
-        is_blank(dg_span_sub(reader->text, unit->target_at, unit->target_end - unit->target_at)))
+        dg_chars_is_all_space(
+            dg_span_sub(reader->text, unit->target_at, unit->target_end - unit->target_at)))
         return true;
     return dg_markup_attribute(bytes_of(reader, &unit->target), "state", &state) &&
            (dg_span_eq(state, DG_SPAN("new")) || dg_span_eq(state, DG_SPAN("needs-translation")));

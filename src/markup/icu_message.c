@@ -3,6 +3,7 @@
 
 /* One pass with a stack of the choices that are open. A sentence around a choice is moved into its
  * branches by a pass of its own, before the plural categories are added. */
+#include "base/memory/chars.h"
 #include "markup/icu_message.h"
 #include "markup/plural.h"
 
@@ -49,16 +50,11 @@ static char peek(const struct parser *parser, size_t ahead)
     return parser->at + ahead < parser->text.len ? parser->text.ptr[parser->at + ahead] : '\0';
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* Skips white space, including the kind that strings write as "\n". */
 static void skip_space(struct parser *parser)
 {
     for (;;) {
-        if (is_space(peek(parser, 0)))
+        if (dg_chars_is_space(peek(parser, 0)))
             parser->at++;
         else if (peek(parser, 0) == '\\' && peek(parser, 1) && strchr("nrt", peek(parser, 1)))
             parser->at += 2;
@@ -70,7 +66,7 @@ static void skip_space(struct parser *parser)
 static struct dg_span take_word(struct parser *parser)
 {
     const size_t from = parser->at;
-    while (parser->at < parser->text.len && !is_space(peek(parser, 0)) &&
+    while (parser->at < parser->text.len && !dg_chars_is_space(peek(parser, 0)) &&
            !strchr(",{}\\'#", peek(parser, 0)))
         parser->at++;
     return dg_span_sub(parser->text, from, parser->at - from);
@@ -356,7 +352,7 @@ static size_t line_end(struct dg_span text, size_t at)
 static bool ends_sentence(struct dg_span text, size_t at)
 {
     return strchr(".!?", text.ptr[at]) && text.ptr[at] &&
-           (at + 1 == text.len || is_space(text.ptr[at + 1]));
+           (at + 1 == text.len || dg_chars_is_space(text.ptr[at + 1]));
 }
 
 /* Finds the sentence that the choice stands in. */
@@ -369,14 +365,14 @@ static void find_sentence(struct widening *widening)
         if (line || ends_sentence(text, i))
             from = i + (line ? line : 1);
     }
-    while (from < widening->at && is_space(text.ptr[from]))
+    while (from < widening->at && dg_chars_is_space(text.ptr[from]))
         from++;
     for (size_t i = widening->end; i < to; i++)
         if (line_end(text, i))
             to = i;
         else if (ends_sentence(text, i))
             to = i + 1;
-    while (to > widening->end && is_space(text.ptr[to - 1]))
+    while (to > widening->end && dg_chars_is_space(text.ptr[to - 1]))
         to--;
     widening->before = dg_span_sub(text, from, widening->at - from);
     widening->behind = dg_span_sub(text, widening->end, to - widening->end);

@@ -3,6 +3,7 @@
 
 /* Implements the states of the standard's tokenizer that decide where a token ends. The rest of it
  * (lower case, duplicate attributes, parse errors) does not change where tokens end. */
+#include "base/memory/chars.h"
 #include "markup/markup.h"
 
 #include <string.h>
@@ -13,17 +14,12 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f';
 }
 
-static bool is_alpha(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
 static bool begins_name(enum dg_markup_kind kind, struct dg_span text, size_t at)
 {
     if (at >= text.len)
         return false;
     char c = text.ptr[at];
-    return is_alpha(c) ||
+    return dg_chars_is_letter(c) ||
            (kind == DG_MARKUP_XML && (c == '_' || c == ':' || (unsigned char)c >= 0x80));
 }
 

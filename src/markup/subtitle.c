@@ -5,6 +5,7 @@
  * of the other. It continues if the next cue begins with a small letter, or if this one ends in
  * a comma. Before a capital it continues only in a file whose sentences have full stops, and
  * only if the next cue follows at once, because titles and automatic captions have none. */
+#include "base/memory/chars.h"
 #include "markup/subtitle.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -96,15 +97,10 @@ struct dg_span dg_subtitle_line(struct dg_span text, size_t at, size_t *next)
     return dg_span_sub(text, at, end - at);
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 bool dg_subtitle_is_blank(struct dg_span line)
 {
     for (size_t i = 0; i < line.len; i++)
-        if (!is_space(line.ptr[i]))
+        if (!dg_chars_is_space(line.ptr[i]))
             return false;
     return true;
 }
@@ -206,7 +202,7 @@ static bool goes_on(const struct look *one, const struct look *next, const struc
 
 static size_t skip_space(struct dg_span text, size_t at, size_t end)
 {
-    while (at < end && is_space(text.ptr[at]))
+    while (at < end && dg_chars_is_space(text.ptr[at]))
         at++;
     return at;
 }
@@ -293,7 +289,7 @@ static void add_brackets(struct dg_doc *doc, const struct dg_subtitle_how *how, 
         add_border(doc, behind - 1, next);
         at = next;
     }
-    while (last > at && is_space(text.ptr[last - 1]))
+    while (last > at && dg_chars_is_space(text.ptr[last - 1]))
         last--;
     size_t bracket = last;
     if (last > at && text.ptr[last - 1] == ']')

@@ -4,6 +4,7 @@
 /* Reads a part in one pass, element by element; the depth of elements is the depth of calls, and
  * limited. A paragraph may stand in a mark of another one (a text box, a footnote): its atoms are
  * kept apart until it ends. */
+#include "base/memory/chars.h"
 #include "office/part.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -140,11 +141,6 @@ static struct dg_atom *add_atom(struct reader *r, const struct place *place, enu
     return atom;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 static void add_text(struct reader *r, const struct place *place,
                      const struct dg_markup_token *token, bool trims)
 {
@@ -162,9 +158,9 @@ static void add_text(struct reader *r, const struct place *place,
         from += cdata.len;
         to -= cdata_end.len;
     }
-    while (trims && from < to && is_space(r->part->bytes.ptr[from]))
+    while (trims && from < to && dg_chars_is_space(r->part->bytes.ptr[from]))
         from++;
-    while (trims && from < to && is_space(r->part->bytes.ptr[to - 1]))
+    while (trims && from < to && dg_chars_is_space(r->part->bytes.ptr[to - 1]))
         to--;
     struct dg_atom *atom = from < to ? add_atom(r, place, DG_ATOM_TEXT, from, to - from) : NULL;
     if (atom)
@@ -452,14 +448,6 @@ static void read_drawing_properties(struct reader *r, const struct dg_markup_tok
     look_into(r, start);
 }
 
-static bool is_one_of(struct dg_span name, const char *const *names)
-{
-    for (size_t i = 0; names[i]; i++)
-        if (dg_span_eq(name, dg_span_cstr(names[i])))
-            return true;
-    return false;
-}
-
 /* The elements that must precede the mark of direction in the properties of a paragraph and of a
  * run. */
 static const char *const before_bidi[] = {"pStyle",
@@ -487,8 +475,8 @@ static const char *const behind_rtl[] = {"cs",         "em",    "lang",      "ea
 /* Whether the mark of direction stands in front of this child. */
 static bool is_behind_mark(enum dg_office_role role, struct dg_span local)
 {
-    return role == DG_ROLE_PARA_PROPS ? !is_one_of(local, before_bidi)
-                                      : is_one_of(local, behind_rtl);
+    return role == DG_ROLE_PARA_PROPS ? !dg_chars_is_one_of(local, before_bidi)
+                                      : dg_chars_is_one_of(local, behind_rtl);
 }
 
 static const char *mark_of(enum dg_office_role role)
@@ -595,7 +583,7 @@ static enum dg_err put_looks(struct reader *r, struct dg_span properties, struct
         const bool is_word = dg_dialect_ns(&r->dialect, token.name, &local) == DG_NS_WORD;
         const bool is_top = token.at == 0 || token.at + token.len == properties.len;
         size_t at = 0;
-        if (is_word && is_one_of(local, idle_elements))
+        if (is_word && dg_chars_is_one_of(local, idle_elements))
             continue;
         if (!is_top) {
             err = dg_buf_append_byte(out, token.type == DG_MARKUP_END ? '/' : '<');
@@ -604,7 +592,7 @@ static enum dg_err put_looks(struct reader *r, struct dg_span properties, struct
         }
         while (!err && token.type != DG_MARKUP_END &&
                dg_markup_next_attribute(tag, &at, &name, &value)) {
-            if (is_one_of(name, idle_attributes))
+            if (dg_chars_is_one_of(name, idle_attributes))
                 continue;
             err = dg_buf_append_byte(out, ' ');
             if (!err)
@@ -956,7 +944,7 @@ static void read_space(struct reader *r, const struct dg_markup_token *start,
 static bool is_block(enum dg_office_ns ns, struct dg_span name)
 {
     static const char *const names[] = {"pre", "script", "style", NULL};
-    return ns == DG_NS_HTML && is_one_of(name, names);
+    return ns == DG_NS_HTML && dg_chars_is_one_of(name, names);
 }
 
 /* An element in a paragraph. */

@@ -8,6 +8,7 @@
  * what stands before it is an instruction, and headings such as "Rules:" never begin a text. */
 #include "api/compat/chat_prompt.h"
 #include "api/compat/chat_prompt_parts.h"
+#include "base/memory/chars.h"
 
 #include <strings.h>
 
@@ -22,14 +23,6 @@ enum {
 };
 
 /* ---- Words ----------------------------------------------------------------------------------- */
-
-static bool is_one_of(struct dg_span word, const char *const *list)
-{
-    for (; *list; list++)
-        if (word.len == strlen(*list) && strncasecmp(word.ptr, *list, word.len) == 0)
-            return true;
-    return false;
-}
 
 static bool begins_like_one_of(struct dg_span word, const char *const *list)
 {
@@ -74,14 +67,6 @@ static size_t skip_blanks(struct dg_span text, size_t at)
     while (at < text.len && strchr(" \t\r\n", text.ptr[at]) && text.ptr[at])
         at++;
     return at;
-}
-
-static struct dg_span trim(struct dg_span text)
-{
-    text = dg_span_sub(text, skip_blanks(text, 0), text.len);
-    while (text.len && text.ptr[text.len - 1] && strchr(" \t\r\n", text.ptr[text.len - 1]))
-        text.len--;
-    return text;
 }
 
 /* ---- An instruction -------------------------------------------------------------------------- */
@@ -129,23 +114,26 @@ static bool leads_on(struct dg_span text, size_t at)
         return true;
     const struct dg_span word = dg_span_sub(text, at, dg_langnames_word(text, at));
     const struct dg_span next = dg_span_sub(text, skip_blanks(text, at + word.len), text.len);
-    if (is_one_of(word, (const char *const[]){"text", "language", "source", NULL}))
-        return is_one_of(dg_span_sub(next, 0, dg_langnames_word(next, 0)), targets);
-    return is_one_of(word, targets);
+    if (dg_chars_is_one_of_any_case(word,
+                                    (const char *const[]){"text", "language", "source", NULL}))
+        return dg_chars_is_one_of_any_case(dg_span_sub(next, 0, dg_langnames_word(next, 0)),
+                                           targets);
+    return dg_chars_is_one_of_any_case(word, targets);
 }
 
 /* "the French text": the source language. */
 static bool is_of_a_text(struct dg_span text, size_t at)
 {
     at = skip_blanks(text, at);
-    return is_one_of(dg_span_sub(text, at, dg_langnames_word(text, at)), text_words);
+    return dg_chars_is_one_of_any_case(dg_span_sub(text, at, dg_langnames_word(text, at)),
+                                       text_words);
 }
 
 /* "English and German": names two languages. */
 static bool is_joined(struct dg_span between)
 {
     static const char *const joints[] = {"and", "or", "&", ",", "/", "和", ", and", "", NULL};
-    return between.len > 0 && is_one_of(trim(between), joints);
+    return between.len > 0 && dg_chars_is_one_of_any_case(dg_chars_trim_space(between), joints);
 }
 
 static void take_language(struct scan *scan, const char *tag, size_t at, size_t len)
@@ -201,7 +189,8 @@ static size_t code_at(const struct scan *scan, size_t at, const char **tag)
     if (dg_langnames_word(text, end) ||
         (!is_marked && !scan->sentence_translates && !scan->sentence_source))
         return 0;
-    if (is_one_of(code, common) && !is_marked && !(scan->side == TARGET && scan->sentence_source) &&
+    if (dg_chars_is_one_of_any_case(code, common) && !is_marked &&
+        !(scan->side == TARGET && scan->sentence_source) &&
         !(scan->side == SOURCE && leads_on(text, end)))
         return 0;
     *tag = dg_langnames_code(scan->names, code);
@@ -218,24 +207,26 @@ static void take_word(struct scan *scan, size_t at, size_t len)
         if (scan->n_words == 0 || begins_like_one_of(rest, cjk_stems))
             scan->said->is_imperative = true;
     }
-    if (is_one_of(word, sources)) {
+    if (dg_chars_is_one_of_any_case(word, sources)) {
         scan->side = SOURCE;
         scan->n_since = 0;
-    } else if (is_one_of(word, targets)) {
+    } else if (dg_chars_is_one_of_any_case(word, targets)) {
         scan->side = TARGET;
         scan->n_since = 0;
-    } else if (is_one_of(word, (const char *const[]){"target", NULL})) {
+    } else if (dg_chars_is_one_of_any_case(word, (const char *const[]){"target", NULL})) {
         scan->side = TARGET;
         scan->was_label = true;
         scan->n_since = 0;
-    } else if (is_one_of(word, (const char *const[]){"in", NULL}) && scan->side == NOWHERE) {
+    } else if (dg_chars_is_one_of_any_case(word, (const char *const[]){"in", NULL}) &&
+               scan->side == NOWHERE) {
         scan->side = IN;
         scan->n_since = 0;
     }
-    scan->is_negated |= is_one_of(word, negations);
-    scan->said->has_text_word |= is_one_of(word, text_words);
-    scan->said->is_of_markdown |= is_one_of(word, (const char *const[]){"markdown", NULL});
-    scan->n_words += !is_one_of(word, fillers);
+    scan->is_negated |= dg_chars_is_one_of_any_case(word, negations);
+    scan->said->has_text_word |= dg_chars_is_one_of_any_case(word, text_words);
+    scan->said->is_of_markdown |=
+        dg_chars_is_one_of_any_case(word, (const char *const[]){"markdown", NULL});
+    scan->n_words += !dg_chars_is_one_of_any_case(word, fillers);
 }
 
 /* Bytes of a line that describes the page or the file of the text, in words that are no
@@ -312,17 +303,18 @@ static bool is_meta(struct dg_span part)
         "respond",     "reply",      "return", "output",   "provide", "please", "only",    "just",
         "do",          "don",        "give",   "answer",   "keep",    "make",   "ensure",  "remove",
         "translation", "translated", "result", "preserve", "never",   "no",     "produce", NULL};
-    part = trim(part);
+    part = dg_chars_trim_space(part);
     size_t at = 0;
     while (at < part.len && !dg_langnames_word_begins(part, at))
         at++;
-    return part.len == 0 || is_one_of(dg_span_sub(part, at, dg_langnames_word(part, at)), verbs);
+    return part.len == 0 ||
+           dg_chars_is_one_of_any_case(dg_span_sub(part, at, dg_langnames_word(part, at)), verbs);
 }
 
 /* Whether the rest of the message from here on contains no text that would be lost. */
 static bool is_tail(struct reading *reading, struct dg_span tail)
 {
-    tail = trim(tail);
+    tail = dg_chars_trim_space(tail);
     if (tail.len == 0)
         return true;
     const struct said said = reading->said;
@@ -384,12 +376,13 @@ static bool cut_block(struct reading *reading, const struct delimiter *with)
         if (with->is_fence && memchr(user.ptr + from, '\n', end - from))
             from = (size_t)((const char *)memchr(user.ptr + from, '\n', end - from) - user.ptr) + 1;
         const struct dg_span before = dg_span_sub(user, 0, open);
-        if (trim(before).len == 0 ? !reading->has_system
-                                  : !instructs(reading, before) && !reading->has_system)
+        if (dg_chars_trim_space(before).len == 0
+                ? !reading->has_system
+                : !instructs(reading, before) && !reading->has_system)
             continue;
         if (!is_tail(reading, dg_span_sub(user, end + strlen(with->close), user.len)))
             continue;
-        reading->text = trim(dg_span_sub(user, from, end - from));
+        reading->text = dg_chars_trim_space(dg_span_sub(user, from, end - from));
         return true;
     }
     return false;
@@ -457,7 +450,7 @@ static struct dg_span without_arrow(struct dg_span text)
     for (const char *const *arrow = arrows; *arrow; arrow++) {
         const size_t len = strlen(*arrow);
         if (text.len > len && memcmp(text.ptr + text.len - len, *arrow, len) == 0)
-            return trim(dg_span_sub(text, 0, text.len - len));
+            return dg_chars_trim_space(dg_span_sub(text, 0, text.len - len));
     }
     return text;
 }
@@ -472,12 +465,12 @@ static struct dg_span without_tail(struct reading *reading, struct dg_span text)
     size_t last = 0;
     for (size_t at = find(text, 0, "\n\n"); at < text.len; at = find(text, at + 1, "\n\n"))
         last = at;
-    const struct dg_span tail = trim(dg_span_sub(text, last, text.len));
+    const struct dg_span tail = dg_chars_trim_space(dg_span_sub(text, last, text.len));
     const struct said said = read_instruction(reading->names, tail);
     if (last && is_meta(tail) && said.translates)
-        return trim(dg_span_sub(text, 0, last));
+        return dg_chars_trim_space(dg_span_sub(text, 0, last));
     const size_t n = last ? label_at(reading, (size_t)(tail.ptr - reading->user.ptr), true) : 0;
-    return n && n == tail.len ? trim(dg_span_sub(text, 0, last)) : text;
+    return n && n == tail.len ? dg_chars_trim_space(dg_span_sub(text, 0, last)) : text;
 }
 
 static bool cut_label(struct reading *reading)
@@ -491,7 +484,8 @@ static bool cut_label(struct reading *reading)
         const size_t len = label_at(reading, skip_blanks(user, at), false);
         if (len == 0)
             continue;
-        struct dg_span text = trim(dg_span_sub(user, skip_blanks(user, at) + len, user.len));
+        struct dg_span text =
+            dg_chars_trim_space(dg_span_sub(user, skip_blanks(user, at) + len, user.len));
         const char *last = NULL;
         for (size_t i = 0; i < text.len; i++)
             if (text.ptr[i] == '\n')
@@ -501,7 +495,7 @@ static bool cut_label(struct reading *reading)
             if (n && last + n == text.ptr + text.len)
                 text.len = (size_t)(last - text.ptr);
         }
-        reading->text = unquoted(without_tail(reading, trim(text)));
+        reading->text = unquoted(without_tail(reading, dg_chars_trim_space(text)));
         return true;
     }
     return false;
@@ -517,13 +511,13 @@ static bool cut_json(struct reading *reading)
             continue;
         n_tries++;
         const size_t len = dg_chat_prompt_json_len(dg_span_sub(user, at, user.len));
-        const struct dg_span before = trim(dg_span_sub(user, 0, at));
+        const struct dg_span before = dg_chars_trim_space(dg_span_sub(user, 0, at));
         if (len == 0 ||
             !(before.len ? instructs(reading, before) || reading->has_system
                          : reading->has_system) ||
             (before.len && !instructs(reading, before) && !is_meta(before)))
             continue;
-        struct dg_span tail = trim(dg_span_sub(user, at + len, user.len));
+        struct dg_span tail = dg_chars_trim_space(dg_span_sub(user, at + len, user.len));
         if (!is_tail(reading, tail) &&
             label_at(reading, (size_t)(tail.ptr - user.ptr), true) != tail.len)
             continue;
@@ -552,7 +546,7 @@ static bool is_heading(struct dg_span head)
     last = last == head.len ? at : last;
     while (last < head.len && strchr("#*-_ ", head.ptr[last]) && head.ptr[last])
         last++;
-    return n_words <= 3 && is_one_of(dg_span_sub(head, last, head.len), words);
+    return n_words <= 3 && dg_chars_is_one_of_any_case(dg_span_sub(head, last, head.len), words);
 }
 
 /* A line of a list of rules: "1. Keep placeholders", "- Do not explain". */
@@ -598,7 +592,7 @@ static bool cut_head(struct reading *reading)
         if (is_line && find(rest, 0, ":") < find(rest, 0, "\n") &&
             is_heading(dg_span_sub(rest, 0, find(rest, 0, ":"))))
             return false;
-        reading->text = trim(rest);
+        reading->text = dg_chars_trim_space(rest);
         return true;
     }
     return false;
@@ -607,15 +601,15 @@ static bool cut_head(struct reading *reading)
 /* The instruction stands behind: "Le chat dort.\n\nTranslate the text above to English." */
 static bool cut_tail(struct reading *reading)
 {
-    const struct dg_span user = trim(reading->user);
+    const struct dg_span user = dg_chars_trim_space(reading->user);
     size_t last = 0;
     for (size_t at = find(user, 0, "\n\n"); at < user.len; at = find(user, at + 1, "\n\n"))
         last = at;
-    const struct dg_span tail = trim(dg_span_sub(user, last, user.len));
+    const struct dg_span tail = dg_chars_trim_space(dg_span_sub(user, last, user.len));
     if (last == 0 || tail.len > HEAD_MAX || !instructs(reading, tail) ||
         !reading->said.is_imperative)
         return false;
-    reading->text = trim(dg_span_sub(user, 0, last));
+    reading->text = dg_chars_trim_space(dg_span_sub(user, 0, last));
     return true;
 }
 
@@ -624,7 +618,7 @@ static bool cut_quotes(struct reading *reading)
 {
     static const char *const pairs[][2] = {
         {"\"", "\""}, {"“", "”"}, {"'", "'"}, {"«", "»"}, {"`", "`"}};
-    const struct dg_span user = trim(reading->user);
+    const struct dg_span user = dg_chars_trim_space(reading->user);
     if (user.len > HEAD_MAX || memchr(user.ptr ? user.ptr : "", '\n', user.len))
         return false;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -662,7 +656,7 @@ static bool cut_language(struct reading *reading)
         reading->user.ptr[len] != ':')
         return false;
     reading->said = (struct said){.target = tag, .translates = true};
-    reading->text = trim(dg_span_sub(reading->user, len + 1, reading->user.len));
+    reading->text = dg_chars_trim_space(dg_span_sub(reading->user, len + 1, reading->user.len));
     return true;
 }
 
@@ -702,7 +696,8 @@ static struct dg_span request_of(struct dg_span user)
 
 static bool is_only_text(struct reading *reading)
 {
-    struct dg_span user = trim(reading->user), first = dg_span_sub(user, 0, find(user, 0, "\n"));
+    struct dg_span user = dg_chars_trim_space(reading->user),
+                   first = dg_span_sub(user, 0, find(user, 0, "\n"));
     return !instructs(reading, dg_span_sub(first, 0, HEAD_MAX));
 }
 

@@ -22,6 +22,7 @@
 #include "api/ops/admin.h"
 #include "api/v1/translate_options.h"
 #include "base/json/json_out.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "net/proto/target.h"
@@ -104,24 +105,16 @@ void dg_api_v1_jobs_prepare(struct dg_call *call)
     call->req->body_max = call->api->bulk_bytes_max;
 }
 
-static bool is_one_of(struct dg_span text, const char *const *words)
-{
-    for (; *words; words++)
-        if (dg_span_eq(text, dg_span_cstr(*words)))
-            return true;
-    return false;
-}
-
 void dg_v1_jobs_put_option(struct dg_json_out *out, struct dg_span name, struct dg_span value)
 {
     static const char *const texts[] = {"model", "source", "target", "format",
                                         "lines", "prefix", "must",   NULL};
     static const char *const words[] = {"true", "false", NULL};
     bool looks_raw = value.len > 0 && strchr("-0123456789[", value.ptr[0]) != NULL;
-    bool is_word = is_one_of(value, words);
+    bool is_word = dg_chars_is_one_of(value, words);
     struct dg_json *json = NULL;
     const struct dg_json_limits limits = DG_JSON_LIMITS_DEFAULT;
-    bool is_json = !is_one_of(name, texts) && (looks_raw || is_word) &&
+    bool is_json = !dg_chars_is_one_of(name, texts) && (looks_raw || is_word) &&
                    dg_json_parse(value, &limits, NULL, &json) == DG_OK;
     dg_json_free(json);
     dg_json_out_key_span(out, name);
@@ -144,7 +137,7 @@ static enum dg_err gather_options(struct dg_call *call, struct dg_buf *options_j
     dg_json_out_open(&out, '{');
     enum dg_err err = dg_query_next(&query, call->req->arena, &name, &value, &more);
     for (; !err && more; err = dg_query_next(&query, call->req->arena, &name, &value, &more)) {
-        if (is_one_of(name, refused)) {
+        if (dg_chars_is_one_of(name, refused)) {
             *failure = (struct dg_failure){.status = 400,
                                            .code = "invalid_value",
                                            .message = "A job's query has no such option."};
@@ -190,7 +183,7 @@ static enum dg_err read_format(struct dg_call *call, enum dg_bulk_format *format
         end++;
     type = dg_span_sub(type, 0, end);
     *format = dg_span_eq(type, DG_SPAN("text/plain")) ? DG_BULK_TEXT : DG_BULK_JSONL;
-    if (*format == DG_BULK_TEXT || is_one_of(type, json_types))
+    if (*format == DG_BULK_TEXT || dg_chars_is_one_of(type, json_types))
         return DG_OK;
     *failure = (struct dg_failure){
         .status = 415,

@@ -26,6 +26,7 @@
 #include "api/v1/generation_job.h"
 #include "api/v1/job.h"
 #include "base/json/json_out.h"
+#include "base/memory/chars.h"
 #include "base/memory/list.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -295,11 +296,6 @@ static struct known known_at(const struct stream_item *stream_item, size_t i)
     return known;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 struct word {
     size_t start, end;
 };
@@ -310,11 +306,11 @@ struct word {
 static bool next_word(struct dg_span text, size_t at, struct word *word)
 {
     const size_t known = at >= word->start && at < word->end ? word->end : 0;
-    while (at < text.len && is_blank(text.ptr[at]))
+    while (at < text.len && dg_chars_is_space(text.ptr[at]))
         at++;
     word->start = at;
     at = known > at ? known : at;
-    while (at < text.len && !is_blank(text.ptr[at]))
+    while (at < text.len && !dg_chars_is_space(text.ptr[at]))
         at++;
     word->end = at;
     return word->start < text.len;

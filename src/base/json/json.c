@@ -18,6 +18,7 @@
  * begins like a json_t of a type that jansson does not have; `inner` finds the real value in it. */
 #include "base/json/json.h"
 #include "base/memory/arena.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 
@@ -60,11 +61,6 @@ static size_t skip_string(struct dg_span text, size_t at)
         if (text.ptr[at] == '\\')
             at++;
     return at < text.len ? at + 1 : text.len;
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 /* This thread's present parse. jansson's allocator is set for the whole process; outside our parses
@@ -133,7 +129,7 @@ static enum dg_err scan(struct dg_span text, const struct dg_json_limits *limits
         char c = text.ptr[at];
         bool opens = c == '{' || c == '[';
         bool closes = c == '}' || c == ']';
-        if (is_space(c)) {
+        if (dg_chars_is_space(c)) {
             at++;
             continue;
         }

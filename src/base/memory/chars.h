@@ -1,13 +1,53 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Small things about ASCII characters that several readers need. */
+/* Small things about ASCII characters and words that several readers need. */
 #ifndef DG_BASE_MEMORY_CHARS_H
 #define DG_BASE_MEMORY_CHARS_H
 
 #include "base/memory/span.h"
 
 #include <string.h>
+#include <strings.h>
+
+#define DG_CHARS_SPACE " \t\r\n"
+
+static inline bool dg_chars_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* One of DG_CHARS_SPACE. */
+static inline bool dg_chars_is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+static inline bool dg_chars_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool dg_chars_is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether `text` is one of `words`, a list that ends with NULL. */
+static inline bool dg_chars_is_one_of(struct dg_span text, const char *const *words)
+{
+    while (*words && !dg_span_eq(text, dg_span_cstr(*words)))
+        words++;
+    return *words != NULL;
+}
+
+/* The same where capitals make no difference. */
+static inline bool dg_chars_is_one_of_any_case(struct dg_span text, const char *const *words)
+{
+    while (*words && (text.len != strlen(*words) || strncasecmp(text.ptr, *words, text.len) != 0))
+        words++;
+    return *words != NULL;
+}
 
 /* `text` without those of `blanks` at both its ends. A NUL is no blank. */
 static inline struct dg_span dg_chars_trim(struct dg_span text, const char *blanks)
@@ -18,6 +58,16 @@ static inline struct dg_span dg_chars_trim(struct dg_span text, const char *blan
     while (text.len && memchr(blanks, text.ptr[text.len - 1], n))
         text.len--;
     return text;
+}
+
+static inline struct dg_span dg_chars_trim_space(struct dg_span text)
+{
+    return dg_chars_trim(text, DG_CHARS_SPACE);
+}
+
+static inline bool dg_chars_is_all_space(struct dg_span text)
+{
+    return dg_chars_trim_space(text).len == 0;
 }
 
 /* 0 to 15, or -1 when it is no hexadecimal digit. */

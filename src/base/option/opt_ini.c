@@ -8,14 +8,9 @@
 #include "base/memory/chars.h"
 #include "base/memory/utf8.h"
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static struct dg_span trim_start(struct dg_span text)
 {
-    while (text.len > 0 && is_blank(text.ptr[0]))
+    while (text.len > 0 && dg_chars_is_blank(text.ptr[0]))
         text = dg_span_sub(text, 1, text.len);
     return text;
 }
@@ -103,7 +98,7 @@ static enum dg_err parse_section(struct dg_opt_ini *ini, struct dg_span line,
     size_t inside = close ? (size_t)(close - line.ptr) : line.len;
     struct dg_span text = dg_chars_trim(dg_span_sub(line, 1, inside - 1), " \t");
     size_t kind_len = 0;
-    while (kind_len < text.len && !is_blank(text.ptr[kind_len]))
+    while (kind_len < text.len && !dg_chars_is_blank(text.ptr[kind_len]))
         kind_len++;
     struct dg_span kind = dg_span_sub(text, 0, kind_len);
     struct dg_span name = trim_start(dg_span_sub(text, kind_len, text.len));
@@ -151,7 +146,7 @@ static enum dg_err unquote(struct dg_opt_ini *ini, struct dg_span text, struct d
 static struct dg_span plain_value(struct dg_span text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] == '#' && i > 0 && is_blank(text.ptr[i - 1]))
+        if (text.ptr[i] == '#' && i > 0 && dg_chars_is_blank(text.ptr[i - 1]))
             return dg_chars_trim(dg_span_sub(text, 0, i), " \t");
     return dg_chars_trim(text, " \t");
 }

@@ -4,6 +4,7 @@
 /* One part of this file for each task: words for a masked place, labels of a text, entities,
  * answers, a vector. Each takes the numbers of a window, keeps the best for every
  * token or span, and at the end turns it into the result. */
+#include "base/memory/chars.h"
 #include "engine/read/reading_result.h"
 #include "base/memory/mem.h"
 #include "model/labels.h"
@@ -25,11 +26,6 @@ void dg_gathering_deinit(struct dg_gathering *gathering)
 
 /* ---- Words of a text ------------------------------------------------------------------------- */
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
 /* Whether token `i` continues the word of the token before it. */
 static bool goes_on(const struct dg_reading_result_tokens *tokens, size_t i)
 {
@@ -39,9 +35,9 @@ static bool goes_on(const struct dg_reading_result_tokens *tokens, size_t i)
 /* Bytes [*at, *end) without the spaces around them. */
 static void trim(struct dg_span text, size_t *at, size_t *end)
 {
-    while (*at < *end && is_space(text.ptr[*at]))
+    while (*at < *end && dg_chars_is_space(text.ptr[*at]))
         ++*at;
-    while (*at < *end && is_space(text.ptr[*end - 1]))
+    while (*at < *end && dg_chars_is_space(text.ptr[*end - 1]))
         --*end;
 }
 

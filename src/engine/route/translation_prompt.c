@@ -2,6 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The prompt is a form (tokenize/prompt_template.h), kept as written. */
+#include "base/memory/chars.h"
 #include "engine/route/translation_prompt.h"
 #include "base/memory/mem.h"
 #include "engine/route/stop_texts.h"
@@ -156,11 +157,6 @@ const uint8_t *dg_translation_prompt_ends(const struct dg_translation_prompt *te
     return template->ends;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 void dg_translation_prompt_hear(const struct dg_translation_prompt *template, struct dg_span said,
                                 bool is_over, size_t *from, size_t *upto)
 {
@@ -169,11 +165,11 @@ void dg_translation_prompt_hear(const struct dg_translation_prompt *template, st
     if (stop == SIZE_MAX && !is_over)
         end -= dg_stop_texts_doubtful(template->stops, template->n_stops, said);
     if (*upto == *from) { /* nothing was output yet: blanks at the beginning are left out */
-        while (*from < end && is_blank(said.ptr[*from]))
+        while (*from < end && dg_chars_is_space(said.ptr[*from]))
             (*from)++;
         *upto = *from;
     }
-    while (end > *upto && is_blank(said.ptr[end - 1]))
+    while (end > *upto && dg_chars_is_space(said.ptr[end - 1]))
         end--;
     *upto = end > *upto ? end : *upto;
 }

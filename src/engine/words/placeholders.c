@@ -3,6 +3,7 @@
 
 /* The words are first names and towns: in any language they stand where a thing's name stands, and
  * models copy them rather than translate them. */
+#include "base/memory/chars.h"
 #include "engine/words/placeholders.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -198,14 +199,6 @@ static bool has_private_use(struct dg_span text, uint32_t first)
     return false;
 }
 
-static bool is_blank(struct dg_span text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] != ' ' && text.ptr[i] != '\t' && text.ptr[i] != '\n' && text.ptr[i] != '\r')
-            return false;
-    return true;
-}
-
 /* Lists the stretches; those that are loose and at an end move outside. */
 static void list_items(struct dg_placeholders *placeholders, struct dg_span text,
                        const struct dg_phrase_set *extra, size_t n_extra,
@@ -227,10 +220,10 @@ static void list_items(struct dg_placeholders *placeholders, struct dg_span text
     *begin = 0;
     *end = text.len;
     while (first < n && all[first].is_loose &&
-           is_blank(dg_span_sub(text, *begin, all[first].at - *begin)))
+           dg_chars_is_all_space(dg_span_sub(text, *begin, all[first].at - *begin)))
         *begin = all[first++].end;
     while (n > first && placeholders->n_left == 0 && all[n - 1].is_loose &&
-           is_blank(dg_span_sub(text, all[n - 1].end, *end - all[n - 1].end)))
+           dg_chars_is_all_space(dg_span_sub(text, all[n - 1].end, *end - all[n - 1].end)))
         *end = all[--n].at;
     /* what is protected may contain blanks itself */
     const size_t begin_most = first < n ? all[first].at : *end;

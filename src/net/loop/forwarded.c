@@ -2,6 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The lists are read from their end, header line by header line, because each proxy appends. */
+#include "base/memory/chars.h"
 #include "net/loop/forwarded.h"
 
 #include <strings.h>
@@ -12,15 +13,6 @@ static bool is_trusted(const struct dg_network *trusted, size_t n, struct dg_spa
         if (dg_network_has(&trusted[i], address))
             return true;
     return false;
-}
-
-static struct dg_span trim(struct dg_span text)
-{
-    while (text.len && strchr(" \t\"", text.ptr[0]))
-        text = dg_span_sub(text, 1, text.len);
-    while (text.len && strchr(" \t\"", text.ptr[text.len - 1]))
-        text.len--;
-    return text;
 }
 
 static bool named(const struct dg_http_header *header, const char *name)
@@ -36,10 +28,10 @@ static struct dg_span parameter(struct dg_span element, const char *name)
     while (element.len) {
         const char *semicolon = memchr(element.ptr, ';', element.len);
         size_t len = semicolon ? (size_t)(semicolon - element.ptr) : element.len;
-        struct dg_span pair = trim(dg_span_sub(element, 0, len));
+        struct dg_span pair = dg_chars_trim(dg_span_sub(element, 0, len), " \t\"");
         if (pair.len > name_len && pair.ptr[name_len] == '=' &&
             strncasecmp(pair.ptr, name, name_len) == 0)
-            return trim(dg_span_sub(pair, name_len + 1, pair.len));
+            return dg_chars_trim(dg_span_sub(pair, name_len + 1, pair.len), " \t\"");
         element = dg_span_sub(element, len + 1, element.len);
     }
     return (struct dg_span){NULL, 0};
@@ -49,7 +41,7 @@ static struct dg_span parameter(struct dg_span element, const char *name)
 static struct dg_span bare_address(struct dg_span text)
 {
     struct dg_span none = {NULL, 0};
-    text = trim(text);
+    text = dg_chars_trim(text, " \t\"");
     if (text.len && text.ptr[0] == '[') {
         const char *end = memchr(text.ptr, ']', text.len);
         return end ? dg_span_make(text.ptr + 1, (size_t)(end - text.ptr) - 1) : none;
@@ -129,5 +121,5 @@ void dg_forwarded(const struct dg_http_req *req, struct dg_span peer,
     else
         walk(req, "forwarded", true, trusted, n_trusted, client, host, secure);
     if (cut_last(&hosts, &last))
-        take_host(trim(last), host);
+        take_host(dg_chars_trim(last, " \t\""), host);
 }

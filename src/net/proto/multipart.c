@@ -18,11 +18,6 @@
 
 /* ---- Parameters of a header value ------------------------------------------------------------ */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static bool is_word(struct dg_span text, const char *word)
 {
     return text.len == strlen(word) &&
@@ -248,7 +243,7 @@ static enum dg_err read_line(struct dg_span line, struct dg_arena *arena, struct
                              struct dg_error *error)
 {
     const char *colon = memchr(line.ptr, ':', line.len);
-    if (!colon || colon == line.ptr || is_blank(line.ptr[0]) || has_control(line))
+    if (!colon || colon == line.ptr || dg_chars_is_blank(line.ptr[0]) || has_control(line))
         return dg_error_set(error, DG_ERR_FORMAT, "a part of the form has a bad header line");
     struct dg_span name = dg_span_make(line.ptr, (size_t)(colon - line.ptr));
     struct dg_span value = dg_chars_trim(dg_span_sub(line, name.len + 1, line.len), " \t");

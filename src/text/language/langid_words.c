@@ -4,6 +4,7 @@
 /* Reads a text once from left to right. The only look-ahead is over the token (run of non-space
  * bytes) that a word starts in, once per token, to see whether it is an address; so the time is
  * linear. */
+#include "base/memory/chars.h"
 #include "text/language/langid_words.h"
 
 #include <unicode/uchar.h>
@@ -23,16 +24,6 @@ void dg_langid_words_start(struct dg_langid_words *words, struct dg_span text)
     words->at = words->skip_until = words->token_end = words->n_letters = 0;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static bool is_ascii_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 /* True for tokens like mail@host, http://x, a/b/c, file.txt, snake_case. */
 static bool token_is_address(const char *token, size_t len)
 {
@@ -42,8 +33,8 @@ static bool token_is_address(const char *token, size_t len)
             return true;
         if (c == '/' && i + 1 < len && (token[i + 1] == '/' || i == 0))
             return true;
-        if (c == '.' && i > 0 && i + 1 < len && is_ascii_letter(token[i - 1]) &&
-            is_ascii_letter(token[i + 1]))
+        if (c == '.' && i > 0 && i + 1 < len && dg_chars_is_letter(token[i - 1]) &&
+            dg_chars_is_letter(token[i + 1]))
             return true;
     }
     return false;
@@ -55,7 +46,8 @@ static void look_at_token(struct dg_langid_words *words)
     if (words->at < words->token_end)
         return;
     size_t end = words->at;
-    while (end < words->text_len && end - words->at < TOKEN_MAX && !is_space(words->text[end]))
+    while (end < words->text_len && end - words->at < TOKEN_MAX &&
+           !dg_chars_is_space(words->text[end]))
         end++;
     words->token_end = end;
     if (token_is_address(words->text + words->at, end - words->at))
@@ -65,7 +57,7 @@ static void look_at_token(struct dg_langid_words *words)
 static int script_of(UChar32 c)
 {
     if (c < 0x80)
-        return is_ascii_letter((char)c) ? USCRIPT_LATIN : USCRIPT_COMMON;
+        return dg_chars_is_letter((char)c) ? USCRIPT_LATIN : USCRIPT_COMMON;
     UErrorCode status = U_ZERO_ERROR;
     int script = uscript_getScript(c, &status);
     switch (script) {
@@ -162,7 +154,7 @@ static bool read_word(struct dg_langid_words *words)
 bool dg_langid_words_next(struct dg_langid_words *words)
 {
     while (words->at < words->text_len && words->n_letters < DG_LANGID_LETTERS_MAX) {
-        if (is_space(words->text[words->at])) {
+        if (dg_chars_is_space(words->text[words->at])) {
             words->at++;
             continue;
         }

@@ -3,6 +3,7 @@
 
 /* The metric tokenisations. Each is a fixed sequence of substitutions; a substitution consumes what
  * it matched, so the next one starts behind it, and that shows in the results ("a..b"). */
+#include "base/memory/chars.h"
 #include "text/score/metric_split.h"
 #include "base/memory/utf8.h"
 
@@ -97,11 +98,6 @@ static enum dg_err unescape(struct dg_span text, struct dg_buf *out)
     return err;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_stop(char c)
 {
     return c == '.' || c == ',';
@@ -128,11 +124,11 @@ static bool matches(enum pass pass, char a, char b)
 {
     switch (pass) {
     case PASS_STOP_AFTER_TEXT:
-        return !is_digit(a) && is_stop(b);
+        return !dg_chars_is_digit(a) && is_stop(b);
     case PASS_STOP_BEFORE_TEXT:
-        return is_stop(a) && !is_digit(b);
+        return is_stop(a) && !dg_chars_is_digit(b);
     case PASS_DASH_AFTER_DIGIT:
-        return is_digit(a) && b == '-';
+        return dg_chars_is_digit(a) && b == '-';
     default:
         return false;
     }

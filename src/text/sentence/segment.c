@@ -12,6 +12,7 @@
  *
  * Only sentences are recorded as they are found; the bytes between two of them become a separator,
  * so nothing can be lost. Every byte is read a bounded number of times. */
+#include "base/memory/chars.h"
 #include "text/sentence/segment.h"
 
 #include "base/memory/mem.h"
@@ -261,11 +262,6 @@ static bool is_bullet(uint32_t cp)
            cp == 0x30FB;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_small_letter(char c)
 {
     return c >= 'a' && c <= 'z';
@@ -277,7 +273,7 @@ static bool is_number_marker(struct dg_span word)
     bool open = word.len > 0 && word.ptr[0] == '(';
     size_t at = open, digits = 0, groups = 0;
     for (; at < word.len; at++) {
-        if (is_digit(word.ptr[at])) {
+        if (dg_chars_is_digit(word.ptr[at])) {
             if (++digits > 3)
                 return false;
         } else if (word.ptr[at] == '.' && digits > 0) {
@@ -336,7 +332,8 @@ static size_t marker_len(const struct dg_abbrev *abbrev, struct dg_span text)
         return 0;
     struct dg_span word = dg_span_sub(text, 0, len);
     size_t n = dg_utf8_decode(word, 0, &cp);
-    if (is_digit(word.ptr[0]) && dg_abbrev_is_ordinal(abbrev, dg_span_sub(text, len + 1, text.len)))
+    if (dg_chars_is_digit(word.ptr[0]) &&
+        dg_abbrev_is_ordinal(abbrev, dg_span_sub(text, len + 1, text.len)))
         return 0;
     bool bullet = n > 0 && n == word.len && is_bullet(cp);
     if (!bullet && !is_number_marker(word) && !is_letter_marker(word) && !is_markup_marker(word))

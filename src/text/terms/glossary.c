@@ -4,6 +4,7 @@
 /* Terms are sorted by their folded code points. To find the terms that a text begins with, take the
  * last term that does not sort after the text: it and its parents (the terms that it begins with)
  * are the only candidates. */
+#include "base/memory/chars.h"
 #include "text/terms/glossary.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -216,22 +217,12 @@ enum dg_err dg_glossary_begin(struct dg_glossary *glossary, const char *source, 
     return err;
 }
 
-static struct dg_span trim(struct dg_span text)
-{
-    while (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t'))
-        text = dg_span_sub(text, 1, text.len);
-    while (text.len && (text.ptr[text.len - 1] == ' ' || text.ptr[text.len - 1] == '\t' ||
-                        text.ptr[text.len - 1] == '\r'))
-        text.len--;
-    return text;
-}
-
 /* A copy of what may be a term, without blanks around. */
 static enum dg_err keep_text(struct dg_glossary *glossary, struct dg_span text, const char *what,
                              struct dg_span *out, struct dg_error *error)
 {
     size_t bad_at;
-    text = trim(text);
+    text = dg_chars_trim(text, " \t\r");
     if (!dg_utf8_valid(text, &bad_at))
         return dg_error_set(error, DG_ERR_UTF8, "a %s is not valid UTF-8 at byte %zu", what,
                             bad_at);

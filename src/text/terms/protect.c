@@ -143,12 +143,12 @@ static size_t match_at_start(struct scan *scan, char c, enum dg_protect_kind *ki
         return 0;
     if ((end = match_word(scan, kind)))
         return end;
-    if (dg_protect_is_digit(c) && (end = dg_protect_match_emoji(text, scan->at))) {
+    if (dg_chars_is_digit(c) && (end = dg_protect_match_emoji(text, scan->at))) {
         *kind = DG_PROTECT_EMOJI;
         return end;
     }
     *kind = DG_PROTECT_NUMBER;
-    return dg_protect_is_digit(c) || c == 'v' || c == 'V' || c == '.'
+    return dg_chars_is_digit(c) || c == 'v' || c == 'V' || c == '.'
                ? dg_protect_match_number(text, scan->at)
                : 0;
 }

@@ -8,25 +8,16 @@
 #define DG_TEXT_TERMS_PROTECT_INT_H
 
 #include "base/memory/span.h"
+#include "base/memory/chars.h"
 #include "text/terms/protect.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-static inline bool dg_protect_is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static inline bool dg_protect_is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static inline bool dg_protect_is_alnum(char c)
 {
-    return dg_protect_is_digit(c) || dg_protect_is_letter(c);
+    return dg_chars_is_digit(c) || dg_chars_is_letter(c);
 }
 
 /* The byte at `at`, or 0 behind the end. */

@@ -66,7 +66,7 @@ static size_t match_choice(struct dg_span text, size_t open)
     if (dg_protect_byte(text, at) != ',')
         return 0;
     at = skip_blanks(text, at + 1);
-    while (dg_protect_is_letter(dg_protect_byte(text, at + len)) && len < NAME_MAX)
+    while (dg_chars_is_letter(dg_protect_byte(text, at + len)) && len < NAME_MAX)
         len++;
     bool is_choice = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -99,7 +99,7 @@ size_t dg_protect_match_reference(struct dg_span text, size_t at)
         const char x = dg_protect_byte(text, ++i);
         i += x == 'x' || x == 'X';
         from = i;
-    } else if (!dg_protect_is_letter(dg_protect_byte(text, i))) {
+    } else if (!dg_chars_is_letter(dg_protect_byte(text, i))) {
         return 0;
     }
     while (i - from < REFERENCE_MAX && dg_protect_is_alnum(dg_protect_byte(text, i)))
@@ -110,7 +110,7 @@ size_t dg_protect_match_reference(struct dg_span text, size_t at)
 /* "C:" in front of a folder. */
 static bool is_drive(struct dg_span text, size_t end)
 {
-    return end >= 2 && text.ptr[end - 1] == ':' && dg_protect_is_letter(text.ptr[end - 2]) &&
+    return end >= 2 && text.ptr[end - 1] == ':' && dg_chars_is_letter(text.ptr[end - 2]) &&
            (end == 2 || !dg_protect_is_alnum(text.ptr[end - 3]));
 }
 
@@ -133,7 +133,7 @@ size_t dg_protect_match_escape(struct dg_span text, size_t at)
 static size_t skip_digits(struct dg_span text, size_t at)
 {
     size_t from = at;
-    while (at - from < 9 && dg_protect_is_digit(dg_protect_byte(text, at)))
+    while (at - from < 9 && dg_chars_is_digit(dg_protect_byte(text, at)))
         at++;
     return at;
 }
@@ -148,10 +148,10 @@ static size_t match_percent_name(struct dg_span text, size_t at)
 {
     size_t i = at + 1;
     for (; i < text.len && i - at < NAME_MAX; i++)
-        if (!((text.ptr[i] >= 'A' && text.ptr[i] <= 'Z') || dg_protect_is_digit(text.ptr[i]) ||
+        if (!((text.ptr[i] >= 'A' && text.ptr[i] <= 'Z') || dg_chars_is_digit(text.ptr[i]) ||
               text.ptr[i] == '_'))
             break;
-    return i > at + 2 && dg_protect_byte(text, i) == '%' && dg_protect_is_letter(text.ptr[at + 1])
+    return i > at + 2 && dg_protect_byte(text, i) == '%' && dg_chars_is_letter(text.ptr[at + 1])
                ? i + 1
                : 0;
 }
@@ -194,15 +194,14 @@ static size_t match_printf(struct dg_span text, size_t at)
         return 0;
     i++;
     /* "%s" and "%ds" are placeholders; "%discount" is not one. */
-    bool word_goes_on =
-        dg_protect_is_letter(dg_protect_byte(text, i)) &&
-        !(text.ptr[i] == 's' && !dg_protect_is_letter(dg_protect_byte(text, i + 1)));
+    bool word_goes_on = dg_chars_is_letter(dg_protect_byte(text, i)) &&
+                        !(text.ptr[i] == 's' && !dg_chars_is_letter(dg_protect_byte(text, i + 1)));
     return sure || !word_goes_on ? i : 0;
 }
 
 size_t dg_protect_match_percent(struct dg_span text, size_t at, enum dg_protect_kind *kind)
 {
-    if (at > 0 && dg_protect_is_digit(text.ptr[at - 1]))
+    if (at > 0 && dg_chars_is_digit(text.ptr[at - 1]))
         return 0;
     *kind = DG_PROTECT_PRINTF;
     if (dg_protect_byte(text, at + 1) == '%')
@@ -219,7 +218,7 @@ size_t dg_protect_match_percent(struct dg_span text, size_t at, enum dg_protect_
 size_t dg_protect_match_variable(struct dg_span text, size_t at)
 {
     size_t i = at + 1;
-    if (!dg_protect_is_letter(dg_protect_byte(text, i)) && dg_protect_byte(text, i) != '_')
+    if (!dg_chars_is_letter(dg_protect_byte(text, i)) && dg_protect_byte(text, i) != '_')
         return 0;
     while (i < text.len && (dg_protect_is_alnum(text.ptr[i]) || text.ptr[i] == '_'))
         i++;
@@ -238,7 +237,7 @@ size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at)
     if (!dg_protect_is_alnum(dg_protect_byte(text, i)) &&
         !(i == at + 1 && dg_protect_byte(text, i) == '!'))
         return 0;
-    bool is_number = dg_protect_is_digit(text.ptr[i]); /* in "<0>", but not in "<5 or >6" */
+    bool is_number = dg_chars_is_digit(text.ptr[i]); /* in "<0>", but not in "<5 or >6" */
     while (i < text.len && (is_name_char(text.ptr[i]) || strchr(":.-!", text.ptr[i])) &&
            text.ptr[i])
         i++;
@@ -271,7 +270,7 @@ size_t dg_protect_match_shortcode(struct dg_span text, size_t at)
     bool letter = false;
     for (; i < text.len && i - at < SHORTCODE_MAX; i++) {
         char c = text.ptr[i];
-        letter |= dg_protect_is_letter(c) || c == '+' || c == '-';
+        letter |= dg_chars_is_letter(c) || c == '+' || c == '-';
         if (!dg_protect_is_alnum(c) && c != '_' && c != '+' && c != '-')
             break;
     }
@@ -306,7 +305,7 @@ static size_t match_one(struct dg_span text, size_t at)
     if (len == 0)
         return 0;
     if (cp < 0x80) { /* a keycap: 1 VS16? U+20E3 */
-        if (!dg_protect_is_digit((char)cp) && cp != '#' && cp != '*')
+        if (!dg_chars_is_digit((char)cp) && cp != '#' && cp != '*')
             return 0;
         size_t i = at + len + (next == VS16 ? next_len : 0);
         return code_at(text, i, &next_len) == KEYCAP ? i + next_len : 0;

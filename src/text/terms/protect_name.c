@@ -81,7 +81,7 @@ static bool starts_word(struct dg_span text, size_t at, const char *word)
     if (at + len > text.len)
         return false;
     for (size_t i = 0; i < len; i++)
-        if ((text.ptr[at + i] | (dg_protect_is_letter(text.ptr[at + i]) ? 0x20 : 0)) != word[i])
+        if ((text.ptr[at + i] | (dg_chars_is_letter(text.ptr[at + i]) ? 0x20 : 0)) != word[i])
             return false;
     return true;
 }
@@ -93,7 +93,7 @@ static size_t scheme_end(struct dg_span text, size_t at)
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (starts_word(text, at, plain[i]))
             return at + strlen(plain[i]);
-    if (!dg_protect_is_letter(dg_protect_byte(text, at)))
+    if (!dg_chars_is_letter(dg_protect_byte(text, at)))
         return 0;
     for (size_t i = at + 1; i < text.len && i - at <= SCHEME_MAX; i++) {
         char c = text.ptr[i];
@@ -213,7 +213,7 @@ static struct domain read_domain(struct dg_span text, size_t at, size_t end)
 static bool all_letters(struct dg_span text, size_t at, size_t end)
 {
     for (size_t i = at; i < end; i++)
-        if (!dg_protect_is_letter(text.ptr[i]))
+        if (!dg_chars_is_letter(text.ptr[i]))
             return false;
     return end > at;
 }

@@ -67,9 +67,9 @@ static bool is_group_blank(struct dg_span text, size_t at, unsigned n_run)
     if (n_run < 1 || n_run > 3)
         return false;
     for (size_t i = 1; i <= 3; i++)
-        if (!dg_protect_is_digit(dg_protect_byte(text, at + i)))
+        if (!dg_chars_is_digit(dg_protect_byte(text, at + i)))
             return false;
-    return !dg_protect_is_digit(dg_protect_byte(text, at + 4));
+    return !dg_chars_is_digit(dg_protect_byte(text, at + 4));
 }
 
 /* Digits and what joins them: "1,234.56", "2024-03-15", "10:30", "192.168.0.1", "1 234".
@@ -79,7 +79,7 @@ static size_t read_digits(struct dg_span text, size_t at, unsigned *n_digits, bo
     unsigned n_run = 0; /* digits since the last joint */
     while (at < text.len) {
         char c = text.ptr[at];
-        if (dg_protect_is_digit(c)) {
+        if (dg_chars_is_digit(c)) {
             ++*n_digits;
             n_run++;
             at++;
@@ -90,7 +90,7 @@ static size_t read_digits(struct dg_span text, size_t at, unsigned *n_digits, bo
         bool joins = len > 0 && c != '\0' &&
                      (strchr(".,:/-'", c) || cp == 0x2019 || is_no_break_space(cp) ||
                       (c == ' ' && is_group_blank(text, at, n_run)));
-        if (!joins || !dg_protect_is_digit(dg_protect_byte(text, at + len)))
+        if (!joins || !dg_chars_is_digit(dg_protect_byte(text, at + len)))
             break;
         *joined = true;
         n_run = 0;
@@ -104,14 +104,14 @@ static size_t lead_len(struct dg_span text, size_t at)
 {
     uint32_t cp;
     size_t len = dg_utf8_decode(text, at, &cp);
-    if (len == 0 || dg_protect_is_digit(text.ptr[at]))
+    if (len == 0 || dg_chars_is_digit(text.ptr[at]))
         return 0;
     if (cp == '+' || cp == '-' || cp == 0x2212 || cp == 'v' || cp == 'V' || cp == '.')
         return len;
     if (u_charType((UChar32)cp) != U_CURRENCY_SYMBOL)
         return 0;
     size_t space = dg_protect_byte(text, at + len) == ' ';
-    return dg_protect_is_digit(dg_protect_byte(text, at + len + space)) ? len + space : len;
+    return dg_chars_is_digit(dg_protect_byte(text, at + len + space)) ? len + space : len;
 }
 
 size_t dg_protect_match_number(struct dg_span text, size_t at)
@@ -168,7 +168,7 @@ static size_t digits_of(struct dg_span number, char digits[PLAIN_DIGITS_MAX])
 {
     size_t n = 0;
     for (size_t i = 0; i < number.len; i++)
-        if (dg_protect_is_digit(number.ptr[i])) {
+        if (dg_chars_is_digit(number.ptr[i])) {
             if (n == PLAIN_DIGITS_MAX)
                 return 0;
             digits[n++] = number.ptr[i];
@@ -205,20 +205,20 @@ bool dg_protect_is_plain_number(struct dg_span number)
     size_t at = 0, len, n_run = 0, n_joints = 0, n_colons = 0;
     uint32_t cp;
     bool is_grouped = true; /* behind each joint but the last come three digits */
-    while (at < number.len && !dg_protect_is_digit(number.ptr[at])) {
+    while (at < number.len && !dg_chars_is_digit(number.ptr[at])) {
         if ((len = dg_utf8_decode(number, at, &cp)) == 0 || !is_price_mark(cp))
             return false;
         at += len;
     }
     for (; at < number.len; at += len) {
-        if (dg_protect_is_digit(number.ptr[at])) {
+        if (dg_chars_is_digit(number.ptr[at])) {
             n_run++;
             len = 1;
             continue;
         }
         if ((len = dg_utf8_decode(number, at, &cp)) == 0)
             return false;
-        if (!dg_protect_is_digit(dg_protect_byte(number, at + len)))
+        if (!dg_chars_is_digit(dg_protect_byte(number, at + len)))
             break;
         if (joint_len(number, at) != len)
             return false;
@@ -238,35 +238,35 @@ bool dg_protect_is_plain_number(struct dg_span number)
 static bool is_inner_mark(struct dg_span text, size_t at)
 {
     const char c = dg_protect_byte(text, at);
-    return (c == '.' || c == ',') && at > 0 && dg_protect_is_digit(dg_protect_byte(text, at - 1)) &&
-           dg_protect_is_digit(dg_protect_byte(text, at + 1));
+    return (c == '.' || c == ',') && at > 0 && dg_chars_is_digit(dg_protect_byte(text, at - 1)) &&
+           dg_chars_is_digit(dg_protect_byte(text, at + 1));
 }
 
 /* Where these digits, and no others, end if they begin at `at`; else 0. */
 static size_t end_of(struct dg_span text, size_t at, const char *digits, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (i > 0 && !dg_protect_is_digit(dg_protect_byte(text, at)))
+        if (i > 0 && !dg_chars_is_digit(dg_protect_byte(text, at)))
             at += joint_len(text, at);
         if (dg_protect_byte(text, at) != digits[i])
             return 0;
         at++;
     }
-    return dg_protect_is_digit(dg_protect_byte(text, at)) || is_inner_mark(text, at) ? 0 : at;
+    return dg_chars_is_digit(dg_protect_byte(text, at)) || is_inner_mark(text, at) ? 0 : at;
 }
 
 /* `in_afternoon`: only as a time with the mark of the second half of the day. */
 static bool has_digits(struct dg_span text, const char *digits, size_t n, bool in_afternoon)
 {
     for (size_t at = 0; at < text.len; at++) {
-        if (!dg_protect_is_digit(text.ptr[at]) ||
-            (at > 0 && (dg_protect_is_digit(text.ptr[at - 1]) || is_inner_mark(text, at - 1))))
+        if (!dg_chars_is_digit(text.ptr[at]) ||
+            (at > 0 && (dg_chars_is_digit(text.ptr[at - 1]) || is_inner_mark(text, at - 1))))
             continue;
         const size_t end = end_of(text, at, digits, n);
         /* "14 h" is one span, and "45" none: in "2:45 p.m." the minutes follow. */
         const bool has_minutes = dg_protect_byte(text, end) == ':' &&
-                                 dg_protect_is_digit(dg_protect_byte(text, end + 1)) &&
-                                 dg_protect_is_digit(dg_protect_byte(text, end + 2));
+                                 dg_chars_is_digit(dg_protect_byte(text, end + 1)) &&
+                                 dg_chars_is_digit(dg_protect_byte(text, end + 2));
         if (end && (!in_afternoon || is_afternoon(text, has_minutes ? end + 3 : end)))
             return true;
     }
@@ -290,7 +290,7 @@ static size_t other_clock(struct dg_span source, size_t at, size_t len, char dig
         return 0;
     const int hour = n_hour == 1 ? all[0] - '0' : 10 * (all[0] - '0') + all[1] - '0';
     size_t end = len; /* of the digits: "2 pm" is one span, "2:00 p.m." is not */
-    while (end > 0 && !dg_protect_is_digit(number.ptr[end - 1]))
+    while (end > 0 && !dg_chars_is_digit(number.ptr[end - 1]))
         end--;
     const bool is_late = hour < 12 && is_afternoon(source, at + end);
     if (hour > 23 || (hour <= 12 && !is_late))
