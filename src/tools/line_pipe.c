@@ -6,6 +6,7 @@
  */
 #include "tools/line_pipe.h"
 #include "base/memory/mem.h"
+#include "engine/engine.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -208,7 +209,10 @@ enum dg_err line_pipe_run(struct line_pipe *pipe, struct dg_error *error)
     enum dg_err err = DG_OK;
     while (!err && !is_finished(pipe)) {
         err = start_lines(pipe);
-        pipe->poll(pipe->ctx);
+        if (pipe->engine)
+            dg_engine_poll(pipe->engine);
+        else
+            pipe->poll(pipe->ctx);
         enum dg_err print_err = print_lines(pipe);
         if (!err)
             err = print_err;

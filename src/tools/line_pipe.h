@@ -4,13 +4,15 @@
 /* Lines in, lines out, in order, with many under way: the frame of every sub-command that is a
  * filter.
  *
- * A thread reads stdin; the caller's `start` begins each line asynchronously; `poll` continues the
- * work; a line whose `is_done` was set is printed once all lines before it are printed. If the last
- * line has no line end, its answer has none. Everything but reading happens on the calling thread.
+ * A thread reads stdin; the caller's `start` begins each line asynchronously; the engine's or the
+ * caller's own `poll` continues the work; a line whose `is_done` was set is printed once all lines
+ * before it are printed. If the last line has no line end, its answer has none. Everything but
+ * reading happens on the calling thread.
  *
- *     struct line_pipe pipe = {.start = start, .poll = poll, .ctx = &work, .window = 64};
+ *     struct line_pipe pipe = {.start = start, .ctx = &work, .window = 64};
  *     line_pipe_init(&pipe);
  *     ... opts.wake = line_pipe_wake; opts.wake_arg = &pipe ...
+ *     pipe.engine = engine;
  *     err = line_pipe_run(&pipe, &error);
  *     line_pipe_deinit(&pipe); */
 #ifndef DG_TOOLS_LINE_PIPE_H
@@ -27,6 +29,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct dg_engine;
+
 struct line {
     struct dg_list link;
     size_t number; /* the number of the line, from 1 */
@@ -42,6 +46,7 @@ struct line_pipe {
     /* Set by the caller. */
     /* DG_ERR_BUSY: the line is offered again later */
     enum dg_err (*start)(void *ctx, struct line *line);
+    struct dg_engine *engine; /* borrowed; NULL: `poll` is called instead of the engine's */
     void (*poll)(void *ctx);
     void *ctx;
     size_t window;     /* how many lines may be under way */

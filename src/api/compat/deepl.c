@@ -14,8 +14,6 @@ enum { ANSWER_MAX = 4 << 20, TRACE_BYTES = 16, NO_LIMIT = 1000 * 1000 * 1000 };
 
 static void fail(struct dg_call *call, const struct dg_failure *failure)
 {
-    struct dg_buf buf;
-    struct dg_json_out out;
     /* DeepL's status for a key that is not accepted */
     int status = failure->status == 401 ? 403 : failure->status;
     const char *message = failure->message;
@@ -23,16 +21,7 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
         status = 456;
         message = "Quota for this billing period has been exceeded.";
     }
-    dg_buf_init(&buf, 16 * 1024);
-    dg_json_out_init(&out, &buf);
-    dg_json_out_open(&out, '{');
-    dg_json_out_put_cstr(&out, "message", message);
-    dg_json_out_close(&out, '}');
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_call_json(call, status, dg_buf_span(&buf));
-    else
-        dg_call_text(call, status, dg_span_cstr(message));
-    dg_buf_deinit(&buf);
+    dg_deepl_glossary_fail(call, status, message, NULL);
 }
 
 /* The id of the request, if it has the form that DeepL's ids have. */

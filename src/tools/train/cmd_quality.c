@@ -414,12 +414,6 @@ static enum dg_err begin(void *ctx, struct line *line)
     return err;
 }
 
-static void poll_engine(void *ctx)
-{
-    struct work *work = ctx;
-    dg_engine_poll(work->engine);
-}
-
 /* ---- What is found --------------------------------------------------------------------------- */
 
 /* Correlations of one list with the true values. */
@@ -559,7 +553,7 @@ static enum dg_err run_quality(const struct dg_opt_set *set, struct dg_error *er
 {
     struct work work = {.flags = dg_opt_values(set)};
     const struct flags *flags = work.flags;
-    struct line_pipe pipe = {.start = begin, .poll = poll_engine, .ctx = &work, .window = WINDOW};
+    struct line_pipe pipe = {.start = begin, .ctx = &work, .window = WINDOW};
     enum dg_err err = check_usage(flags, error);
     if (err)
         return err;
@@ -584,6 +578,7 @@ static enum dg_err run_quality(const struct dg_opt_set *set, struct dg_error *er
         err = open_estimator(&work, error);
     if (!err)
         err = open_translator(&work, error);
+    pipe.engine = work.engine;
     if (!err)
         err = line_pipe_run(&pipe, error);
     if (work.err) {

@@ -268,12 +268,6 @@ static enum dg_err begin(void *ctx, struct line *line)
     return err;
 }
 
-static void poll_engine(void *ctx)
-{
-    struct work *work = ctx;
-    dg_engine_poll(work->engine);
-}
-
 /* How many labels are printed if the user does not say: one, or those that are more probably
  * right than wrong. */
 static void choose_labels(struct work *work, const struct dg_engine_model_info *info)
@@ -296,7 +290,7 @@ static enum dg_err run_read(enum dg_read_task task, const struct dg_opt_set *set
                             struct dg_error *error)
 {
     struct work work = {.task = task, .flags = dg_opt_values(set)};
-    struct line_pipe pipe = {.start = begin, .poll = poll_engine, .ctx = &work, .window = WINDOW};
+    struct line_pipe pipe = {.start = begin, .ctx = &work, .window = WINDOW};
     if (!work.flags->model || !*work.flags->model)
         return dg_error_set(error, DG_ERR_USAGE, "expected --model DIR");
     dg_list_init(&work.items);
@@ -315,6 +309,7 @@ static enum dg_err run_read(enum dg_read_task task, const struct dg_opt_set *set
     if (!err) {
         const struct dg_engine_model_info info = dg_engine_model_info(work.engine, 0);
         choose_labels(&work, &info);
+        pipe.engine = work.engine;
         err = line_pipe_run(&pipe, error);
     }
     if (work.err) {

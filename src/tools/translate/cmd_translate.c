@@ -409,12 +409,6 @@ static enum dg_err start(void *ctx, struct line *line)
     return DG_OK;
 }
 
-static void poll_engine(void *ctx)
-{
-    struct work *work = ctx;
-    dg_engine_poll(work->engine);
-}
-
 /* The directory's own name: the engine reads the languages off it ("fr-en"). */
 static void model_name(const char *path, char *name, size_t cap)
 {
@@ -498,7 +492,6 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
     struct work work = {
         .flags = flags, .search = *search, .usual = usual, .progress = &progress, .totals = totals};
     struct line_pipe pipe = {.start = start,
-                             .poll = poll_engine,
                              .ctx = &work,
                              .window = flags->stream ? 1 : 512,
                              .is_streaming = flags->stream && !wants_more_than_text(flags)};
@@ -555,6 +548,7 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
     if (!err) {
         typed_hint("dragoman translate", "lines to translate");
         dg_progress_start(&progress, "translating", "lines", 0, &clock);
+        pipe.engine = work.engine;
         err = line_pipe_run(&pipe, error);
         dg_progress_stop(&progress);
     }

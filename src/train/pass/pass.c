@@ -34,16 +34,16 @@ void *dg_pass_carve(struct dg_pass_carve *c, size_t n, size_t size)
     return at;
 }
 
-static float *carve(struct dg_pass_carve *c, size_t rows, size_t columns)
+float *dg_pass_carve_floats(struct dg_pass_carve *c, size_t rows, size_t columns)
 {
     return dg_pass_carve(c, rows, columns * sizeof(float));
 }
 
-static void carve_sub(struct dg_pass_carve *c, struct pass_sub *sub, size_t M, size_t D)
+void dg_pass_carve_sub(struct dg_pass_carve *c, struct pass_sub *sub, size_t M, size_t D)
 {
-    sub->mid = carve(c, M, D);
-    sub->out = carve(c, M, D);
-    sub->stats = carve(c, M, 2);
+    sub->mid = dg_pass_carve_floats(c, M, D);
+    sub->out = dg_pass_carve_floats(c, M, D);
+    sub->stats = dg_pass_carve_floats(c, M, 2);
 }
 
 static void carve_attention(const struct dg_pass *pass, struct dg_pass_carve *c,
@@ -51,11 +51,11 @@ static void carve_attention(const struct dg_pass *pass, struct dg_pass_carve *c,
                             size_t n_keys)
 {
     const size_t D = pass->params->bp.D;
-    carve_sub(c, &attention->sub, M, D);
-    attention->wide = carve(c, M, width * D);
-    attention->kv = n_keys ? carve(c, n_keys, 2 * D) : NULL;
-    attention->p = carve(c, H, pass->limits.scores);
-    attention->z = carve(c, M, D);
+    dg_pass_carve_sub(c, &attention->sub, M, D);
+    attention->wide = dg_pass_carve_floats(c, M, width * D);
+    attention->kv = n_keys ? dg_pass_carve_floats(c, n_keys, 2 * D) : NULL;
+    attention->p = dg_pass_carve_floats(c, H, pass->limits.scores);
+    attention->z = dg_pass_carve_floats(c, M, D);
 }
 
 static void carve_cell(const struct dg_pass *pass, struct dg_pass_carve *c, struct pass_cell *cell,
@@ -64,32 +64,33 @@ static void carve_cell(const struct dg_pass *pass, struct dg_pass_carve *c, stru
     const struct dg_blueprint *bp = &pass->params->bp;
     const bool is_aan = bp->decoder_kind == DG_DECODER_AAN;
     const size_t n_inner = is_aan ? bp->aan_depth - 1 : 0;
-    carve_sub(c, &cell->sub, M, bp->D);
-    cell->wide = is_aan && !bp->aan_gate ? NULL : carve(c, M, 2 * bp->D);
-    cell->state = carve(c, M, bp->D);
-    cell->y = is_aan ? carve(c, M, bp->D) : NULL;
-    cell->hidden = n_inner ? carve(c, M, n_inner * bp->aan_F) : NULL;
-    cell->pre = n_inner && pass->act != DG_OP_RELU ? carve(c, M, n_inner * bp->aan_F) : NULL;
+    dg_pass_carve_sub(c, &cell->sub, M, bp->D);
+    cell->wide = is_aan && !bp->aan_gate ? NULL : dg_pass_carve_floats(c, M, 2 * bp->D);
+    cell->state = dg_pass_carve_floats(c, M, bp->D);
+    cell->y = is_aan ? dg_pass_carve_floats(c, M, bp->D) : NULL;
+    cell->hidden = n_inner ? dg_pass_carve_floats(c, M, n_inner * bp->aan_F) : NULL;
+    cell->pre =
+        n_inner && pass->act != DG_OP_RELU ? dg_pass_carve_floats(c, M, n_inner * bp->aan_F) : NULL;
 }
 
 static void carve_ffn(const struct dg_pass *pass, struct dg_pass_carve *c, struct pass_ffn *ffn,
                       size_t M, size_t F)
 {
-    carve_sub(c, &ffn->sub, M, pass->params->bp.D);
-    ffn->hidden = carve(c, M, F);
-    ffn->pre = pass->act == DG_OP_RELU ? NULL : carve(c, M, F);
+    dg_pass_carve_sub(c, &ffn->sub, M, pass->params->bp.D);
+    ffn->hidden = dg_pass_carve_floats(c, M, F);
+    ffn->pre = pass->act == DG_OP_RELU ? NULL : dg_pass_carve_floats(c, M, F);
 }
 
 static void carve_side(const struct dg_pass *pass, struct dg_pass_carve *c, struct pass_side *side,
                        size_t M)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
-    side->x = carve(c, M, bp->D);
-    side->x0 = bp->embedding_norm ? carve(c, M, bp->D) : NULL;
-    side->stats = carve(c, M, 2);
-    side->final = bp->final_norm ? carve(c, M, bp->D) : NULL;
-    side->final_stats = carve(c, M, 2);
-    side->positions = carve(c, M, bp->D);
+    side->x = dg_pass_carve_floats(c, M, bp->D);
+    side->x0 = bp->embedding_norm ? dg_pass_carve_floats(c, M, bp->D) : NULL;
+    side->stats = dg_pass_carve_floats(c, M, 2);
+    side->final = bp->final_norm ? dg_pass_carve_floats(c, M, bp->D) : NULL;
+    side->final_stats = dg_pass_carve_floats(c, M, 2);
+    side->positions = dg_pass_carve_floats(c, M, bp->D);
 }
 
 static size_t larger(size_t a, size_t b)
@@ -128,20 +129,20 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
         carve_attention(pass, c, &pass->decoder[i].cross, Mt, bp->decoder.H, 1, Ms);
         carve_ffn(pass, c, &pass->decoder[i].ffn, Mt, bp->decoder.F);
     }
-    pass->dx = carve(c, M, D);
-    pass->dmid = carve(c, M, D);
-    pass->dz = carve(c, M, D);
-    pass->dwide =
-        carve(c, M, larger(larger(3 * D, 2 * bp->aan_F), larger(bp->encoder.F, bp->decoder.F)));
+    pass->dx = dg_pass_carve_floats(c, M, D);
+    pass->dmid = dg_pass_carve_floats(c, M, D);
+    pass->dz = dg_pass_carve_floats(c, M, D);
+    pass->dwide = dg_pass_carve_floats(
+        c, M, larger(larger(3 * D, 2 * bp->aan_F), larger(bp->encoder.F, bp->decoder.F)));
     const size_t dh = D / (bp->encoder.H < bp->decoder.H ? bp->encoder.H : bp->decoder.H);
     if (!pass->enc) {
-        pass->dkv = carve(c, Ms, 2 * D);
-        pass->dencoded = carve(c, Ms, D);
-        pass->guide = carve(c, 1, pass->limits.scores);
+        pass->dkv = dg_pass_carve_floats(c, Ms, 2 * D);
+        pass->dencoded = dg_pass_carve_floats(c, Ms, D);
+        pass->guide = dg_pass_carve_floats(c, 1, pass->limits.scores);
     }
-    pass->scratch = carve(c, 1, dg_grad_attention_scratch(M, dh));
-    pass->logits = carve(c, pass->logits_rows, bp->decoder.V);
-    pass->weights = carve(c, 1, Mt);
+    pass->scratch = dg_pass_carve_floats(c, 1, dg_grad_attention_scratch(M, dh));
+    pass->logits = dg_pass_carve_floats(c, pass->logits_rows, bp->decoder.V);
+    pass->weights = dg_pass_carve_floats(c, 1, Mt);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

@@ -81,6 +81,8 @@ struct dg_pass_carve {
 };
 
 void *dg_pass_carve(struct dg_pass_carve *c, size_t n, size_t size);
+float *dg_pass_carve_floats(struct dg_pass_carve *c, size_t rows, size_t columns);
+void dg_pass_carve_sub(struct dg_pass_carve *c, struct pass_sub *sub, size_t M, size_t D);
 
 struct seq_pass; /* pass_seq.h */
 struct enc_pass; /* pass_enc.c */

@@ -64,18 +64,6 @@ static struct shape shape_of(const struct dg_pass *pass)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-static float *carve(struct dg_pass_carve *c, size_t rows, size_t columns)
-{
-    return dg_pass_carve(c, rows, columns * sizeof(float));
-}
-
-static void carve_sub(struct dg_pass_carve *c, struct pass_sub *sub, size_t M, size_t D)
-{
-    sub->mid = carve(c, M, D);
-    sub->out = carve(c, M, D);
-    sub->stats = carve(c, M, 2);
-}
-
 enum dg_err dg_pass_lm_new(struct lm_pass **lm, const struct dg_blueprint *bp)
 {
     struct lm_pass *made = dg_try_calloc(1, sizeof *made);
@@ -103,32 +91,32 @@ void dg_pass_lm_carve(struct dg_pass *pass, struct dg_pass_carve *c)
     const struct shape s = shape_of(pass);
     const size_t M = pass->limits.target_rows;
     struct lm_pass *lm = pass->lm;
-    pass->target.x = carve(c, M, s.D);
-    pass->target.final = carve(c, M, s.D);
-    pass->target.final_stats = carve(c, M, 2);
+    pass->target.x = dg_pass_carve_floats(c, M, s.D);
+    pass->target.final = dg_pass_carve_floats(c, M, s.D);
+    pass->target.final_stats = dg_pass_carve_floats(c, M, 2);
     for (size_t i = 0; i < bp->decoder.n_layers; i++) {
         struct lm_layer *layer = &lm->layers[i];
-        carve_sub(c, &layer->attention, M, s.D);
-        layer->wide = carve(c, M, s.wide);
-        layer->p = carve(c, s.H, pass->limits.scores);
-        layer->z = carve(c, M, s.A);
-        carve_sub(c, &layer->ffn, M, s.D);
-        layer->pre = carve(c, M, s.inner);
-        layer->hidden = carve(c, M, s.F);
+        dg_pass_carve_sub(c, &layer->attention, M, s.D);
+        layer->wide = dg_pass_carve_floats(c, M, s.wide);
+        layer->p = dg_pass_carve_floats(c, s.H, pass->limits.scores);
+        layer->z = dg_pass_carve_floats(c, M, s.A);
+        dg_pass_carve_sub(c, &layer->ffn, M, s.D);
+        layer->pre = dg_pass_carve_floats(c, M, s.inner);
+        layer->hidden = dg_pass_carve_floats(c, M, s.F);
     }
-    pass->dx = carve(c, M, s.D);
-    pass->dmid = carve(c, M, s.D);
-    pass->dz = carve(c, M, s.A);
-    pass->dwide = carve(c, M, s.wide > s.inner ? s.wide : s.inner);
-    lm->dshared = s.G > 1 ? carve(c, M, s.wide) : NULL;
-    lm->dhidden = carve(c, M, s.F);
-    lm->none = carve(c, 1, s.F);
+    pass->dx = dg_pass_carve_floats(c, M, s.D);
+    pass->dmid = dg_pass_carve_floats(c, M, s.D);
+    pass->dz = dg_pass_carve_floats(c, M, s.A);
+    pass->dwide = dg_pass_carve_floats(c, M, s.wide > s.inner ? s.wide : s.inner);
+    lm->dshared = s.G > 1 ? dg_pass_carve_floats(c, M, s.wide) : NULL;
+    lm->dhidden = dg_pass_carve_floats(c, M, s.F);
+    lm->none = dg_pass_carve_floats(c, 1, s.F);
     if (bp->positions == DG_POS_ROTARY) {
-        lm->cosines = carve(c, M, bp->lm.head / 2);
-        lm->sines = carve(c, M, bp->lm.head / 2);
+        lm->cosines = dg_pass_carve_floats(c, M, bp->lm.head / 2);
+        lm->sines = dg_pass_carve_floats(c, M, bp->lm.head / 2);
     }
-    pass->scratch = carve(c, 1, dg_grad_attention_scratch(M, bp->lm.head));
-    pass->logits = carve(c, pass->logits_rows, bp->decoder.V);
+    pass->scratch = dg_pass_carve_floats(c, 1, dg_grad_attention_scratch(M, bp->lm.head));
+    pass->logits = dg_pass_carve_floats(c, pass->logits_rows, bp->decoder.V);
 }
 
 void dg_pass_lm_fill(struct dg_pass *pass)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Korean abbreviations and first words; abbrev.h says what each list means. */
+/* Abbreviations in Chinese, Japanese and Korean texts, most of them English; abbrev.h says what
+ * each list means. */
 #include "text/sentence/abbrev.h"
 
 #include <stddef.h>
@@ -18,9 +19,6 @@ static const char *const perhaps[] = {
     "a.m", "co", "corp", "etc", "inc", "jr", "ltd", "p.m", "ph.d", "sr", "u.k", "u.n", "u.s", NULL,
 };
 
-const struct dg_abbrev dg_abbrev_ko = {
-    .language = "ko",
-    .never = never,
-    .number = number,
-    .perhaps = perhaps,
-};
+const struct dg_abbrev dg_abbrev_ja = {"ja", .never = never, .number = number, .perhaps = perhaps};
+const struct dg_abbrev dg_abbrev_ko = {"ko", .never = never, .number = number, .perhaps = perhaps};
+const struct dg_abbrev dg_abbrev_zh = {"zh", .never = never, .number = number, .perhaps = perhaps};
