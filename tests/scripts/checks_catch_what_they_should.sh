@@ -54,6 +54,9 @@ END
 write src/engine/other.h <<'END'
 struct dg_both {
 END
+write src/engine/low.h <<'END'
+/* Has the name of another file. */
+END
 for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31; do
     echo "/* One of many. */" | write "src/text/score/many$i.h"
 done
@@ -70,6 +73,7 @@ expect check-layers \
     'src/engine/high.h:5: "net/proto/http.h": engine must not know net' \
     'src/engine/high.h:6: "high_int.h" should name its folder' \
     'src/engine/other.h:3: "dg_both" is defined in src/engine/high.h, too' \
+    'src/engine/low.h:1: there is a low.h in src/base/memory, too' \
     'src/text/score holds more than 30 source files' \
     'src/novel/thing.h:1: folder "novel" has no floor' \
     'src/net/proto/http.h:4: <uv.h> belongs to'
