@@ -15,8 +15,8 @@
 struct dg_pick {
     const struct dg_kernels *kernels;
     struct dg_top top[DG_TOP_K_MAX];
-    struct dg_catalogue_choice pool[DG_TOP_K_MAX]; /* candidates of a draw with top_k */
-    double *weight;                                /* [n_columns_max] */
+    struct dg_candidate pool[DG_TOP_K_MAX]; /* candidates of a draw with top_k */
+    double *weight;                         /* [n_columns_max] */
 };
 
 /* ---- The likeliest --------------------------------------------------------------------------- */
@@ -44,18 +44,17 @@ void dg_pick_free(struct dg_pick *pick)
     dg_free(pick);
 }
 
-static size_t choices(const struct dg_top *top, size_t n_top, float lse,
-                      struct dg_catalogue_choice *out)
+static size_t choices(const struct dg_top *top, size_t n_top, float lse, struct dg_candidate *out)
 {
     if (!isfinite(lse))
         return 0;
     for (size_t i = 0; i < n_top; i++)
-        out[i] = (struct dg_catalogue_choice){(int32_t)top[i].index, top[i].value - lse};
+        out[i] = (struct dg_candidate){(int32_t)top[i].index, top[i].value - lse};
     return n_top;
 }
 
 size_t dg_pick_top(struct dg_pick *pick, const float *logits, size_t n, size_t k,
-                   struct dg_catalogue_choice *out, float *lse)
+                   struct dg_candidate *out, float *lse)
 {
     size_t n_top = 0;
     *lse = pick->kernels->log_sum_exp_top(logits, n, k, pick->top, &n_top);
@@ -73,7 +72,7 @@ void dg_pick_take(const struct dg_pick *pick, struct dg_pick_parts *parts, size_
     pick->kernels->log_sum_exp_block(&parts->so_far, logits, first, n, k, parts->top);
 }
 
-size_t dg_pick_end(const struct dg_pick_parts *parts, struct dg_catalogue_choice *out, float *lse)
+size_t dg_pick_end(const struct dg_pick_parts *parts, struct dg_candidate *out, float *lse)
 {
     *lse = dg_log_sum_exp_result(&parts->so_far);
     return choices(parts->top, parts->so_far.n_top, *lse, out);
@@ -156,7 +155,7 @@ static void weigh_row(struct dg_pick *pick, const float *logits, size_t n, float
 }
 
 size_t dg_pick_draw(struct dg_pick *pick, const float *logits, size_t n, float temperature,
-                    int top_k, float top_p, struct dg_rng *rng, struct dg_catalogue_choice *out)
+                    int top_k, float top_p, struct dg_rng *rng, struct dg_candidate *out)
 {
     float lse;
     dg_pick_top(pick, logits, n, 0, NULL, &lse);
@@ -172,6 +171,6 @@ size_t dg_pick_draw(struct dg_pick *pick, const float *logits, size_t n, float t
         sum += pick->weight[i];
     size_t drawn = walk(pick->weight, n_pool, dg_rng_uniform(rng) * sum);
     size_t column = top_k > 0 ? (size_t)pick->pool[drawn].column : drawn;
-    *out = (struct dg_catalogue_choice){(int32_t)column, logits[column] - lse};
+    *out = (struct dg_candidate){(int32_t)column, logits[column] - lse};
     return 1;
 }

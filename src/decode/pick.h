@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 /* A candidate: column of the row and its log-probability. */
-struct dg_catalogue_choice {
+struct dg_candidate {
     int32_t column;
     float logprob;
 };
@@ -33,7 +33,7 @@ void dg_pick_free(struct dg_pick *pick);
  * the logarithm of the sum of exponentials to *lse. Returns how many it wrote: fewer than k when
  * fewer are finite, 0 when the row is unusable (then *lse is not finite). */
 size_t dg_pick_top(struct dg_pick *pick, const float *logits, size_t n, size_t k,
-                   struct dg_catalogue_choice *out, float *lse);
+                   struct dg_candidate *out, float *lse);
 
 /* The same for a row whose columns come in parts, from left to right: begin, take each part, end.
  * The results are those of dg_pick_top to the bit. `k` is at most DG_PICK_PARTS_MAX and the same in
@@ -46,11 +46,11 @@ struct dg_pick_parts {
 void dg_pick_begin(struct dg_pick_parts *parts);
 void dg_pick_take(const struct dg_pick *pick, struct dg_pick_parts *parts, size_t k,
                   const float *logits, size_t first, size_t n);
-size_t dg_pick_end(const struct dg_pick_parts *parts, struct dg_catalogue_choice *out, float *lse);
+size_t dg_pick_end(const struct dg_pick_parts *parts, struct dg_candidate *out, float *lse);
 
 /* Draws one column under temperature, top-k and top-p. `out->logprob` is the model's own
  * log-probability, at temperature 1. Returns 0 when the row is unusable, else 1. */
 size_t dg_pick_draw(struct dg_pick *pick, const float *logits, size_t n, float temperature,
-                    int top_k, float top_p, struct dg_rng *rng, struct dg_catalogue_choice *out);
+                    int top_k, float top_p, struct dg_rng *rng, struct dg_candidate *out);
 
 #endif

@@ -256,7 +256,7 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
 
 static void propose(struct dg_search *search, float *const *logits)
 {
-    struct dg_catalogue_choice *choices = search->tmp->choices;
+    struct dg_candidate *choices = search->tmp->choices;
     for (int i = 0; i < search->n_live; i++) {
         float lse;
         dg_term_placement_forget(&search->place, search->live[i].n, (size_t)i);
@@ -297,7 +297,7 @@ void dg_search_take(const struct dg_search *search, const struct dg_search_scrat
 
 static void propose_parts(struct dg_search *search, const struct dg_pick_parts *parts)
 {
-    struct dg_catalogue_choice *choices = search->tmp->choices;
+    struct dg_candidate *choices = search->tmp->choices;
     for (int i = 0; i < search->n_live; i++) {
         float lse;
         const size_t n = dg_pick_end(&parts[i], choices, &lse);
@@ -408,7 +408,7 @@ static void draw(struct dg_search *search, float *const *logits, const float *co
         struct dg_rng rng = search->live[from].rng;
         if (!search->is_split)
             dg_rng_init(&rng, opts->seed, (uint64_t)lane);
-        struct dg_catalogue_choice choice;
+        struct dg_candidate choice;
         if (dg_pick_draw(search->tmp->pick, logits[from], search->columns.n, opts->temperature,
                          opts->top_k, opts->top_p, &rng, &choice)) {
             struct hyp *child = &search->next[search->n_next];

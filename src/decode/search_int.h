@@ -88,7 +88,7 @@ struct dg_search_scratch {
     struct dg_pick *pick;
     struct candidate candidates[CANDIDATES_MAX];
     int n_candidates;
-    struct dg_catalogue_choice choices[2 * DG_BEAM_MAX];
+    struct dg_candidate choices[2 * DG_BEAM_MAX];
 };
 
 /* Fills search->next with the hypotheses that live on and search->kept with those that ended, and

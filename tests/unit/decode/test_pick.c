@@ -23,7 +23,7 @@ START_TEST(the_likeliest_come_first_and_ties_go_to_the_lower_column)
         logits[i] = (float)(i * 7919 % N);
     logits[3] = logits[900] = 5000;
     logits[2] = -INFINITY;
-    struct dg_catalogue_choice out[8];
+    struct dg_candidate out[8];
     float lse;
     struct dg_pick *pick = new_pick(N);
     ck_assert_uint_eq(dg_pick_top(pick, logits, N, 8, out, &lse), 8);
@@ -53,7 +53,7 @@ static void check_shares(const double *expected, float temperature, int top_k, f
     float lse;
     dg_pick_top(pick, logits, 4, 0, NULL, &lse);
     for (int i = 0; i < DRAWS; i++) {
-        struct dg_catalogue_choice choice;
+        struct dg_candidate choice;
         ck_assert_uint_eq(dg_pick_draw(pick, logits, 4, temperature, top_k, top_p, &rng, &choice),
                           1);
         ck_assert_float_eq_tol(choice.logprob, logits[choice.column] - lse, 1e-6f);
