@@ -89,7 +89,7 @@ bool dg_key_allows(const struct dg_key *key, struct dg_span model);
 struct dg_key_file {
     struct dg_key *keys; /* [n] owned, in the order of the file */
     size_t n, cap;
-    bool is_none;  /* it has no keys on purpose */
+    bool is_none;  /* the file states that it has no keys on purpose */
     bool is_whole; /* read: its last line is DG_KEY_FILE_END */
 };
 

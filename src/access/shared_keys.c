@@ -114,7 +114,7 @@ enum dg_err dg_shared_keys_print_row(const struct dg_shared_keys *keys, struct d
     return entry ? print_entry(keys, entry, row) : DG_ERR_NOT_FOUND;
 }
 
-/* Whether `text` is a key file that has this key and no other, or "". */
+/* True when `text` is a key file that has this key and no other, or "". */
 static bool is_word(struct dg_span name, struct dg_span text)
 {
     struct dg_key_file file = {.n = 0};
@@ -159,7 +159,8 @@ static bool set_word(struct entry *entry, uint64_t date, struct dg_span text)
     return true;
 }
 
-/* Of two words of one date every server chooses the same: revoked, or else the lesser text. */
+/* Orders two statements of the same date as every server does: a revocation counts, otherwise the
+ * lesser text. */
 static int compare(uint64_t date, struct dg_span text, const struct entry *entry)
 {
     const size_t len = strlen(entry->text);
@@ -208,7 +209,7 @@ static void hash_text(struct dg_span text, char hex[MAC_TEXT + 1])
     sodium_bin2hex(hex, MAC_TEXT + 1, hash, sizeof hash);
 }
 
-/* Our file says so from now on. */
+/* Notes what our own key file states from now on. */
 static enum dg_err say(struct entry *entry, uint64_t now_ms, struct dg_span text)
 {
     const uint64_t date = now_ms > entry->date ? now_ms : entry->date + 1;
@@ -338,7 +339,7 @@ enum dg_err dg_shared_keys_save(const struct dg_shared_keys *keys, struct dg_buf
     return err;
 }
 
-/* One name, whose head is a line at `at`; false: it is damaged. */
+/* Loads one name, whose head is the line at `at`; false: it is damaged. */
 static bool load_one(struct dg_shared_keys *keys, struct dg_span text, size_t *at)
 {
     char head[2 * HEAD_MAX + 1], name[DG_KEY_NAME_MAX + 1], own[MAC_TEXT + 1];

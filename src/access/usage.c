@@ -164,7 +164,8 @@ struct dg_usage_count *dg_usage_get(struct dg_usage *usage, struct dg_span name)
     }
     if (month > count->month)
         count->requests = count->characters = 0;
-    count->month = month; /* a later one was a mistake of the clock's, which gives nothing away */
+    count->month = month; /* a count of a later month came from a wrong clock, and does not set a
+                             client's use back */
     return count;
 }
 
@@ -200,7 +201,7 @@ static void on_line(void *ctx, const struct dg_usage_count *line)
     struct dg_usage_count *count = dg_usage_get(usage, dg_span_cstr(line->name));
     if (!count)
         return;
-    /* a clock that had lost its time before */
+    /* the line was written while the clock was wrong */
     bool is_future = line->month > count->month;
     count->requests =
         is_future && count->requests > line->requests ? count->requests : line->requests;

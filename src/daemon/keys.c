@@ -28,19 +28,20 @@ enum {
     TELLING_MAX = 200, /* rows on their way to other servers */
 };
 
-/* Reading the file, by a worker. */
+/* A worker's task: reads the key file. */
 struct reading {
     uv_work_t work;
     struct dg_keys *keys;
     char path[PATH_CAP];
     bool is_told;            /* by a reload; else the file was seen to change */
-    struct dg_key_file file; /* of shared keys, which the loop's thread makes a ring of */
-    struct dg_keyring *ring; /* else */
+    struct dg_key_file file; /* what was read; where keys are shared, the loop's thread makes a ring
+                                of it */
+    struct dg_keyring *ring; /* the ring of what was read; NULL where keys are shared */
     enum dg_err err;
     struct dg_error error;
 };
 
-/* Saving what servers say of keys, by a worker. */
+/* A worker's task: saves what the servers know about keys. */
 struct saving {
     uv_work_t work;
     struct dg_keys *keys;
@@ -68,8 +69,8 @@ struct dg_keys {
     bool has_failed; /* the last write of the journal failed, and the log has said so */
 
     /* Where keys are shared. */
-    struct dg_shared_keys *common; /* NULL: they are not */
-    char common_path[PATH_CAP];    /* where that is kept */
+    struct dg_shared_keys *common; /* the keys that servers share; NULL: keys are not shared */
+    char common_path[PATH_CAP];    /* the file in which the shared keys are kept */
     struct dg_redis_table *table;
     uv_fs_poll_t watch; /* of the key file */
     bool has_watch, told_again;
@@ -104,7 +105,8 @@ static enum dg_err check_ring(const char *path, bool require_key, bool is_new,
                         path);
 }
 
-/* What the file changes of the keys that servers share, and all of those. `file` is emptied. */
+/* Enters the changes of the key file into the shared keys, and makes a ring of all of them. Empties
+ * `file`. */
 static enum dg_err share_file(struct dg_keys *keys, struct dg_key_file *file,
                               struct dg_error *error, struct dg_keyring **ring)
 {
@@ -269,8 +271,8 @@ struct telling {
     char name[DG_KEY_NAME_MAX + 1];
 };
 
-/* Where another server was quicker, its row comes as news, and ours is told again if it is newer.
- */
+/* If another server was quicker, its row arrives like any other; ours is sent again if it is newer.
+ * */
 static void on_told(void *ctx, enum dg_err err, int64_t more)
 {
     struct telling *telling = ctx;
@@ -322,7 +324,7 @@ static void on_reset(void *user)
         state->version = 0;
 }
 
-/* What the table has not. */
+/* Sends the rows that the table lacks. */
 static void on_complete(void *user)
 {
     struct dg_keys *keys = user;
@@ -333,7 +335,8 @@ static void on_complete(void *user)
     tell_others(keys);
 }
 
-/* True when it counts from now on. A row that no server has made is replaced by what we know. */
+/* True when the row changes what counts. A row that no server has made is replaced by what we know.
+ * */
 static bool take_row(struct dg_keys *keys, const struct dg_redis_table_row *row)
 {
     const enum dg_shared_keys_verdict verdict =
@@ -352,7 +355,7 @@ static bool take_row(struct dg_keys *keys, const struct dg_redis_table_row *row)
     return verdict == DG_SHARED_KEYS_NEWER;
 }
 
-/* All keys that count, anew. */
+/* Makes a new ring of all keys that count. */
 static void use_all(struct dg_keys *keys)
 {
     struct dg_key_file all = {.n = 0};
@@ -406,8 +409,8 @@ static enum dg_err read_secret(const char *path, struct dg_error *error,
     return err;
 }
 
-/* Without it a key that was revoked elsewhere could come back, so that a damaged one ends the
- * start. */
+/* Reads the saved shared keys. If the file is damaged, the daemon does not start, because a key
+ * that was revoked elsewhere could come back. */
 static enum dg_err load_common(struct dg_keys *keys, struct dg_error *error)
 {
     struct dg_map_file file;
@@ -426,7 +429,7 @@ static enum dg_err load_common(struct dg_keys *keys, struct dg_error *error)
     return err ? dg_error_wrap(error, err, "%s", keys->common_path) : DG_OK;
 }
 
-/* At the start: the file's keys, and what was known of shared ones. */
+/* At the start: joins the keys of the file and the saved shared keys. */
 static enum dg_err open_common(struct dg_keys *keys, const struct dg_options *options,
                                struct dg_error *error, struct dg_keyring **ring)
 {
@@ -469,7 +472,7 @@ static void on_write(uv_work_t *work)
 
 static void on_timer(uv_timer_t *timer);
 
-/* The rest is written soon, after whatever else the loop has to do. */
+/* Has the rest written soon, after whatever else the loop has to do. */
 static void hurry(struct dg_keys *keys)
 {
     if (!keys->is_closed)
@@ -611,7 +614,8 @@ enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_accoun
     return *keys->usage_path ? dg_process_hand_over(keys->usage_path, account, error) : DG_OK;
 }
 
-/* Whether reading the file takes no time; false, too, if it cannot be looked at. */
+/* True when the file is so small that reading it does not hold the loop; false also when its size
+ * cannot be read. */
 static bool is_small(const char *path)
 {
     struct stat info;
@@ -640,7 +644,8 @@ enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_
     return err;
 }
 
-/* Another file is read here and now: rules that ask for a key must not hold before its keys do. */
+/* Reads another key file at once, on this thread: rules that ask for a key must not hold before its
+ * keys do. */
 static void change_file(struct dg_keys *keys, const char *path)
 {
     struct dg_keyring *ring = NULL;
@@ -687,7 +692,7 @@ void dg_keys_close(struct dg_keys *keys)
         uv_close((uv_handle_t *)&keys->timer, NULL);
 }
 
-/* Writes all of it, at once. */
+/* Writes all usage that is not written yet, at once. */
 static void write_what_is_left(struct dg_keys *keys)
 {
     bool has_failed = false;

@@ -69,8 +69,8 @@ struct daemon {
     struct dg_shared *shared; /* NULL: nothing is shared */
     struct dg_service *service;
     struct dg_keys *keys;
-    struct dg_offload *threads;           /* for tasks that would hold the loop for long, */
-    struct dg_offload *readers;           /* and for tasks of a few milliseconds */
+    struct dg_offload *threads;           /* for tasks that would hold the loop for long */
+    struct dg_offload *readers;           /* for tasks of a few milliseconds */
     struct dg_allowance buffers;          /* the memory of connections, jobs and scores */
     char documents_dir[DG_BULK_PATH_MAX]; /* where documents lie without jobs-dir; "": nowhere */
     struct dg_api *api;
@@ -268,14 +268,14 @@ static void on_turn(void *user)
     dg_api_turn(user);
 }
 
-/* Once a minute: what only time brings about. */
+/* Runs once a minute: what expires is removed. */
 static void on_minute(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
     dg_api_tick(d->api);
 }
 
-/* Once a second: what operators look at. */
+/* Runs once a second: counts what operators look at. */
 static void on_second(uv_timer_t *timer)
 {
     struct daemon *d = timer->data;
@@ -544,7 +544,7 @@ static void announce(struct daemon *d)
     dg_systemd_ready("serving");
 }
 
-/* The steps in order; the first that fails ends the story. */
+/* Takes the steps in order, up to the first that fails. */
 static enum dg_err start(struct daemon *d, struct dg_error *error)
 {
     enum dg_err err = open_log(d, error);

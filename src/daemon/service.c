@@ -64,8 +64,9 @@ struct list {
     size_t n, cap;
     enum dg_err err;
     struct dg_error error;
-    void (*on_over)(void *user, enum dg_err err); /* called at the end of a reload; or */
-    dg_service_loaded_fn on_loaded; /* called for a single model, while the others stay */
+    void (*on_over)(void *user, enum dg_err err); /* called at the end of a reload; or NULL */
+    dg_service_loaded_fn on_loaded; /* called at the end of loading a single model, while the others
+                                       stay; or NULL */
     void *user;
 };
 
@@ -206,7 +207,8 @@ static void free_list(struct list *list)
     dg_free(list);
 }
 
-/* Nothing says where models are: no configuration file was read, and models-dir was not given. */
+/* True when nothing says where models are: no configuration file was read, and models-dir was not
+ * given. */
 static bool is_unconfigured(const struct dg_opt_set *set)
 {
     const struct dg_options *options = dg_opt_values(set);
@@ -270,8 +272,8 @@ enum dg_err dg_service_check(const struct dg_opt_set *set, struct dg_error *erro
     return err == DG_ERR_EXISTS ? err : DG_OK;
 }
 
-/* Opens one of the list: for service, where that is wanted and there is room; else so far that it
- * can be offered. */
+/* Opens a model of the list: loads it if that is wanted and there is room; otherwise only checks
+ * it, so that it can be offered. */
 static enum dg_err open_entry(struct list *list, struct entry *entry)
 {
     struct dg_engine *engine = list->service->engine;
@@ -284,7 +286,7 @@ static enum dg_err open_entry(struct list *list, struct entry *entry)
     return dg_engine_offer(engine, &model, &list->error, &entry->loaded);
 }
 
-/* Opens all of the list; any thread. */
+/* Opens all models of the list. Any thread. */
 static void open_list(struct list *list)
 {
     if (!list->on_loaded)
@@ -460,7 +462,7 @@ static void warn_of_langid(const struct dg_service *service)
                      "languages cannot be detected: %s", dg_error_text(&error, err));
 }
 
-/* Pins of workers that the system would refuse. */
+/* Warns if the system would refuse to pin the workers. */
 static void warn_of_pins(const struct dg_service *service, const struct dg_options *options)
 {
     if (options->pin_workers && !dg_cpu_may_pin())

@@ -266,7 +266,7 @@ static void refund(void *self, const struct dg_quota_ask *ask)
     dg_quota_refund(&shared->local, ask);
 }
 
-/* The answer is still awaited, for the local quota to be charged along. */
+/* The answer is still awaited, because the local quota is charged by it. */
 static void cancel(void *self, struct dg_quota_ticket *ticket)
 {
     ticket->then = NULL;

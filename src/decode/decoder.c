@@ -21,8 +21,8 @@ enum {
                             long the next token waits */
     /* a sentence that has shown nothing after so many steps loses its precedence */
     FIRST_STEPS = 24,
-    LEAD_ROWS = 16, /* a client that has had so many more rows than another waits for it, */
-    FEW_ROWS = 8,   /* except that a step is filled up to so many rows, because these hardly make it
+    LEAD_ROWS = 16, /* a client that has had so many more rows than another waits for that one */
+    FEW_ROWS = 8,   /* a step is filled up to so many rows even then, because they hardly make it
                        longer */
     /* a client begins no more sentences while it is so many rows and source tokens ahead of another
      */

@@ -16,8 +16,9 @@ struct command {
     const char *name;
     const char *summary;
     int (*run)(int argc, char **argv);
-    const char *group;   /* if set, a new group begins here, with this heading and */
-    const char *example; /* this example */
+    const char *group; /* the heading of the group that begins with this command; NULL: none begins
+                        */
+    const char *example; /* the example of that group */
 };
 
 static const struct command commands[] = {

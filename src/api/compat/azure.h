@@ -3,10 +3,10 @@
 
 /* Azure Translator's version 3: translate, detect, breaksentence and languages. It shares three
  * paths with LibreTranslate, and every request of its clients has "api-version" in the query, by
- * which dg_azure_asks knows them. A body is an array: [{"Text":"..."}]. Errors are
- * {"error":{"code":400036,"message":"..."}}, with Azure's own numbers: those that are not told by
- * the kind of a failure are its `code`, in digits. Places and lengths are in UTF-16 units, as its
- * clients count. One thread: the loop's. */
+ * which dg_azure_asks recognises them. A body is an array: [{"Text":"..."}]. Errors are
+ * {"error":{"code":400036,"message":"..."}}, with Azure's own numbers. Most numbers follow from the
+ * kind of the failure; for the others, the failure's `code` is the number in digits. Places and
+ * lengths are in UTF-16 units, as its clients count. One thread: the loop's. */
 #ifndef DG_API_COMPAT_AZURE_H
 #define DG_API_COMPAT_AZURE_H
 

@@ -83,8 +83,8 @@ struct scan {
     const struct dg_langnames *names;
     struct dg_span text;
     struct said *said;
-    enum side side; /* the side that the last preposition gives to the language that follows, */
-    size_t n_since; /* and how many words ago it stood */
+    enum side side; /* the side that the last preposition assigns to the language after it */
+    size_t n_since; /* how many words ago that preposition stood */
     size_t n_words; /* words of this sentence without fillers */
     bool sentence_translates, is_negated, was_label;
     const char *sentence_source; /* the source language that this sentence names */

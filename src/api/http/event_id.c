@@ -71,7 +71,7 @@ static bool cut_place(struct dg_span *rest, struct dg_event_place *place)
     return true;
 }
 
-/* The texts before `end` from *at on were seen, or nothing of them. */
+/* Marks the texts from *at to `end`: all of each was seen, or nothing. */
 static bool mark(struct dg_event_ids *ids, size_t *at, uint64_t n, bool was_seen)
 {
     if (n > ids->n_texts - *at)
@@ -168,7 +168,8 @@ void dg_event_ids_done(struct dg_event_ids *ids, size_t i)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* What the client knows of a text when it has this event: what was sent now, or before. */
+/* Writes how much of a text the client has once this event arrives, whether it was sent now or
+ * before. */
 static enum dg_err write_place(const struct dg_event_place *place, struct dg_buf *buf)
 {
     const bool is_behind = place->n_bytes < place->n_seen_bytes;

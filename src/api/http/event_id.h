@@ -40,8 +40,8 @@ struct dg_event_place {
 
 struct dg_event_ids {
     struct dg_event_place *texts; /* [n_texts], in the arena; NULL: the events have no ids */
-    size_t n_texts, n_done;       /* of which the first n_done are done, */
-    size_t n_begun;               /* and of those from here on nothing was sent or seen */
+    size_t n_texts, n_done;       /* texts before n_done are done */
+    size_t n_begun;               /* of texts from n_begun on nothing was sent or seen */
     bool has_changed;             /* something was not as the client had seen it */
 };
 

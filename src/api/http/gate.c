@@ -27,7 +27,9 @@ static const char *const refusal_names[] = {
 #undef DG_REFUSAL_NAME
 };
 
-enum { GONE = 499 }; /* the client left: what was begun for it was work */
+enum {
+    GONE = 499
+}; /* status of a call whose client left; its work is charged, because it was done */
 
 static void count(struct dg_api *api, enum dg_refusal refusal)
 {
@@ -193,7 +195,7 @@ static int telling_window(const struct dg_quota_verdict *verdict)
     return best;
 }
 
-/* All limits, then how far the telling one is used up. */
+/* Adds headers with all limits, and how far the one to report is used up. */
 static void add_headers(struct dg_call *call, const struct dg_quota_verdict *verdict)
 {
     char policy[320];
@@ -242,7 +244,8 @@ static struct dg_failure limit_failure(struct dg_api *api, const struct dg_quota
     };
 }
 
-/* The call, or whoever asked without one, continues; after this the charge may no longer exist. */
+/* Hands the verdict to the call's work, or to whoever asked without a call. The charge may no
+ * longer exist afterwards. */
 static void tell(const struct dg_charge *charge, const struct dg_failure *failure)
 {
     struct dg_call *call = charge->call;
@@ -274,7 +277,7 @@ static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
     }
 }
 
-/* An address without limits need not be counted; what a key uses is. */
+/* True when usage is counted: always for a key, and for an address if it has limits. */
 static bool is_counted(const struct dg_quota_ask *options)
 {
     return options->kind == DG_QUOTA_KEY || dg_quota_is_limited(options);

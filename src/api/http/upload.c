@@ -43,8 +43,8 @@ struct dg_upload {
     struct dg_buf filling, writing;
     size_t held;    /* bytes of the buffers */
     bool has_ended; /* the whole body has arrived */
-    bool is_busy;   /* a thread is writing; */
-    bool is_last;   /* and what it writes is the last part */
+    bool is_busy;   /* a thread is writing */
+    bool is_last;   /* what the thread writes is the last part */
     enum dg_err err;
     struct dg_error error;
 };

@@ -19,7 +19,7 @@ struct dg_call *dg_work_detach(struct dg_work *work)
     return work->call;
 }
 
-/* After this the call is not the work's any more. */
+/* Takes the call from the work. */
 static struct dg_call *let_go(struct dg_work *work)
 {
     struct dg_call *call = dg_work_detach(work);
@@ -72,7 +72,7 @@ void dg_work_fail(struct dg_work *work, struct dg_failure failure)
         dg_http_reply_end(call->req);
 }
 
-/* `bytes` are JSON, or the event in which it is. */
+/* Answers with `bytes`: JSON, or an event that contains it. */
 static void answer(struct dg_work *work, struct dg_buf *bytes)
 {
     const bool is_stream = work->is_stream;

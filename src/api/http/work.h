@@ -67,8 +67,9 @@ struct dg_work_ops {
 
 /* The state of a work, which decides what happens when its client leaves. */
 enum dg_work_state {
-    DG_WORK_DETACHED,  /* cannot happen: the work is ended or passed on in the same turn */
-    DG_WORK_AT_GATE,   /* the work is freed */
+    DG_WORK_DETACHED, /* no client can leave in this state, because the work ends or is passed on in
+                         the same turn */
+    DG_WORK_AT_GATE,  /* the work is freed */
     DG_WORK_UNDER_WAY, /* `leave` is called */
     DG_WORK_ON_THREAD, /* the work is freed when the thread has finished reading or writing */
 };
@@ -101,11 +102,12 @@ void dg_work_init(struct dg_work *work, struct dg_api *api, struct dg_call *call
 /* Sends a detached work to the gate with work->wish, and then to `start`. */
 void dg_work_pass(struct dg_work *work);
 
-/* A detached one waits for what quota the sender has left; `then` gets the work. */
+/* Asks how much quota the sender has left. The detached work waits meanwhile, and is then given to
+ * `then`. */
 void dg_work_peek(struct dg_work *work, dg_quota_fn then);
 
-/* A thread has the work: when the client leaves, work->call becomes NULL, and work->is_unwanted
- * true, at which the thread may look. */
+/* Marks the work as held by a thread. If the client leaves, work->call becomes NULL, and
+ * work->is_unwanted, which the thread may read, becomes true. */
 void dg_work_hold(struct dg_work *work);
 
 /* For a route that answers its call itself: takes the work from the call, although work->call

@@ -383,7 +383,7 @@ static void drop_files(struct dg_bulk_job *job)
         unlink(job->document_path);
 }
 
-/* All servers know it, or why not. */
+/* Reports whether all servers know the job now. */
 static void on_submitted(void *ctx, enum dg_err err, int64_t more)
 {
     struct chore *chore = ctx;
@@ -533,7 +533,7 @@ static enum dg_err add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     struct dg_bulk_job *job = dg_bulk_job_new(bulk, id);
     if (!job)
         return DG_ERR_NOMEM;
-    job->is_removed = true; /* until its files exist: whoever lets go of it last frees it */
+    job->is_removed = true; /* a job without files is freed by its last user */
     job->format = order->format;
     job->created_s = now_s(bulk);
     job->client = order->client;
@@ -794,7 +794,7 @@ void dg_bulk_tick(struct dg_bulk *bulk)
 
 /* ---- The folder at the start ----------------------------------------------------------------- */
 
-/* The state of an unfinished job is read from its files. */
+/* Reads the state of an unfinished job from its files. */
 static enum dg_err resume(struct dg_bulk_job *job, struct dg_error *error)
 {
     struct dg_bulk_resume found;

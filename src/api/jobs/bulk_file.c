@@ -105,7 +105,7 @@ enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines,
 
 /* ---- Resuming -------------------------------------------------------------------------------- */
 
-/* A line of a stream, without its newline; false at the end. */
+/* Reads a file line by line, without the newlines. */
 struct lines {
     FILE *file; /* NULL: the file does not exist, which counts as an empty one */
     char *text; /* owned, by getline */

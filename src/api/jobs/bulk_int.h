@@ -116,8 +116,8 @@ struct dg_bulk_job {
     /* For shared jobs. */
     uint64_t version; /* the version of its row; 0: there is no row yet */
     unsigned n_parts;
-    bool is_part;              /* the job is a part of another job, */
-    struct dg_bulk_part *part; /* namely this part, until it is given up */
+    bool is_part;              /* the job is a part of another job */
+    struct dg_bulk_part *part; /* for a part: what is known of it; NULL once it was given up */
     uint64_t in_end;           /* where the input ends for this part; UINT64_MAX: at its end */
 
     /* While the job runs. */
@@ -128,8 +128,8 @@ struct dg_bulk_job {
     bool is_skipping;        /* the rest of a line that was too long is being skipped */
     size_t n_begun;          /* lines begun */
     size_t n_gathered;       /* lines written, or handed over to be written */
-    uint64_t gathered_at;    /* where the input goes on behind them, */
-    bool gathered_cut;       /* with the rest of a line that was too long */
+    uint64_t gathered_at;    /* where the input goes on behind these lines */
+    bool gathered_cut;       /* the input goes on there with the rest of a line that was too long */
     uint64_t written_at;     /* like gathered_at and gathered_cut, but of what is written */
     uint64_t run_at, run_ns; /* written_at and the time when the job began to run in this process */
     bool written_cut;

@@ -114,7 +114,7 @@ void dg_bulk_put_state(const struct dg_bulk_job *job, struct dg_json_out *out)
     dg_json_out_close(out, '}');
 }
 
-/* A job that runs is one that waits for the next start. */
+/* A running job is written as a waiting one, which the next start continues. */
 enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
 {
     struct dg_json_out out;
@@ -247,7 +247,8 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
     return DG_OK;
 }
 
-/* Without them a job that was narrowed to some models would be free to use all. */
+/* Reads the models that the job may use. Without them a job that was restricted to some models
+ * could use all. */
 static enum dg_err read_models(struct dg_bulk_job *job, const struct dg_json *json,
                                struct dg_error *error)
 {

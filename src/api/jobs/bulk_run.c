@@ -84,8 +84,8 @@ static enum dg_err put_item(struct dg_bulk_line *line, const struct dg_job_item 
     return err ? err : dg_buf_append_byte(&line->answer, '}');
 }
 
-/* The text; a translation has no newline that its line had not, but this is what the format hangs
- * on. */
+/* Writes the text on one line. A translation should have no newline that its line lacked; the
+ * format depends on it, so it is made sure. */
 static enum dg_err put_text(struct dg_bulk_line *line, struct dg_span text)
 {
     enum dg_err err = dg_buf_append_span(&line->answer, text);
@@ -95,7 +95,7 @@ static enum dg_err put_text(struct dg_bulk_line *line, struct dg_span text)
     return err;
 }
 
-/* Whether the job's model is missing, and not one that only this line asks for. */
+/* True when the model of the whole job is missing, rather than one that only this line names. */
 static bool is_model_missing(const struct dg_bulk_line *line, enum dg_err err)
 {
     const struct dg_bulk_job *job = line->job;
@@ -138,8 +138,8 @@ static void release_reading(struct dg_bulk_job *job)
     close_file(&job->in_fd);
 }
 
-/* Back to behind the lines that were handed over to be written, with nothing under way. A chunk
- * that is being read is thrown away when it comes. */
+/* Sets the job back to the end of the lines that were handed over for writing, with nothing under
+ * way. A chunk that is being read is thrown away when it arrives. */
 static void rewind_job(struct dg_bulk_job *job)
 {
     while (!dg_list_is_empty(&job->lines))
@@ -334,7 +334,7 @@ static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint
     }
     if (err) {
         err = put_error(line, &failure);
-        dg_job_drop(line->work); /* after its last word, which lies in it */
+        dg_job_drop(line->work); /* only now, because the answer lies in the work */
         line->work = NULL;
         if (err) {
             free_line(line);
@@ -345,8 +345,8 @@ static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint
     return DG_OK;
 }
 
-/* A line that is longer than any may be: its error, and the rest of it is thrown away as it comes.
- */
+/* Answers a line that is longer than any may be with an error; the rest of it is thrown away as it
+ * arrives. */
 static enum dg_err refuse_line(struct dg_bulk_job *job)
 {
     char message[128];
@@ -367,7 +367,7 @@ static enum dg_err refuse_line(struct dg_bulk_job *job)
     return DG_OK;
 }
 
-/* Room on the disk, for open files or in memory: it is there again when others are done. */
+/* True for a want of disk space, open files or memory, which ends when others are done. */
 static bool passes_by(enum dg_err err)
 {
     return err == DG_ERR_NO_SPACE || err == DG_ERR_LIMIT || err == DG_ERR_NOMEM;
@@ -630,7 +630,7 @@ void dg_bulk_run(struct dg_bulk_job *job)
     count_buffers(job);
 }
 
-/* What a task still uses is freed when the task comes back. */
+/* Stops the job. What a task still uses is freed when that task is done. */
 void dg_bulk_halt(struct dg_bulk_job *job)
 {
     while (!dg_list_is_empty(&job->lines))

@@ -61,9 +61,9 @@ struct stream_item {
     struct stream *stream;
     char id[ID_MAX + 1];
     size_t id_len;
-    struct dg_job *job;                   /* NULL while nothing runs, */
-    struct dg_generation_job *generation; /* or while a language model runs */
-    struct dg_event_ids ids;              /* of what that sends, in its arena */
+    struct dg_job *job;                   /* the translation that runs; NULL: none */
+    struct dg_generation_job *generation; /* the generation that runs; NULL: none */
+    struct dg_event_ids ids;              /* the ids of the events of what runs; in its arena */
     struct ending *ending;   /* NULL unless the job is over and its last message is being written */
     struct dg_charge charge; /* the charge for what runs */
     struct dg_buf source;    /* the text in its present state */
@@ -101,8 +101,8 @@ struct stream {
     size_t n_strands, n_running;
     size_t n_held;           /* bytes that idle stream items hold */
     struct message *reading; /* the message that another thread is reading; NULL: none */
-    uint64_t turn;           /* the last turn in which a message came, */
-    size_t n_turn_bytes;     /* and the bytes that came in it */
+    uint64_t turn;           /* the last turn in which a message came */
+    size_t n_turn_bytes;     /* bytes of the messages of that turn */
     /* linked in api->resting_streams while messages wait for the next turn */
     struct dg_list resting;
 };

@@ -142,14 +142,10 @@ struct dg_opt_table {
     enum dg_err (*check)(const void *values, const char *name, struct dg_error *error);
 };
 
-/* Options that do not go together: a rule refuses when all of its columns say so; those that are
- * not set say nothing. Names are separated by commas; an option is given when its value is not its
- * default. The bits of `when` and `unless` are the caller's own, such as "a run goes on".
- *
- *     {.given = "source", .needs = "target", .text = "expected --source and --target together"},
- *     {.given = "template", .excludes = "packed", .text = "expected no --packed"},
- *     {.left = "cooldown", .relation = DG_OPT_AT_MOST, .right = "steps",
- *      .text = "--cooldown is {cooldown}, expected at most --steps, {steps}"}, */
+/* Options that do not go together. A rule refuses a set when all of its conditions hold; a
+ * condition whose field is not set holds always. Names are separated by commas; an option is given
+ * when its value is not its default. The bits of `when` and `unless` are the caller's own, such as
+ * "a run goes on". */
 enum dg_opt_relation {
     DG_OPT_UNRELATED,
     DG_OPT_AT_MOST,
@@ -158,12 +154,13 @@ enum dg_opt_relation {
 };
 
 struct dg_opt_rule {
-    const char *given;             /* one of these is given, */
-    const char *needs;             /* none of these is, */
-    const char *excludes;          /* one of these is as well, */
-    unsigned when, unless;         /* all of these bits hold, and none of these, */
-    const char *left;              /* and `left` is not to `right`, two whole numbers, as */
-    enum dg_opt_relation relation; /* the relation has it */
+    const char *given;     /* an option of this list is given */
+    const char *needs;     /* no option of this list is given */
+    const char *excludes;  /* an option of this list is given, too */
+    unsigned when, unless; /* all bits of `when` hold, and none of `unless` */
+    const char *left;      /* `left` and `right` are two whole numbers that do not stand in this
+                              `relation` */
+    enum dg_opt_relation relation; /* DG_OPT_UNRELATED: no such condition */
     const char *right;
     const char *text; /* the sentence; {name} stands for the value of an option */
 };

@@ -61,8 +61,8 @@ struct dg_reading {
     struct dg_reading_result *said; /* in the arena; [n_items] */
     struct dg_list windows;         /* windows that are made and not finished */
     size_t n_prepared;              /* the windows of items before this one are made */
-    size_t n_told;                  /* the results of items before this one were reported, */
-    size_t n_told_entities;         /* and so many entities of this one */
+    size_t n_told;                  /* the results of items before this one were reported */
+    size_t n_told_entities;         /* entities of item n_told that were reported */
     size_t n_unsent;                /* windows that wait for a ticket */
     size_t n_characters, n_tokens;
     bool has_begun; /* from now on it keeps its model */

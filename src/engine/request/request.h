@@ -146,8 +146,7 @@ void dg_request_show(struct dg_request *request, struct dg_request_tools *tools)
 void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools, enum dg_err err);
 
 /* True when the request is late and the worker that has its ticket hangs, so that no news comes.
- * The end is then reported, and nothing after it; the request is kept until the ticket comes back.
- */
+ * The end is then reported at once; the request is kept, silently, until the ticket comes back. */
 bool dg_request_is_stuck(const struct dg_request *request);
 
 /* True when nothing is left to do except the quality estimate. */

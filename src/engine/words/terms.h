@@ -91,14 +91,15 @@ struct dg_terms_piece {
     size_t n_tokens;
 };
 
-/* Ties the demands of a piece's terms to its tokens, and puts off the others. */
+/* Ties the constraints of the terms that belong to this piece to the piece's tokens, and leaves out
+ * the terms of other pieces. */
 void dg_terms_tie(struct dg_terms *terms, const struct dg_terms_piece *piece);
 
-/* True when the model can say any of them. */
+/* True when any term is to be forced. */
 bool dg_terms_are_demanded(const struct dg_terms *terms);
 
-/* If the text is nothing but one term: the most tokens that its translation may have, of a source
- * of `n_source` tokens with its end. 0: no such limit. */
+/* For a text that is nothing but one term: the most tokens that its translation may have, given a
+ * source of `n_source` tokens with its end. 0: no such limit. */
 size_t dg_terms_longest(const struct dg_terms *terms, size_t n_source);
 
 /* Returns how many constraints it wrote; what they point to belongs to the terms. */

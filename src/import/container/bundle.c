@@ -11,82 +11,82 @@
 #include <sys/stat.h>
 
 /* The one directory that all members of an archive lie in; "" when there is no such. */
-static void find_top(struct dg_bundle *pack)
+static void find_top(struct dg_bundle *bundle)
 {
     size_t len = 0;
-    for (size_t i = 0; i < pack->zip.n_members; i++) {
-        const char *name = pack->zip.members[i].name;
+    for (size_t i = 0; i < bundle->zip.n_members; i++) {
+        const char *name = bundle->zip.members[i].name;
         const char *slash = strchr(name, '/');
         size_t here = slash ? (size_t)(slash - name) + 1 : 0;
-        if (here == 0 || here >= sizeof pack->top ||
-            (i > 0 && (here != len || memcmp(name, pack->top, len) != 0))) {
-            pack->top[0] = '\0';
+        if (here == 0 || here >= sizeof bundle->top ||
+            (i > 0 && (here != len || memcmp(name, bundle->top, len) != 0))) {
+            bundle->top[0] = '\0';
             return;
         }
-        memcpy(pack->top, name, here);
-        pack->top[here] = '\0';
+        memcpy(bundle->top, name, here);
+        bundle->top[here] = '\0';
         len = here;
     }
 }
 
-enum dg_err dg_bundle_open(struct dg_bundle *pack, const char *path, struct dg_error *error)
+enum dg_err dg_bundle_open(struct dg_bundle *bundle, const char *path, struct dg_error *error)
 {
     struct stat st;
-    *pack = (struct dg_bundle){0};
-    if ((size_t)snprintf(pack->dir, sizeof pack->dir, "%s", path) >= sizeof pack->dir)
+    *bundle = (struct dg_bundle){0};
+    if ((size_t)snprintf(bundle->dir, sizeof bundle->dir, "%s", path) >= sizeof bundle->dir)
         return dg_error_set(error, DG_ERR_LIMIT, "the path is too long");
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return DG_OK;
-    enum dg_err err = dg_zip_open(&pack->zip, path, error);
+    enum dg_err err = dg_zip_open(&bundle->zip, path, error);
     if (err)
         return err;
-    pack->is_zip = true;
-    find_top(pack);
+    bundle->is_zip = true;
+    find_top(bundle);
     return DG_OK;
 }
 
-void dg_bundle_close(struct dg_bundle *pack)
+void dg_bundle_close(struct dg_bundle *bundle)
 {
-    if (pack->is_zip)
-        dg_zip_close(&pack->zip);
-    *pack = (struct dg_bundle){0};
+    if (bundle->is_zip)
+        dg_zip_close(&bundle->zip);
+    *bundle = (struct dg_bundle){0};
 }
 
-static const struct dg_zip_member *find_member(const struct dg_bundle *pack, const char *name)
+static const struct dg_zip_member *find_member(const struct dg_bundle *bundle, const char *name)
 {
     char full[DG_BUNDLE_PATH_CAP];
-    if ((size_t)snprintf(full, sizeof full, "%s%s", pack->top, name) >= sizeof full)
+    if ((size_t)snprintf(full, sizeof full, "%s%s", bundle->top, name) >= sizeof full)
         return NULL;
-    return dg_zip_find(&pack->zip, full);
+    return dg_zip_find(&bundle->zip, full);
 }
 
-bool dg_bundle_has(const struct dg_bundle *pack, const char *name)
+bool dg_bundle_has(const struct dg_bundle *bundle, const char *name)
 {
     char path[2 * DG_BUNDLE_PATH_CAP];
     struct stat st;
-    if (pack->is_zip)
-        return find_member(pack, name) != NULL;
-    return (size_t)snprintf(path, sizeof path, "%s/%s", pack->dir, name) < sizeof path &&
+    if (bundle->is_zip)
+        return find_member(bundle, name) != NULL;
+    return (size_t)snprintf(path, sizeof path, "%s/%s", bundle->dir, name) < sizeof path &&
            stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-enum dg_err dg_bundle_read(const struct dg_bundle *pack, const char *name, size_t max,
+enum dg_err dg_bundle_read(const struct dg_bundle *bundle, const char *name, size_t max,
                            struct dg_bundle_data *data, struct dg_error *error)
 {
     char path[2 * DG_BUNDLE_PATH_CAP];
     *data = (struct dg_bundle_data){0};
-    if (!pack->is_zip) {
-        snprintf(path, sizeof path, "%s/%s", pack->dir, name);
+    if (!bundle->is_zip) {
+        snprintf(path, sizeof path, "%s/%s", bundle->dir, name);
         enum dg_err err = dg_map_file_open(&data->map, path, max, error);
         data->bytes = data->map.bytes;
         data->len = data->map.len;
         return err;
     }
-    const struct dg_zip_member *member = find_member(pack, name);
+    const struct dg_zip_member *member = find_member(bundle, name);
     if (!member)
-        return dg_error_set(error, DG_ERR_NOT_FOUND, "%s has no member %s%s", pack->dir, pack->top,
-                            name);
-    enum dg_err err = dg_zip_data_spilt(&pack->zip, member, max, &data->zip, error);
+        return dg_error_set(error, DG_ERR_NOT_FOUND, "%s has no member %s%s", bundle->dir,
+                            bundle->top, name);
+    enum dg_err err = dg_zip_data_spilt(&bundle->zip, member, max, &data->zip, error);
     data->bytes = data->zip.bytes;
     data->len = data->zip.len;
     return err;

@@ -4,13 +4,13 @@
 /* The files of a model as it is passed around: a directory, or a ZIP with one directory at its top.
  * Both are read alike, by names relative to that directory.
  *
- *     struct dg_bundle pack;
- *     err = dg_bundle_open(&pack, "translate-fr_en.argosmodel", &error);
- *     if (dg_bundle_has(&pack, "metadata.json"))
- *         err = dg_bundle_read(&pack, "metadata.json", 1 << 20, &data, &error);
+ *     struct dg_bundle bundle;
+ *     err = dg_bundle_open(&bundle, "translate-fr_en.argosmodel", &error);
+ *     if (dg_bundle_has(&bundle, "metadata.json"))
+ *         err = dg_bundle_read(&bundle, "metadata.json", 1 << 20, &data, &error);
  *     ... data.bytes[0 .. data.len) ...
  *     dg_bundle_data_free(&data);
- *     dg_bundle_close(&pack); */
+ *     dg_bundle_close(&bundle); */
 #ifndef DG_IMPORT_CONTAINER_BUNDLE_H
 #define DG_IMPORT_CONTAINER_BUNDLE_H
 
@@ -40,14 +40,14 @@ struct dg_bundle_data {
     struct dg_zip_data zip; /* of a ZIP's member */
 };
 
-enum dg_err dg_bundle_open(struct dg_bundle *pack, const char *path,
+enum dg_err dg_bundle_open(struct dg_bundle *bundle, const char *path,
                            struct dg_error *error) DG_MUST_CHECK;
-void dg_bundle_close(struct dg_bundle *pack);
+void dg_bundle_close(struct dg_bundle *bundle);
 
-bool dg_bundle_has(const struct dg_bundle *pack, const char *name);
+bool dg_bundle_has(const struct dg_bundle *bundle, const char *name);
 
 /* The whole file, of at most `max` bytes, until dg_bundle_data_free. */
-enum dg_err dg_bundle_read(const struct dg_bundle *pack, const char *name, size_t max,
+enum dg_err dg_bundle_read(const struct dg_bundle *bundle, const char *name, size_t max,
                            struct dg_bundle_data *data, struct dg_error *error) DG_MUST_CHECK;
 
 /* Gives back the pages of a large file; they are read again when they are touched. */

@@ -11,15 +11,15 @@
 #include "import/format/import_int.h"
 
 struct dg_ct2_import {
-    struct dg_bundle pack;      /* owned */
+    struct dg_bundle bundle;    /* owned */
     const char *folder;         /* "" or "model/", in front of the names of CTranslate2's files */
     struct dg_bundle_data data; /* of model.bin */
     struct dg_ct2 file;
     size_t n_loads, loaded; /* loads so far; the last one's variable */
 };
 
-/* True when the folder of the pack holds CTranslate2's files. */
-bool dg_ct2_detect(const struct dg_bundle *pack, const char *folder);
+/* True when the folder of the bundle holds CTranslate2's files. */
+bool dg_ct2_detect(const struct dg_bundle *bundle, const char *folder);
 
 /* Opens the model; import->ctx becomes a struct dg_ct2_import, released by import->close. */
 enum dg_err dg_ct2_open(struct dg_import *import, const char *path, const char *folder,

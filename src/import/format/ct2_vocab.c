@@ -109,9 +109,9 @@ static enum dg_err read_rules(struct rules *rules, struct dg_import *import, str
         memcpy(rules->start, bos ? rules->bos : rules->eos, TOKEN_CAP);
         return DG_OK;
     }
-    if (!dg_bundle_has(&ct2->pack, name))
+    if (!dg_bundle_has(&ct2->bundle, name))
         return DG_OK;
-    enum dg_err err = dg_bundle_read(&ct2->pack, name, CONFIG_MAX, &data, error);
+    enum dg_err err = dg_bundle_read(&ct2->bundle, name, CONFIG_MAX, &data, error);
     if (err)
         return err;
     const struct dg_json_limits limits = {
@@ -234,7 +234,7 @@ static bool find_list(const struct dg_ct2_import *ct2, const char *stem, char na
     static const char *const ends[] = {"json", "txt"};
     for (size_t i = 0; i < 2; i++) {
         snprintf(name, 128, "%s%s_vocabulary.%s", ct2->folder, stem, ends[i]);
-        if (dg_bundle_has(&ct2->pack, name))
+        if (dg_bundle_has(&ct2->bundle, name))
             return true;
     }
     return false;
@@ -287,8 +287,8 @@ static enum dg_err read_side(struct dg_import *import, struct side *side, const 
     struct dg_buf text;
     if (!find_list(ct2, side->stem, name))
         return dg_error_set(error, DG_ERR_NOT_FOUND, "there is no %s_vocabulary.json or .txt in %s",
-                            side->stem, ct2->pack.dir);
-    enum dg_err err = dg_bundle_read(&ct2->pack, name, VOCAB_MAX, &data, error);
+                            side->stem, ct2->bundle.dir);
+    enum dg_err err = dg_bundle_read(&ct2->bundle, name, VOCAB_MAX, &data, error);
     if (err)
         return err;
     struct list list = {.path = name, .arena = &import->arena};
@@ -308,7 +308,7 @@ static enum dg_err add_spm(struct dg_import *import, const char *from, const cha
 {
     const struct dg_ct2_import *ct2 = import->ctx;
     struct dg_bundle_data data;
-    enum dg_err err = dg_bundle_read(&ct2->pack, from, VOCAB_MAX, &data, error);
+    enum dg_err err = dg_bundle_read(&ct2->bundle, from, VOCAB_MAX, &data, error);
     if (err)
         return err;
     err = dg_import_make_file(import, to, dg_bundle_data_span(&data), error);
@@ -325,10 +325,10 @@ static enum dg_err add_splitter(struct dg_import *import, struct dg_error *error
         "tokenizer.model", "vocab.spm",           "sentencepiece.bpe.model"};
     const struct dg_ct2_import *ct2 = import->ctx;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (!dg_bundle_has(&ct2->pack, names[i]))
+        if (!dg_bundle_has(&ct2->bundle, names[i]))
             continue;
         enum dg_err err = add_spm(import, names[i], "source.spm", error);
-        if (!err && i == 0 && dg_bundle_has(&ct2->pack, "target.spm"))
+        if (!err && i == 0 && dg_bundle_has(&ct2->bundle, "target.spm"))
             err = add_spm(import, "target.spm", "target.spm", error);
         return err;
     }

@@ -15,13 +15,14 @@ enum { METADATA_MAX = 1 << 20 };
 /* Recognised by its name, or by its contents. */
 static bool detect(const char *path, bool is_dir)
 {
-    struct dg_bundle pack;
+    struct dg_bundle bundle;
     if (!is_dir && dg_span_ends(dg_span_cstr(path), DG_SPAN(".argosmodel")))
         return true;
-    if (dg_bundle_open(&pack, path, NULL))
+    if (dg_bundle_open(&bundle, path, NULL))
         return false;
-    bool found = dg_bundle_has(&pack, "metadata.json") && dg_bundle_has(&pack, "model/model.bin");
-    dg_bundle_close(&pack);
+    bool found =
+        dg_bundle_has(&bundle, "metadata.json") && dg_bundle_has(&bundle, "model/model.bin");
+    dg_bundle_close(&bundle);
     return found;
 }
 
@@ -51,7 +52,7 @@ static enum dg_err read_metadata(struct dg_import *import, struct dg_error *erro
     struct dg_json *json = NULL;
     const struct dg_json_limits limits = {
         .max_bytes = METADATA_MAX, .max_depth = 16, .max_values = 100 * 1000};
-    enum dg_err err = dg_bundle_read(&ct2->pack, "metadata.json", METADATA_MAX, &data, error);
+    enum dg_err err = dg_bundle_read(&ct2->bundle, "metadata.json", METADATA_MAX, &data, error);
     if (err)
         return err;
     err = dg_json_parse(dg_bundle_data_span(&data), &limits, error, &json);
@@ -73,7 +74,7 @@ static enum dg_err open_argos(struct dg_import *import, const char *path, struct
     if (err)
         return err;
     const struct dg_ct2_import *ct2 = import->ctx;
-    if (dg_bundle_has(&ct2->pack, "bpe.model"))
+    if (dg_bundle_has(&ct2->bundle, "bpe.model"))
         import->note =
             "the package splits text by Moses and BPE codes, which are not supported: only "
             "translate --ids works";

@@ -609,22 +609,22 @@ static void close_ct2(void *ctx)
     struct dg_ct2_import *ct2 = ctx;
     dg_ct2_close(&ct2->file);
     dg_bundle_data_free(&ct2->data);
-    dg_bundle_close(&ct2->pack);
+    dg_bundle_close(&ct2->bundle);
     dg_free(ct2);
 }
 
-bool dg_ct2_detect(const struct dg_bundle *pack, const char *folder)
+bool dg_ct2_detect(const struct dg_bundle *bundle, const char *folder)
 {
     static const char *const names[] = {"shared_vocabulary.json", "shared_vocabulary.txt",
                                         "source_vocabulary.json", "source_vocabulary.txt"};
     char name[128];
     bool found = false;
     snprintf(name, sizeof name, "%smodel.bin", folder);
-    if (!dg_bundle_has(pack, name))
+    if (!dg_bundle_has(bundle, name))
         return false;
     for (size_t i = 0; i < 4 && !found; i++) {
         snprintf(name, sizeof name, "%s%s", folder, names[i]);
-        found = dg_bundle_has(pack, name);
+        found = dg_bundle_has(bundle, name);
     }
     return found;
 }
@@ -640,9 +640,9 @@ enum dg_err dg_ct2_open(struct dg_import *import, const char *path, const char *
     import->close = close_ct2;
     import->own_config = true;
     snprintf(name, sizeof name, "%smodel.bin", folder);
-    enum dg_err err = dg_bundle_open(&ct2->pack, path, error);
+    enum dg_err err = dg_bundle_open(&ct2->bundle, path, error);
     if (!err)
-        err = dg_bundle_read(&ct2->pack, name, SIZE_MAX / 2, &ct2->data, error);
+        err = dg_bundle_read(&ct2->bundle, name, SIZE_MAX / 2, &ct2->data, error);
     if (!err)
         err = dg_ct2_parse(&ct2->file, ct2->data.bytes, ct2->data.len, "model.bin", error);
     if (!err)
@@ -658,11 +658,11 @@ enum dg_err dg_ct2_open(struct dg_import *import, const char *path, const char *
 
 static bool detect(const char *path, bool is_dir)
 {
-    struct dg_bundle pack;
-    if (!is_dir || dg_bundle_open(&pack, path, NULL))
+    struct dg_bundle bundle;
+    if (!is_dir || dg_bundle_open(&bundle, path, NULL))
         return false;
-    bool found = dg_ct2_detect(&pack, "");
-    dg_bundle_close(&pack);
+    bool found = dg_ct2_detect(&bundle, "");
+    dg_bundle_close(&bundle);
     return found;
 }
 

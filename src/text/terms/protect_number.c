@@ -263,7 +263,7 @@ static bool has_digits(struct dg_span text, const char *digits, size_t n, bool i
             (at > 0 && (dg_chars_is_digit(text.ptr[at - 1]) || is_inner_mark(text, at - 1))))
             continue;
         const size_t end = end_of(text, at, digits, n);
-        /* "14 h" is one span, and "45" none: in "2:45 p.m." the minutes follow. */
+        /* The mark of the afternoon may stand behind minutes, as in "2:45 p.m." */
         const bool has_minutes = dg_protect_byte(text, end) == ':' &&
                                  dg_chars_is_digit(dg_protect_byte(text, end + 1)) &&
                                  dg_chars_is_digit(dg_protect_byte(text, end + 2));

@@ -26,8 +26,8 @@ struct training_report {
     size_t threads;
 };
 
-/* Copies the test sets into training/, so that the run can go on where its first files are not. A
- * file that is gone, but was copied before, is well. */
+/* Copies the test sets into training/, so that the run can go on where its first files are missing.
+ * A missing file is no error if it was copied before. */
 enum dg_err training_report_keep_tests(const struct training_report *end,
                                        struct dg_error *error) DG_MUST_CHECK;
 

@@ -428,8 +428,8 @@ static enum dg_err open_log(struct dg_trainer *t, struct dg_error *error)
     return DG_OK;
 }
 
-/* Before the first line there are no means of a whole window yet: those of what came so far stand
- * for them. */
+/* Until the first line of the log, the means are those of the steps so far, since no window is
+ * complete yet. */
 static struct dg_trainer_now now_of(const struct dg_trainer *t)
 {
     struct dg_trainer_now now = t->now;

@@ -337,7 +337,7 @@ START_TEST(large_members_are_inflated_outside_of_memory)
 {
     enum { LEN = 3 << 20 };
     char path[DG_TMPDIR_CAP + 32], command[4096];
-    struct dg_bundle pack;
+    struct dg_bundle bundle;
     struct dg_bundle_data data;
     struct dg_error error = DG_ERROR_NONE;
     dg_tmpdir_make(import_root);
@@ -355,8 +355,8 @@ START_TEST(large_members_are_inflated_outside_of_memory)
         return;
     }
     ck_assert_int_eq(setenv("TMPDIR", import_root, 1), 0);
-    ck_assert_msg(dg_bundle_open(&pack, path, &error) == DG_OK, "%s", error.text);
-    ck_assert_msg(dg_bundle_read(&pack, "large", LEN, &data, &error) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_bundle_open(&bundle, path, &error) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_bundle_read(&bundle, "large", LEN, &data, &error) == DG_OK, "%s", error.text);
     ck_assert_uint_eq(dg_tmpdir_count(import_root), 1);
     ck_assert(data.zip.mapped && data.len == LEN);
     for (int round = 0; round < 2; round++) {
@@ -367,17 +367,17 @@ START_TEST(large_members_are_inflated_outside_of_memory)
         dg_bundle_data_forget(&data);
     }
     dg_bundle_data_free(&data);
-    ck_assert_int_eq(dg_bundle_read(&pack, "large", LEN - 1, &data, &error), DG_ERR_LIMIT);
-    pack.zip.members[0].crc ^= 1;
-    ck_assert_int_eq(dg_bundle_read(&pack, "large", LEN, &data, &error), DG_ERR_INTEGRITY);
+    ck_assert_int_eq(dg_bundle_read(&bundle, "large", LEN - 1, &data, &error), DG_ERR_LIMIT);
+    bundle.zip.members[0].crc ^= 1;
+    ck_assert_int_eq(dg_bundle_read(&bundle, "large", LEN, &data, &error), DG_ERR_INTEGRITY);
     ck_assert_ptr_nonnull(strstr(error.text, "does not match its CRC"));
-    pack.zip.members[0].packed_len -= 9;
-    ck_assert_int_eq(dg_bundle_read(&pack, "large", LEN, &data, &error), DG_ERR_INTEGRITY);
+    bundle.zip.members[0].packed_len -= 9;
+    ck_assert_int_eq(dg_bundle_read(&bundle, "large", LEN, &data, &error), DG_ERR_INTEGRITY);
     ck_assert_ptr_nonnull(strstr(error.text, "does not inflate"));
     ck_assert_int_eq(setenv("TMPDIR", "/nowhere", 1), 0);
-    ck_assert_int_ne(dg_bundle_read(&pack, "large", LEN, &data, &error), DG_OK);
+    ck_assert_int_ne(dg_bundle_read(&bundle, "large", LEN, &data, &error), DG_OK);
     ck_assert_ptr_nonnull(strstr(error.text, "/nowhere"));
-    dg_bundle_close(&pack);
+    dg_bundle_close(&bundle);
     dg_tmpdir_remove(import_root);
 }
 END_TEST
