@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A block's <p> is a border in HTML, so that it comes back whatever is done to the text inside. */
-#include "base/memory/chars.h"
 #include "filter/block.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/entity.h"

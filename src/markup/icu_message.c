@@ -3,8 +3,8 @@
 
 /* One pass with a stack of the choices that are open. A sentence around a choice is moved into its
  * branches by a pass of its own, before the plural categories are added. */
-#include "base/memory/chars.h"
 #include "markup/icu_message.h"
+#include "base/memory/chars.h"
 #include "markup/plural.h"
 
 #include <string.h>

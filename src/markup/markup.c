@@ -3,8 +3,8 @@
 
 /* Implements the states of the standard's tokenizer that decide where a token ends. The rest of it
  * (lower case, duplicate attributes, parse errors) does not change where tokens end. */
-#include "base/memory/chars.h"
 #include "markup/markup.h"
+#include "base/memory/chars.h"
 
 #include <string.h>
 #include <strings.h>

@@ -5,8 +5,8 @@
  * of the other. It continues if the next cue begins with a small letter, or if this one ends in
  * a comma. Before a capital it continues only in a file whose sentences have full stops, and
  * only if the next cue follows at once, because titles and automatic captions have none. */
-#include "base/memory/chars.h"
 #include "markup/subtitle.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/markup.h"

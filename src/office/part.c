@@ -4,8 +4,8 @@
 /* Reads a part in one pass, element by element; the depth of elements is the depth of calls, and
  * limited. A paragraph may stand in a mark of another one (a text box, a footnote): its atoms are
  * kept apart until it ends. */
-#include "base/memory/chars.h"
 #include "office/part.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/markup.h"

@@ -4,8 +4,8 @@
 /* One part of this file for each task: words for a masked place, labels of a text, entities,
  * answers, a vector. Each takes the numbers of a window, keeps the best for every
  * token or span, and at the end turns it into the result. */
-#include "base/memory/chars.h"
 #include "engine/read/reading_result.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "model/labels.h"
 

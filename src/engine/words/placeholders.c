@@ -3,8 +3,8 @@
 
 /* The words are first names and towns: in any language they stand where a thing's name stands, and
  * models copy them rather than translate them. */
-#include "base/memory/chars.h"
 #include "engine/words/placeholders.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "tokenize/target_ids.h"

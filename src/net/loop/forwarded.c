@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The lists are read from their end, header line by header line, because each proxy appends. */
-#include "base/memory/chars.h"
 #include "net/loop/forwarded.h"
+#include "base/memory/chars.h"
 
 #include <strings.h>
 

@@ -4,8 +4,8 @@
 /* Reads a text once from left to right. The only look-ahead is over the token (run of non-space
  * bytes) that a word starts in, once per token, to see whether it is an address; so the time is
  * linear. */
-#include "base/memory/chars.h"
 #include "text/language/langid_words.h"
+#include "base/memory/chars.h"
 
 #include <unicode/uchar.h>
 #include <unicode/unorm2.h>

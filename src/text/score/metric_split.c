@@ -3,8 +3,8 @@
 
 /* The metric tokenisations. Each is a fixed sequence of substitutions; a substitution consumes what
  * it matched, so the next one starts behind it, and that shows in the results ("a..b"). */
-#include "base/memory/chars.h"
 #include "text/score/metric_split.h"
+#include "base/memory/chars.h"
 #include "base/memory/utf8.h"
 
 #include <string.h>

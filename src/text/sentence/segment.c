@@ -12,8 +12,8 @@
  *
  * Only sentences are recorded as they are found; the bytes between two of them become a separator,
  * so nothing can be lost. Every byte is read a bounded number of times. */
-#include "base/memory/chars.h"
 #include "text/sentence/segment.h"
+#include "base/memory/chars.h"
 
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"

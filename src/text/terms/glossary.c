@@ -4,8 +4,8 @@
 /* Terms are sorted by their folded code points. To find the terms that a text begins with, take the
  * last term that does not sort after the text: it and its parents (the terms that it begins with)
  * are the only candidates. */
-#include "base/memory/chars.h"
 #include "text/terms/glossary.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "text/terms/casing.h"

@@ -33,4 +33,30 @@ START_TEST(hexadecimal_digits_have_a_value_and_nothing_else_has)
 }
 END_TEST
 
-DG_UNIT(only_the_named_blanks_at_the_ends_go, hexadecimal_digits_have_a_value_and_nothing_else_has)
+START_TEST(knows_spaces_digits_and_letters)
+{
+    ck_assert(dg_chars_is_space('\n') && dg_chars_is_space('\t') && !dg_chars_is_space('\0'));
+    ck_assert(dg_chars_is_blank('\t') && !dg_chars_is_blank('\n'));
+    ck_assert(dg_chars_is_digit('0') && dg_chars_is_digit('9') && !dg_chars_is_digit(':'));
+    ck_assert(dg_chars_is_letter('Z') && dg_chars_is_letter('a') && !dg_chars_is_letter('['));
+    ck_assert(dg_chars_is_all_space(DG_SPAN(" \r\n")) && dg_chars_is_all_space(DG_SPAN("")));
+    ck_assert(!dg_chars_is_all_space(DG_SPAN(" x ")));
+    ck_assert(dg_span_eq(dg_chars_trim_space(DG_SPAN("\n a b\t")), DG_SPAN("a b")));
+}
+END_TEST
+
+START_TEST(finds_a_word_in_a_list)
+{
+    static const char *const words[] = {"yes", "", "no", NULL};
+    ck_assert(dg_chars_is_one_of(DG_SPAN("no"), words));
+    ck_assert(dg_chars_is_one_of(DG_SPAN(""), words));
+    ck_assert(!dg_chars_is_one_of(DG_SPAN("No"), words) &&
+              !dg_chars_is_one_of(DG_SPAN("n"), words));
+    ck_assert(dg_chars_is_one_of_any_case(DG_SPAN("No"), words));
+    ck_assert(!dg_chars_is_one_of_any_case(DG_SPAN("nope"), words));
+    ck_assert(!dg_chars_is_one_of(DG_SPAN("no"), words + 3));
+}
+END_TEST
+
+DG_UNIT(knows_spaces_digits_and_letters, finds_a_word_in_a_list,
+        only_the_named_blanks_at_the_ends_go, hexadecimal_digits_have_a_value_and_nothing_else_has)

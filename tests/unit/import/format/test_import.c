@@ -297,7 +297,7 @@ static const char split[] =
     "            where[name] = file\n"
     "    text = json.dumps(out).encode()\n"
     "    text += b' ' * (-len(text) % 8)\n"
-    "    open(d + '/' + file, 'wb').write(struct.bundle('<Q', len(text)) + text + "
+    "    open(d + '/' + file, 'wb').write(struct.pack('<Q', len(text)) + text + "
     "b''.join(parts))\n"
     "os.remove(d + '/model.safetensors')\n"
     "with open(d + '/model.safetensors.index.json', 'w') as file:\n"
