@@ -40,7 +40,7 @@ struct dg_reader {
     size_t n_batch; /* 0: nothing is under way */
     bool is_encoded;
     size_t n_said;   /* texts of the batch that have their results */
-    size_t n_places; /* and so many positions of the next text have theirs */
+    size_t n_places; /* positions of the next text that have their results */
 };
 
 size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, size_t n_src)

@@ -273,8 +273,8 @@ static void propose(struct dg_search *search, float *const *logits)
     }
 }
 
-/* Everything but the likeliest words and the rules looks at single logits. The penalty for
- * repetition is a rule, but the time it takes for each part grows with the square of the length. */
+/* Options that look at single logits need whole rows. The penalty for repetition could be applied
+ * to parts, but its time for each part grows with the square of the length. */
 bool dg_search_takes_parts(const struct dg_search *search)
 {
     return !search->opts->sample && search->opts->n_constraints == 0 && !search->opts->joining &&

@@ -48,7 +48,7 @@ struct attempt {
     char etag[ETAG_CAP];     /* of this answer */
     char next[DG_TRANSFER_URL_MAX];
     int64_t range_begin; /* the length in Content-Range; -1: none */
-    bool has_hash;       /* a file of two versions would be noticed */
+    bool has_hash;       /* its hash is known, so a file made of two versions would be noticed */
     bool has_body;       /* the answer's body belongs into the file */
     bool restart;        /* the bytes that exist already are of no use */
     enum dg_err err;     /* why the write callback stopped */

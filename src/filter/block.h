@@ -102,7 +102,8 @@ enum dg_err dg_block_render(const struct dg_block_source *source,
 enum dg_err dg_blocks_text(const struct dg_blocks *blocks, struct dg_span bytes,
                            struct dg_buf *text) DG_MUST_CHECK;
 
-/* Takes the translations of these blocks off the front of a text of several. */
+/* Cuts the translation of these blocks, *own, off the front of *target, in which the translations
+ * of several texts follow each other. */
 enum dg_err dg_blocks_take(const struct dg_blocks *blocks, struct dg_span *target,
                            struct dg_span *own, struct dg_error *error) DG_MUST_CHECK;
 

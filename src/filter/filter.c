@@ -45,7 +45,7 @@ size_t dg_filter_mark_len(struct dg_span text)
     return dg_span_starts(text, DG_SPAN("\xEF\xBB\xBF")) ? 3 : 0;
 }
 
-/* What the readers of formats do not accept unchanged. */
+/* True for text in an encoding that the readers of formats do not accept as it is. */
 static bool is_encoded(struct dg_span bytes)
 {
     return dg_filter_mark_len(bytes) > 0 || !dg_utf8_valid(bytes, NULL);

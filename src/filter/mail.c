@@ -316,8 +316,8 @@ static enum dg_err decode_word(struct dg_span text, struct dg_buf *out, size_t *
     return err == DG_ERR_UNSUPPORTED ? DG_OK : err;
 }
 
-/* The text of a header: unfolded, its encoded words as characters. Space between two of these is
- * none. */
+/* Decodes the text of a header: unfolds it, and turns encoded words into characters. The space
+ * between two encoded words is dropped. */
 static enum dg_err decode_header(struct dg_span value, struct dg_buf *out)
 {
     enum dg_err err = DG_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The least that word processors take for a document: paragraphs, two levels of headings and the
- * language, which also says from where one reads. */
+/* The least that word processors accept as a document: paragraphs, two levels of headings, and the
+ * language, which also gives the direction of writing. */
 #include "filter/rendition.h"
 #include "archive/zip_new.h"
 #include "filter/block.h"

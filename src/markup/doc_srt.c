@@ -153,7 +153,7 @@ static bool same(const struct dg_doc *doc, const struct dg_doc_item *open,
     return n > 0 && strchr(" ./>", a[n]) && strchr(" />", b[n]);
 }
 
-/* The name: of "<c.loud>" and "</c>" c. */
+/* The name of a tag as a key: that of "c" for "<c.loud>" and "</c>". */
 static uint32_t key(const struct dg_doc *doc, const struct dg_doc_item *tag)
 {
     const size_t from = tag->kind == DG_DOC_CLOSE ? 2 : 1;

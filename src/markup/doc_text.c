@@ -16,7 +16,7 @@ struct sign {
     size_t len;
 };
 
-/* A reference ends with a semicolon here: of "a?b=1&copy=2" nothing is one. */
+/* A reference must end with a semicolon here: "a?b=1&copy=2" contains none. */
 static bool read_reference(struct dg_span text, size_t at, struct sign *sign)
 {
     sign->len = dg_entity_match(text, at, DG_ENTITY_HTML, &sign->cp);

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-/* The name without its prefix: of "tt:p" p. */
+/* The name without its prefix: "p" for "tt:p". */
 static struct dg_span local_name(struct dg_span name)
 {
     const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;

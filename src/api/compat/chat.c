@@ -160,8 +160,8 @@ static enum dg_err read_list(struct dg_span list, const struct dg_json *schema,
                                 : DG_ERR_NOMEM;
 }
 
-/* The answer is to fit a schema: an object with one text, as libraries ask for it that give back
- * objects, or with an array of texts where the text is such an array. */
+/* Reads the schema that the answer has to fit: an object with one text, as libraries request it
+ * that return objects, or with an array of texts where the text is such an array. */
 static enum dg_err read_schema(const struct dg_json *schema, struct dg_arena *arena,
                                struct chat *chat, struct dg_error *error)
 {
@@ -611,7 +611,7 @@ static enum dg_err read_request(struct dg_compat *compat, struct dg_span body,
     return err;
 }
 
-/* A text of several parts is as many texts. */
+/* Gives each part of the message that is to be translated to the job as a text of its own. */
 static enum dg_err put_texts(struct dg_compat *compat, const struct chat *chat)
 {
     const enum dg_err err = dg_compat_texts(compat, chat->prompt.n_texts);

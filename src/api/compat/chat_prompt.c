@@ -559,13 +559,13 @@ static bool is_rule(struct dg_span line)
            at < line.len;
 }
 
-/* The whole instruction stands in front, up to a colon or the end of a line. Where words that ask
- * for a form come behind it, it only goes on to where it is said again: "Produce only the
- * translation. Please translate the following text into English:". */
+/* The whole instruction stands in front of the text, up to a colon or the end of a line. If words
+ * that ask for a form of answer follow it, it goes on to the place where it is repeated: "Produce
+ * only the translation. Please translate the following text into English:". */
 static bool cut_head(struct reading *reading)
 {
     const struct dg_span user = reading->user;
-    size_t n_tries = 0, again = 0; /* where it must be said again; 0: nowhere */
+    size_t n_tries = 0, again = 0; /* where the instruction must be repeated; 0: nowhere */
     for (size_t at = 0; at < user.len && at < HEAD_MAX && n_tries < TRIES_MAX; at++) {
         const bool is_wide = at + 3 <= user.len && memcmp(user.ptr + at, "：", 3) == 0;
         const bool is_colon =

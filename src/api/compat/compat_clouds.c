@@ -15,7 +15,8 @@ enum { ANSWER_MAX = 16 << 20 };
 
 /* ---- Languages ------------------------------------------------------------------------------- */
 
-/* Writes a list of languages: the head is open when `put` is called for each. */
+/* Answers with a list of languages. The object of each language is open when `put` is called for
+ * it. */
 static void list_languages(struct dg_call *call, const char *outer, const char *key,
                            const char *locale,
                            void (*put)(struct dg_json_out *out, const struct dg_language *language,
@@ -288,7 +289,7 @@ void dg_compat_amazon(struct dg_call *call)
 
 /* ---- hcfy ------------------------------------------------------------------------------------ */
 
-/* Chinese, as it names the languages. */
+/* Puts the Chinese name of a language. */
 static void put_chinese_name(struct dg_json_out *out, const char *key, const char *code)
 {
     struct dg_langtag tag;

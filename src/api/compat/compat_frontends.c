@@ -157,7 +157,7 @@ void dg_compat_lingva(struct dg_call *call)
 
 /* ---- SimplyTranslate and Mozhi --------------------------------------------------------------- */
 
-/* Each reads the members that it knows. */
+/* One answer for the clients of both APIs: each reads the members that it knows. */
 static void answer_frontend(struct dg_compat *compat, struct dg_json_out *out)
 {
     const char *source = source_of(compat);

@@ -324,7 +324,8 @@ void dg_compat_mtran_batch(struct dg_call *call)
     dg_compat_open(call, on_batch);
 }
 
-/* One of maybe forty thousand: codes need no escapes. */
+/* Puts a pair of languages without the JSON writer's checks, because there may be forty thousand;
+ * codes need no escapes. */
 static void put_pair(struct dg_json_out *out, const char *from, const char *to)
 {
     static const char head[] = "{\"from\":\"", middle[] = "\",\"to\":\"", tail[] = "\"}";

@@ -203,7 +203,7 @@ static bool is_taken(const struct dg_languages *langs, const struct dg_language 
     return false;
 }
 
-/* How many targets a language is, and which. */
+/* Lists the codes under which DeepL's clients know a language as a target; returns how many. */
 static size_t targets_of(const struct dg_languages *langs, const struct dg_language *language,
                          struct target *out)
 {

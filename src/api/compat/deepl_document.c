@@ -119,7 +119,7 @@ static enum dg_err check_file(const struct dg_compat *compat, const struct dg_fi
     return DG_OK;
 }
 
-/* The ending of the translation is that of the file: nothing is converted. */
+/* Checks `output_format`: nothing is converted, so it must be the ending of the file. */
 static bool check_output_format(const struct dg_compat *compat, const struct dg_field *file,
                                 struct dg_error *error)
 {

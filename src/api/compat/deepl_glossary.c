@@ -21,7 +21,7 @@ enum { ANSWER_MAX = 64 << 20, COLUMNS = DG_DEEPL_COLUMNS };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* Their errors of glossaries have a second sentence. */
+/* DeepL's errors about glossaries may have a second sentence. */
 void dg_deepl_glossary_fail(struct dg_call *call, int status, const char *message,
                             const char *detail)
 {
@@ -49,7 +49,7 @@ void dg_deepl_put_glossary_code(struct dg_json_out *out, const char *key, const 
     dg_json_out_put_cstr(out, key, lower);
 }
 
-/* One that their version 2 can show: for a single pair of languages. */
+/* True for a glossary that DeepL's version 2 can show: one for a single pair of languages. */
 static bool is_single(const struct dg_glossaries_entry *entry)
 {
     size_t n;

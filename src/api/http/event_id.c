@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* FNV-1a, of 32 bits, goes on from any place. */
+/* FNV-1a with 32 bits: a hash that can be continued from any place in a text. */
 static const uint32_t HASH_START = 2166136261u, HASH_PRIME = 16777619u;
 
 static void add(struct dg_event_place *place, struct dg_span text)

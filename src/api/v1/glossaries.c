@@ -412,8 +412,8 @@ static void remove_file(const struct dg_glossaries *store, const char *id)
         unlink(path);
 }
 
-/* Whether the entries are of one client. What keys own counts as theirs, from before a restart
- * too. */
+/* True when both entries belong to one client. Entries of the same key do, even if one was made
+ * before a restart. */
 static bool is_same_client(const struct dg_glossaries_entry *a, const struct dg_glossaries_entry *b)
 {
     return *a->owner ? strcmp(a->owner, b->owner) == 0 : !*b->owner && a->client == b->client;

@@ -29,8 +29,8 @@ enum {
     WINDOW = 64,
     TURN_BYTES = 2048,
     TURN_TEXTS = 1,
-    TURN_JOBS = 16,    /* jobs taken from the line in one turn; */
-    TURN_REFUSALS = 4, /* so many of them may be refused */
+    TURN_JOBS = 16,    /* jobs taken from the line in one turn */
+    TURN_REFUSALS = 4, /* refusals after which a turn ends */
     AGAIN_MS = 20,
     CLIENTS_MAX = 1 << 20,
     WORKER_WORK = 32 * 512, /* the work that keeps a worker busy: 32 sentences of 100 tokens with a
@@ -128,7 +128,7 @@ static bool has_room(const struct dg_jobs *jobs, const struct dg_job_client *cli
     return client->work < jobs->client_max;
 }
 
-/* The next turn is one for the client's held jobs, if there are any and there is room. */
+/* Has the next turn continue the client's held jobs, if there are any and there is room. */
 static void call_held(struct dg_jobs *jobs, struct dg_job_client *client)
 {
     if (has_room(jobs, client) && !dg_list_is_empty(&client->held) &&

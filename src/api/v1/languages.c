@@ -33,7 +33,8 @@ static void add_manners(struct dg_language *language, const struct dg_lang *of, 
     language->has_informal |= side == DG_LANGUAGE_TARGET && of->informal.id >= 0;
 }
 
-/* Adds a side to the language of a model. One of no known language is reached by its name only. */
+/* Adds a side to the language of a model. A model without a known language can only be requested by
+ * its name. */
 static void add(struct dg_languages *langs, const struct dg_lang *lang, unsigned side)
 {
     if (!*lang->tag.text)
@@ -111,7 +112,8 @@ static void set_language(uint64_t *row, const struct dg_languages *langs, const 
             set_bit(row, i);
 }
 
-/* What each language becomes with one model: rows of direct [n]. */
+/* Fills the rows of `direct` [n]: the languages that each language can be translated to by one
+ * model. */
 static void set_direct(uint64_t *direct, uint64_t *mask, const struct dg_languages *langs,
                        const struct dg_langs *of)
 {

@@ -130,7 +130,7 @@ static enum dg_err score_pair(struct score_work *work, size_t i)
     return work->out.err;
 }
 
-/* An answer that finds no room: what there was for it depends on what others have. */
+/* Fails a request whose answer finds no room. How much there is depends on what others use. */
 static void tell_full(struct score_work *work)
 {
     if (work->err == DG_ERR_LIMIT && work->json.max < ANSWER_MAX)
@@ -339,7 +339,7 @@ static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
 
 static enum dg_err begin(struct dg_work *owner, struct dg_failure *failure);
 
-/* The model is there, or will not come. */
+/* Called when the model is loaded, or cannot be. */
 static void on_model(void *owner, const struct dg_engine_result *result)
 {
     struct score_work *work = owner;

@@ -45,10 +45,10 @@ enum {
     MESSAGE_MAX = 64 << 20
 };
 
-/* Of what ends a text; behind its id. */
+/* The event id of a message that ends a text; it stands behind the text's own id. */
 #define DONE_ID ",\"event_id\":\"1\","
 
-static const uint64_t TURN_NS = DG_CLOCK_MS; /* for those that waited for their turn */
+static const uint64_t TURN_NS = DG_CLOCK_MS; /* time for the sockets that waited for this turn */
 
 /* A sentence whose translation is known. */
 struct known {
@@ -161,7 +161,8 @@ static void send_token(struct stream_item *stream_item, struct dg_span text)
     end_message(stream_item->stream, &out, &buf);
 }
 
-/* A token; false: it is not what the client saw of this text before it came back. */
+/* Sends a token unless the client has seen it. False: the text is not the one that the client saw
+ * before it came back. */
 static bool send_new(struct stream_item *stream_item, struct dg_span text)
 {
     if (dg_event_ids_token(&stream_item->ids, 0, &text) != DG_OK)
@@ -236,7 +237,8 @@ static void forget(struct stream_item *stream_item)
     dg_free(stream_item);
 }
 
-/* A stream item has become idle: the oldest such make room for what it remembers. */
+/* Notes that a stream item is idle, and forgets the oldest idle ones if they remember too much
+ * together. */
 static void hold(struct stream_item *stream_item)
 {
     struct stream *stream = stream_item->stream;
@@ -580,8 +582,8 @@ static enum dg_err begin_ids(struct stream_item *stream_item, struct dg_arena *a
 }
 
 /* Makes a job for the stream item's text (past its head) with the options of its "translate", and
- * sends it through the gate. A stream item of which nothing can become is forgotten. An update's
- * text begins anew. */
+ * sends it through the gate. If that is impossible, the item is forgotten. The text of an update
+ * starts anew. */
 static void run_stream_item(struct stream_item *stream_item, bool is_update)
 {
     struct stream *stream = stream_item->stream;
@@ -913,8 +915,9 @@ static void on_parsed(void *work, enum dg_err err, const struct dg_failure *fail
     }
 }
 
-/* Begun texts cost the loop's time. A socket with much of that in one turn rests until the next
- * one, which the news of what runs bring. */
+/* Counts a message against its socket's turn. Each text that begins costs the loop's time, so a
+ * socket that sent much in one turn rests until the next one, which comes with the news of what
+ * runs. */
 static void take_turns(struct stream *stream, struct dg_ws *ws, size_t n_bytes)
 {
     struct dg_api *api = stream->api;

@@ -25,7 +25,7 @@ struct dg_mapping {
     atomic_bool is_taken;
     atomic_uintptr_t start; /* 0: none */
     atomic_uintptr_t end;
-    atomic_bool is_broken; /* zeros lie in its place */
+    atomic_bool is_broken; /* zeros are mapped in the file's place */
     int fd;
     struct stat opened;
     char name[NAME_CAP]; /* the path's end, for a sentence */
@@ -79,7 +79,8 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
             return;
         }
     }
-    sigaction(number, &usual, NULL); /* a fault comes again, at once */
+    sigaction(number, &usual, NULL); /* a fault happens again at once, and then takes its usual
+                                        course */
     if (!is_fault)
         raise(number);
     errno = before;

@@ -10,9 +10,9 @@
 #include <string.h>
 
 enum {
-    STRETCH = 4096, /* bytes that are cut in one turn if the text allows it, about 1 ms; */
-    LONGEST = 8192, /* and the most bytes: a longer stretch without an end is taken for no sentence
-                       and no line, and is cut here */
+    STRETCH = 4096, /* bytes that are cut in one turn if the text allows it, about 1 ms */
+    LONGEST = 8192, /* the most bytes that are cut in one turn: a longer stretch without an end is
+                       neither a sentence nor a line, and is cut here */
     SEAMS = 8,      /* tokens that a text may need in addition when it stands within a prompt */
 };
 

@@ -88,8 +88,9 @@ static void take_markup(struct dg_request *request)
     request->asked.text = dg_doc_plain(request->doc);
 }
 
-/* Whether plain text is read as a document, too. What speaks of its bytes, or gives several
- * translations of them, leaves the signs to the placeholders. */
+/* True when plain text is read as a document, too, because it has signs that stand for characters.
+ * If the translation has a forced beginning or alternatives, the placeholders take care of the
+ * signs. */
 static bool has_signs(const struct dg_engine_request *asked)
 {
     return asked->prefix.len == 0 && asked->search.n_best <= 1 && dg_doc_has_signs(asked->text);
@@ -580,7 +581,7 @@ static enum dg_err show_in_order(struct dg_request *request)
 enum dg_err dg_request_note_lost(struct dg_request *request, struct dg_span bytes)
 {
     if (request->n_lost == LOST_MAX)
-        return DG_OK; /* the list is long enough to be alarming */
+        return DG_OK; /* a longer list would say nothing more */
     struct dg_span *lost = dg_try_realloc(request->lost, (request->n_lost + 1) * sizeof *lost);
     char *copy = dg_try_malloc(bytes.len + 1);
     if (lost)

@@ -252,7 +252,7 @@ static struct dg_span next_word(struct dg_span text, size_t at, size_t *next)
 }
 
 /* True when the model lacks characters of the word. A capital at its beginning ("Êtes") does not
- * count if the model knows the small letter: the word is none that must be copied. */
+ * count if the model knows the small letter, because then the word need not be copied. */
 static enum dg_err lacks(const struct dg_sentence *sentence, struct dg_request_tools *tools,
                          struct dg_span word, bool *is_lacking)
 {
@@ -814,8 +814,7 @@ static enum dg_err feed(struct dg_sentence *sentence, bool is_over)
     const char *language = pair_of(sentence)->target->tag.language;
     if (!err && is_last_leg(sentence) && dg_terms_may_elide(&sentence->terms, language)) {
         if (!is_over)
-            return DG_OK; /* the search, which puts the terms, shows nothing before its end either
-                           */
+            return DG_OK; /* the search that places the terms shows nothing before its end either */
         err = dg_terms_elide(&sentence->terms, &sentence->raw, 0);
     }
     return err ? err : emit(sentence, is_over);
@@ -1047,8 +1046,8 @@ static bool can_join(const struct dg_request *request, const struct dg_flight *f
            (leader->asked.client == request->asked.client || dg_ticket_shown(flight->ticket) > 0);
 }
 
-/* Markup is placed by what the words of the answer come from, and terms are followed to the last
- * leg. */
+/* True when the sentence needs an alignment: markup is placed by the source words that the words of
+ * the answer come from, and terms are followed to the last hop. */
 static bool needs_alignment(const struct dg_sentence *sentence)
 {
     const struct dg_request *request = sentence->request;

@@ -31,7 +31,7 @@ struct dg_outgoing {
     struct dg_tls *tls; /* NULL: none */
     struct dg_tls_session *session;
     union socket *socket; /* NULL: none now */
-    uv_timer_t beginning; /* what fails at once is told later */
+    uv_timer_t beginning; /* reports later what failed at once */
     uv_getaddrinfo_t lookup;
     uv_connect_t connecting;
     struct addrinfo *found, *next; /* found: owned; next: to be tried */
@@ -196,7 +196,7 @@ static enum dg_err send_bytes(struct dg_outgoing *link, struct dg_span bytes)
     return DG_OK;
 }
 
-/* What TLS has to say to the other side. */
+/* Sends what TLS wants to tell the other side. */
 static enum dg_err send_output(struct dg_outgoing *link)
 {
     const enum dg_err err = send_bytes(link, dg_tls_session_output(link->session));
@@ -309,7 +309,7 @@ static union socket *new_socket(struct dg_outgoing *link)
     return socket;
 }
 
-/* on_connected is called later, unless this says false. */
+/* Begins to connect to an address. False: that failed at once, and on_connected is not called. */
 static bool connect_to(struct dg_outgoing *link, const struct sockaddr *address)
 {
     int status = 0;
@@ -335,7 +335,7 @@ static bool connect_to(struct dg_outgoing *link, const struct sockaddr *address)
     return true;
 }
 
-/* The next address that the name has. */
+/* Tries the next address of the name. */
 static void try_next(struct dg_outgoing *link)
 {
     while (link->next) {

@@ -55,10 +55,11 @@ struct dg_redis {
     size_t n_lookups;
     struct dg_redis_reader reader;
     struct dg_buf out; /* not sent yet */
-    bool is_reading;   /* replies are told, and the reader's bytes are in use */
+    bool is_reading;   /* replies are being reported, which uses the reader's bytes */
     bool is_stale;     /* the reader's bytes are of a connection that is gone */
     bool asks_sentinel, is_replica;
-    struct dg_outgoing_target master; /* what a Sentinel said; no port: nothing yet */
+    struct dg_outgoing_target master; /* the master that a Sentinel named; no port: none was named
+                                         yet */
     char reason[REASON_MAX];          /* why the connection is about to be dropped; "": it is not */
     uv_timer_t ticker, connector;
     uv_prepare_t flusher;
@@ -396,7 +397,7 @@ static void on_link_end(void *user, const char *reason)
 static const struct dg_outgoing_ops link_ops = {
     .on_open = on_link_open, .on_bytes = on_link_bytes, .on_end = on_link_end};
 
-/* To a Sentinel first, then to the master that it told. */
+/* Connects to a Sentinel first, then to the master that it named. */
 static void begin_link(struct dg_redis *redis)
 {
     redis->asks_sentinel = *redis->sentinel && redis->master.port == 0;
@@ -413,7 +414,7 @@ static void begin_link(struct dg_redis *redis)
                                          : "there is no memory for a connection");
 }
 
-/* The Sentinel has told the master. */
+/* The Sentinel has named the master: leaves it. */
 static void leave_sentinel(struct dg_redis *redis)
 {
     const struct dg_redis_reply none = {.kind = DG_REDIS_NONE};

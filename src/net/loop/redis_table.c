@@ -97,8 +97,8 @@ struct put {
     bool is_sent;
     uint64_t until_ms, settled_ms;
     int64_t more;
-    uint64_t made;   /* the version that it became, or that was there before it */
-    enum dg_err err; /* which it is */
+    uint64_t made;   /* the version that the row got, or the one that was there before */
+    enum dg_err err; /* says which of the two versions `made` is */
 };
 
 struct dg_redis_table {

@@ -103,7 +103,7 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
 }
 
-/* Whose certificate it has to be. */
+/* Requires that the certificate is one of this host. */
 static bool expect_host(SSL *ssl, const char *host)
 {
     if (is_address(host))
@@ -131,7 +131,8 @@ enum dg_err dg_tls_session_new(struct dg_tls *tls, const char *host, struct dg_t
     }
     SSL_set_bio(session->ssl, session->received, session->output);
     SSL_set_connect_state(session->ssl);
-    (void)SSL_do_handshake(session->ssl); /* its first words; the answer tells */
+    (void)SSL_do_handshake(session->ssl); /* makes the first message; the peer's answer shows
+                                             whether it was understood */
     ERR_clear_error();
     *out = session;
     return DG_OK;

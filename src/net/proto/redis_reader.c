@@ -78,7 +78,7 @@ static bool read_number(struct dg_span text, int64_t *number)
     return true;
 }
 
-/* The line at `at`, without its sign and end; false: its end is not there. */
+/* The line at `at`, without its sign and end; false: its end has not arrived. */
 static bool find_line(struct dg_redis_reader *reader, struct dg_span *line, size_t *next)
 {
     const struct dg_buf *bytes = &reader->bytes;
@@ -100,7 +100,7 @@ static void go_on_at(struct dg_redis_reader *reader, size_t at)
     reader->at = reader->searched = at;
 }
 
-/* A text of `len` bytes behind its line; *is_there: and it has come. */
+/* Reads a text of `len` bytes behind its line; *is_there: all of it has arrived. */
 static enum dg_err read_text(struct dg_redis_reader *reader, int64_t len, size_t begin,
                              bool *is_there)
 {
@@ -136,11 +136,12 @@ static enum dg_err begin_list(struct dg_redis_reader *reader, int64_t n, size_t 
     reader->n_announced += (size_t)n;
     reader->is_flat = reader->depth == 0;
     reader->is_list = true;
-    reader->left[reader->depth++] = (size_t)n + 1; /* itself, which is taken off now */
+    reader->left[reader->depth++] = (size_t)n + 1; /* one more for the list itself, which is taken
+                                                      off at once */
     return DG_OK;
 }
 
-/* One value more; *is_there: it has come. */
+/* Reads one more value; *is_there: all of it has arrived. */
 static enum dg_err read_value(struct dg_redis_reader *reader, bool *is_there)
 {
     struct dg_span line = {NULL, 0};

@@ -124,7 +124,7 @@ static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span pa
         err = owned ? dg_out_give(&ws->out, owned)
                     : dg_out_append(&ws->out, payload.ptr, payload.len);
     if (err) {
-        give_up(ws); /* together with what is in the output */
+        give_up(ws); /* what waits in the output is dropped, too */
         return err;
     }
     tell_output(ws);
@@ -458,7 +458,7 @@ void dg_ws_release(struct dg_ws *ws)
     ws->pinged = false;
     work(ws, kept.ptr, kept.len);
     dg_buf_deinit(&kept);
-    tell_output(ws); /* there may be; and it wants input again */
+    tell_output(ws); /* there may be output, and the machine wants input again */
 }
 
 void dg_ws_eof(struct dg_ws *ws)
@@ -519,7 +519,7 @@ uint64_t dg_ws_deadline(const struct dg_ws *ws)
     if (ws->close_sent)
         return ws->close_at + ws->limits->close_ms;
     if (ws->is_held)
-        return UINT64_MAX; /* it is we who do not listen */
+        return UINT64_MAX; /* we do not read at present, so the client's silence means nothing */
     uint64_t silence = ws->heard_at + (uint64_t)ws->limits->ping_ms * (ws->pinged ? 2 : 1);
     uint64_t message = ws->message_since + ws->limits->message_ms;
     return ws->in_message && message < silence ? message : silence;

@@ -76,7 +76,8 @@ static void show_one(const struct dg_package *package, const struct library *lib
                 now->package.version);
 }
 
-/* The nearest folder above `dir`, or itself, that exists. */
+/* The free bytes on the disk where `dir` lies or will lie: those of the nearest folder above it, or
+ * of itself, that exists. */
 static bool free_bytes(const char *dir, uint64_t *bytes)
 {
     char path[DG_MODEL_FOLDERS_PATH];

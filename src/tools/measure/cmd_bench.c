@@ -167,7 +167,7 @@ static void on_read(void *ctx, enum dg_err err)
 
 static const struct dg_decode_events events = {on_tokens, on_search_done, on_read};
 
-/* It generates nothing: its tokens are the sources'. */
+/* True for a network that generates nothing; its tokens are those of the sources. */
 static bool is_reader(const struct dg_net *net)
 {
     return dg_blueprint_is_reader(dg_net_blueprint(net));

@@ -108,7 +108,7 @@ static void wake(void *arg)
     sem_post(arg);
 }
 
-/* The engine has news, or may have. */
+/* Waits until the engine has news, or for a moment. */
 static void wait_a_moment(struct work *work)
 {
     struct timespec until;

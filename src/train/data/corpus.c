@@ -224,7 +224,7 @@ static bool are_labels(const int32_t *labels, uint64_t n, const struct dg_bluepr
     return true;
 }
 
-/* What an encoder's head (pass.h) is to output for source [n]. */
+/* Checks what an encoder's head (pass.h) is to output for a source of `n` tokens. */
 static enum dg_err check_said(const int32_t *target, uint64_t n_target, uint64_t n,
                               const struct dg_blueprint *bp)
 {

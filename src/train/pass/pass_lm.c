@@ -203,7 +203,8 @@ static void pick(const struct dg_pass *pass, float *out, const float *h)
     }
 }
 
-/* Its way back, in place and from the end: no row comes to lie before where it was. */
+/* The reverse of pick, in place. It goes from the last row to the first, because rows move towards
+ * the end. */
 static void spread(const struct dg_pass *pass, float *dx)
 {
     const size_t D = pass->params->bp.D;

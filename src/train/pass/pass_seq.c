@@ -306,8 +306,8 @@ static void row_loss(struct dg_pass *pass, float *logits, size_t id, struct shar
     sums->plain += plain * share.reported;
 }
 
-/* Rows lie time after time, as the order says; with one token a sentence (a classifier) place after
- * place. */
+/* Computes the loss of all rows. They are sorted by time and then by sentence, as the order says;
+ * if each sentence has one token (a classifier), by sentence alone. */
 static void measure(struct dg_pass *pass, const float *tops, size_t M, struct dg_pass_sums *sums)
 {
     const struct dg_seq_weights *w = &pass->params->weights.seq;
@@ -385,7 +385,8 @@ static void classify(struct dg_pass *pass, struct dg_pass_sums *sums)
     move_start(pass, seq->dtop, top_start(pass, seq->dstart), true);
 }
 
-/* Decides what each sentence does, before the first step. */
+/* Decides, before the first step, which sentences read the target and which read the network's own
+ * output. */
 static void draw_ways(struct dg_pass *pass)
 {
     struct seq_pass *seq = pass->seq;

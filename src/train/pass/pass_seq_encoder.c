@@ -14,7 +14,7 @@ struct walk {
     bool is_backward;
 };
 
-/* The row in order that step t of the sentence at place j stands at. */
+/* The row of `order` that belongs to step t of the sentence at place j. */
 static size_t row_at(const struct seq_order *order, const struct walk *walk, size_t t, size_t j)
 {
     return order->first[walk->is_backward ? order->len[j] - 1 - t : t] + j;

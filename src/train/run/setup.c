@@ -414,7 +414,7 @@ static enum dg_err take_vocab(const struct make *make, struct dg_error *error)
     return dg_setup_copy(make->opts->init, make->dir, names, sizeof names / sizeof *names, error);
 }
 
-/* Words that it has never seen are nothing that a network with a vocabulary of words should say. */
+/* A network with a vocabulary of words should never say the unknown word. */
 static void complete_seq(struct dg_blueprint *bp)
 {
     if (bp->start == DG_START_TOKEN)
@@ -437,7 +437,7 @@ static void complete_lm(struct dg_blueprint *bp, size_t len_max)
     bp->encoder.V = bp->decoder.V;
 }
 
-/* A model that is trained further is prompted as this run says. */
+/* A model that is trained further gets the prompts of this run. */
 static enum dg_err take_lm_of(struct make *make, struct dg_error *error)
 {
     struct dg_blueprint *bp = &make->bp;
@@ -456,7 +456,7 @@ static enum dg_err take_lm_of(struct make *make, struct dg_error *error)
     return DG_OK;
 }
 
-/* The labels of all pairs, in the order in which they come. */
+/* Takes the labels of all pairs, in the order in which they occur. */
 static enum dg_err take_labels(struct make *make, struct dg_error *error)
 {
     enum dg_err err = DG_OK;
@@ -479,7 +479,8 @@ static enum dg_err take_labels(struct make *make, struct dg_error *error)
     return dg_labels_save(&make->labels, make->dir, error);
 }
 
-/* The network to begin with; a guided head is the one for alignments from now on. */
+/* Takes the blueprint of the network to begin with. A head that is guided becomes the one for
+ * alignments. */
 static enum dg_err take_blueprint_of(struct make *make, struct dg_error *error)
 {
     enum dg_err err = dg_config_read(&make->bp, make->opts->init, error);
@@ -597,7 +598,7 @@ static enum dg_err write_ids(const struct make *make, const char *name, const st
 
 /* ---- Links ----------------------------------------------------------------------------------- */
 
-/* Without the end tokens: those need no teaching. */
+/* The example without its end tokens, which the aligner need not learn. */
 static struct dg_example without_ends(const void *corpus, size_t i)
 {
     struct dg_example example = dg_corpus_get(corpus, i);
@@ -624,8 +625,8 @@ static enum dg_err write_links(const struct make *make, struct dg_aligner *align
     return err ? err : dg_corpus_write_links(path, corpus, link_pair, aligner, error);
 }
 
-/* The aligner sees the pairs to learn from only; the held-out ones are linked by what it learned.
- */
+/* Aligns all pairs. The aligner learns from the pairs to train on only; the held-out pairs are
+ * linked by what it learned. */
 static enum dg_err align(const struct make *make, struct dg_error *error)
 {
     char pairs_path[DG_PATH_CAP], dev_path[DG_PATH_CAP];

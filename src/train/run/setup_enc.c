@@ -187,7 +187,7 @@ static enum dg_err add_labels_of(struct make *make, const struct dg_labelled_tex
     return err;
 }
 
-/* The labels of the model to begin with, where it has all that are here. */
+/* Takes the labels of the model to begin with, if it has all labels of these texts. */
 static enum dg_err take_labels_of(struct make *make, const struct dg_labels *before)
 {
     for (size_t i = 0; i < make->labels.n; i++)

@@ -96,7 +96,7 @@ static void add_labels(struct dg_task_metrics *metrics, const struct dg_pass_sai
     metrics->n_right += is_right;
 }
 
-/* A ratio in per cent; 100 if nothing was to be found and nothing was found. */
+/* F1 in per cent; 100 if nothing was to be found and nothing was found. */
 static double f1_of(const struct dg_task_metrics_count *count)
 {
     const uint64_t n = count->n_true + count->n_said;
@@ -166,7 +166,7 @@ void dg_task_metrics_merge(struct dg_task_metrics *into, const struct dg_task_me
     into->xy += from->xy;
 }
 
-/* 0 where one of both does not vary. */
+/* The correlation; 0 if one of the two does not vary. */
 static double correlation(const struct dg_task_metrics *t)
 {
     const double n = (double)t->n, xx = n * t->xx - t->x * t->x, yy = n * t->yy - t->y * t->y,

@@ -465,7 +465,7 @@ static enum dg_err put_line(struct dg_trainer *t, const struct dg_validate_repor
     return DG_OK;
 }
 
-/* One line each; what would end a line or a column becomes a space. */
+/* Writes one line for each sample; characters that would end a line or a column become spaces. */
 static enum dg_err put_samples(const struct dg_trainer *t, const struct dg_validate_report *report,
                                struct dg_error *error)
 {
@@ -607,7 +607,7 @@ static float *direct(const struct dg_trainer *t)
     return is_one ? dg_optimiser_direct(t->optimiser) : NULL;
 }
 
-/* The gradient of the step that was dealt, and what the optimiser makes of it. */
+/* Computes the gradient of the step whose examples were dealt, and has the optimiser apply it. */
 static enum dg_err learn(struct dg_trainer *t, struct dg_optimiser_report *report,
                          struct dg_error *error)
 {
@@ -635,7 +635,7 @@ static enum dg_err learn(struct dg_trainer *t, struct dg_optimiser_report *repor
     return DG_OK;
 }
 
-/* What the loss of a step of n examples is the mean over. */
+/* The number of losses whose mean is the loss of a step of n examples. */
 static uint64_t n_losses(const struct dg_trainer *t, size_t n, uint64_t target)
 {
     uint64_t asked = 0, row = 0;

@@ -140,7 +140,7 @@ static void on_translation_done(void *ctx, const struct dg_search *search)
 
 static const struct dg_decode_events events = {.on_done = on_translation_done};
 
-/* A language model that learns from lines goes on with them. */
+/* True for a language model that learns from lines and is validated by continuing them. */
 static bool goes_on(const struct dg_validate *what)
 {
     return dg_blueprint_family(&what->params->bp)->has_prompt && !*what->params->bp.lm.ask.form;
@@ -224,7 +224,7 @@ static void keep_sample(struct dg_validate_report *report, struct dg_span source
     report->n_samples++;
 }
 
-/* Lines from their middles on: nothing but samples. */
+/* Continues held-out lines from their middles. These are samples for people; nothing is scored. */
 static enum dg_err show_lines(const struct translating *t, struct dg_validate_report *report)
 {
     enum dg_err err = DG_OK;
