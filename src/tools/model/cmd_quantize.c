@@ -98,9 +98,9 @@ static enum dg_err loss_now(const struct quantized *quantized, const struct drif
                             double *loss, struct dg_error *error)
 {
     struct dg_net *net = NULL;
-    enum dg_err err = narrowed_net(quantized, &net, error);
+    enum dg_err err = quantized_net(quantized, &net, error);
     if (!err)
-        err = judge_loss(drift, net, loss, error);
+        err = drift_loss(drift, net, loss, error);
     dg_net_free(net);
     return err;
 }
@@ -125,7 +125,7 @@ static void switch_all(struct quantized *quantized, const struct quantize *flags
         quantized->items[i].is_on = is_on;
     for (size_t i = 0; i < quantized->n; i++)
         if (quantized->items[i].is_product && is_named(flags, quantized->items[i].name))
-            narrowed_switch(quantized, i, false);
+            quantized_switch(quantized, i, false);
 }
 
 /* Leaves all on that may be. cost[i] of a group's leader: how much the loss rises when only that
@@ -140,9 +140,9 @@ static enum dg_err measure_costs(struct quantized *quantized, const struct quant
         if (!leads(quantized, i))
             continue;
         double loss = 0;
-        narrowed_switch(quantized, i, true);
+        quantized_switch(quantized, i, true);
         err = loss_now(quantized, drift, &loss, error);
-        narrowed_switch(quantized, i, false);
+        quantized_switch(quantized, i, false);
         cost[i] = loss - before;
         if (!err)
             printf("group=%s loss=%+.6f\n", quantized->items[i].group, cost[i]);
@@ -166,13 +166,13 @@ static size_t dearest(const struct quantized *quantized, const double *cost)
 static enum dg_err calibrate(struct quantized *quantized, const struct quantize *flags,
                              const char *dir, struct dg_error *error)
 {
-    const struct judge_opts opts = {flags->swap, (size_t)flags->calibrate_pairs, flags->source,
+    const struct drift_opts opts = {flags->swap, (size_t)flags->calibrate_pairs, flags->source,
                                     flags->target};
     struct drift drift = {.n = 0};
     double before = 0, after = 0, *cost = dg_try_calloc(quantized->n + 1, sizeof *cost);
     enum dg_err err = cost ? DG_OK : DG_ERR_NOMEM;
     if (!err)
-        err = judge_open(&drift, dir, flags->calibrate, dg_model_blueprint(quantized->model), &opts,
+        err = drift_open(&drift, dir, flags->calibrate, dg_model_blueprint(quantized->model), &opts,
                          error);
     switch_all(quantized, flags, false);
     if (!err)
@@ -185,14 +185,14 @@ static enum dg_err calibrate(struct quantized *quantized, const struct quantize 
         const size_t i = dearest(quantized, cost);
         if (i == quantized->n)
             break;
-        narrowed_switch(quantized, i, false);
+        quantized_switch(quantized, i, false);
         err = loss_now(quantized, &drift, &after, error);
         if (!err)
             printf("kept=%s loss_of_all=%+.6f\n", quantized->items[i].group, after - before);
     }
     if (!err)
         printf("calibration pairs=%zu loss_before=%.6f loss_after=%.6f\n", drift.n, before, after);
-    judge_close(&drift);
+    drift_close(&drift);
     dg_free(cost);
     return err;
 }
@@ -201,10 +201,10 @@ static enum dg_err calibrate(struct quantized *quantized, const struct quantize 
 
 struct verdict {
     double loss;
-    struct judge_scores scores;
+    struct drift_scores scores;
 };
 
-static enum dg_err judge_model(const struct drift *drift, const struct dg_model *model, int beam,
+static enum dg_err drift_model(const struct drift *drift, const struct dg_model *model, int beam,
                                struct verdict *verdict, struct dg_error *error)
 {
     const struct dg_net_opts opts = {.model = model};
@@ -212,9 +212,9 @@ static enum dg_err judge_model(const struct drift *drift, const struct dg_model 
     enum dg_err err =
         dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, error);
     if (!err)
-        err = judge_loss(drift, net, &verdict->loss, error);
+        err = drift_loss(drift, net, &verdict->loss, error);
     if (!err)
-        err = judge_translate(drift, net, beam, &verdict->scores, error);
+        err = drift_translate(drift, net, beam, &verdict->scores, error);
     dg_net_free(net);
     return err;
 }
@@ -223,16 +223,16 @@ static enum dg_err score(const struct quantize *flags, const char *dir,
                          const struct dg_model *before, const struct dg_model *after,
                          struct dg_error *error)
 {
-    const struct judge_opts opts = {flags->swap, (size_t)flags->score_pairs, flags->source,
+    const struct drift_opts opts = {flags->swap, (size_t)flags->score_pairs, flags->source,
                                     flags->target};
     struct drift drift = {.n = 0};
     struct verdict was = {0}, is = {0};
     enum dg_err err =
-        judge_open(&drift, dir, flags->score, dg_model_blueprint(before), &opts, error);
+        drift_open(&drift, dir, flags->score, dg_model_blueprint(before), &opts, error);
     if (!err)
-        err = judge_model(&drift, before, (int)flags->beam, &was, error);
+        err = drift_model(&drift, before, (int)flags->beam, &was, error);
     if (!err)
-        err = judge_model(&drift, after, (int)flags->beam, &is, error);
+        err = drift_model(&drift, after, (int)flags->beam, &is, error);
     if (!err)
         printf(
             "score pairs=%zu left_out=%zu beam=%" PRId64
@@ -241,7 +241,7 @@ static enum dg_err score(const struct quantize *flags, const char *dir,
             drift.n, drift.n_long, flags->beam, was.scores.bleu, is.scores.bleu,
             is.scores.bleu - was.scores.bleu, was.scores.chrf, is.scores.chrf,
             is.scores.chrf - was.scores.chrf, was.loss, is.loss);
-    judge_close(&drift);
+    drift_close(&drift);
     return err;
 }
 
@@ -266,7 +266,7 @@ static uint64_t bytes_of(const char *dir)
 static void print_items(const struct quantized *quantized)
 {
     for (size_t i = 0; i < quantized->n; i++) {
-        const struct narrowed_item *item = &quantized->items[i];
+        const struct quantized_item *item = &quantized->items[i];
         char shape[48];
         if (item->from.rank == 2)
             snprintf(shape, sizeof shape, "%zux%zu", item->from.shape[0], item->from.shape[1]);
@@ -274,7 +274,7 @@ static void print_items(const struct quantized *quantized)
             snprintf(shape, sizeof shape, "%zu", item->from.shape[0]);
         printf("tensor=%s shape=%s from=%s type=%s kept=%s relative_error=%.3e most_error=%.3e\n",
                item->name, shape, dg_dtype_name(item->from.dtype),
-               dg_dtype_name(narrowed_stored(quantized, item->name)), item->is_on ? "no" : "yes",
+               dg_dtype_name(quantized_stored(quantized, item->name)), item->is_on ? "no" : "yes",
                item->relative_error, item->most_error);
     }
 }
@@ -289,7 +289,7 @@ static size_t n_kept(const struct quantized *quantized)
 
 static enum dg_dtype on_choose(void *ctx, const char *name)
 {
-    return narrowed_stored(ctx, name);
+    return quantized_stored(ctx, name);
 }
 
 static enum dg_err write_out(struct quantized *quantized, const char *dir, const char *out,
@@ -315,7 +315,7 @@ static enum dg_err run_quantize(const struct dg_opt_set *set, struct dg_error *e
                             out);
     enum dg_err err = dg_model_open(&model, dir, error);
     if (!err)
-        err = narrowed_new(&quantized, model, types[flags->type], error);
+        err = quantized_new(&quantized, model, types[flags->type], error);
     if (!err)
         switch_all(quantized, flags, true);
     if (!err && *flags->calibrate)
@@ -326,7 +326,7 @@ static enum dg_err run_quantize(const struct dg_opt_set *set, struct dg_error *e
         goto done;
     print_items(quantized);
     const size_t kept = n_kept(quantized);
-    narrowed_free(quantized);
+    quantized_free(quantized);
     quantized = NULL;
     if (*flags->score)
         err = score(flags, dir, model, written, error);
@@ -340,7 +340,7 @@ static enum dg_err run_quantize(const struct dg_opt_set *set, struct dg_error *e
                 out, type_words[flags->type], kept, after, 100.0 * (double)after / (double)before,
                 before);
 done:
-    narrowed_free(quantized);
+    quantized_free(quantized);
     dg_model_unref(written);
     dg_model_unref(model);
     return err;

@@ -20,7 +20,7 @@ enum { TOKENS_MAX = 512, SENTENCES = 16, TEXT_MAX = 1 << 16 };
 
 struct reading {
     struct drift *drift;
-    const struct judge_opts *opts;
+    const struct drift_opts *opts;
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
     size_t tokens_max;
@@ -32,13 +32,13 @@ static enum dg_err add_pair(struct reading *r, struct dg_span source, struct dg_
     struct drift *drift = r->drift;
     if (drift->n == drift->cap) {
         const size_t cap = drift->cap ? 2 * drift->cap : 256;
-        struct judge_pair *grown = dg_try_realloc(drift->pairs, cap * sizeof *grown);
+        struct drift_pair *grown = dg_try_realloc(drift->pairs, cap * sizeof *grown);
         if (!grown)
             return DG_ERR_NOMEM;
         drift->pairs = grown;
         drift->cap = cap;
     }
-    struct judge_pair pair = {.reference = target};
+    struct drift_pair pair = {.reference = target};
     const struct dg_tokenizer_opts opts = dg_lang_pair_tokenizer_opts(&drift->pair);
     enum dg_err err = ids_encode(drift->tokenizer, r->source_work, source, &opts, &pair.source,
                                  &pair.n_source, error);
@@ -92,7 +92,7 @@ static enum dg_err read_pairs(struct reading *r, const char *path, struct dg_err
 }
 
 static enum dg_err choose_languages(struct drift *drift, const char *model_dir,
-                                    const struct dg_blueprint *bp, const struct judge_opts *opts,
+                                    const struct dg_blueprint *bp, const struct drift_opts *opts,
                                     struct dg_error *error)
 {
     const struct dg_langs_opts languages = {
@@ -102,8 +102,8 @@ static enum dg_err choose_languages(struct drift *drift, const char *model_dir,
                : dg_langs_choose(drift->langs, opts->source, opts->target, error, &drift->pair);
 }
 
-enum dg_err judge_open(struct drift *drift, const char *model_dir, const char *file,
-                       const struct dg_blueprint *bp, const struct judge_opts *opts,
+enum dg_err drift_open(struct drift *drift, const char *model_dir, const char *file,
+                       const struct dg_blueprint *bp, const struct drift_opts *opts,
                        struct dg_error *error)
 {
     *drift = (struct drift){.n = 0};
@@ -124,11 +124,11 @@ enum dg_err judge_open(struct drift *drift, const char *model_dir, const char *f
     dg_tokenizer_work_free(r.source_work);
     dg_spm_work_free(r.target_work);
     if (err)
-        judge_close(drift);
+        drift_close(drift);
     return err;
 }
 
-void judge_close(struct drift *drift)
+void drift_close(struct drift *drift)
 {
     for (size_t i = 0; i < drift->n; i++) {
         dg_free(drift->pairs[i].source);
@@ -143,7 +143,7 @@ void judge_close(struct drift *drift)
 
 /* ---- Loss ------------------------------------------------------------------------------------ */
 
-enum dg_err judge_loss(const struct drift *drift, const struct dg_net *net, double *loss,
+enum dg_err drift_loss(const struct drift *drift, const struct dg_net *net, double *loss,
                        struct dg_error *error)
 {
     struct dg_scorer *scorer = NULL;
@@ -155,7 +155,7 @@ enum dg_err judge_loss(const struct drift *drift, const struct dg_net *net, doub
         err = dg_scorer_new(&scorer, net, drift->longest_source,
                             drift->longest_target + drift->pair.n_lead, error);
     for (size_t i = 0; i < drift->n && !err; i++) {
-        const struct judge_pair *pair = &drift->pairs[i];
+        const struct drift_pair *pair = &drift->pairs[i];
         const struct dg_scorer_target target = {pair->target, pair->n_target, drift->pair.lead,
                                                 drift->pair.n_lead};
         err = dg_scorer_run(scorer, pair->source, pair->n_source, &target, logprobs, NULL, error);
@@ -199,7 +199,7 @@ static enum dg_err decode_all(const struct drift *drift, struct dg_decoder *deco
     enum dg_err err = DG_OK;
     for (size_t next = 0; !err && (next < drift->n || dg_decoder_n_sentences(decoder));) {
         while (!err && next < drift->n) {
-            const struct judge_pair *pair = &drift->pairs[next];
+            const struct drift_pair *pair = &drift->pairs[next];
             const struct dg_decode_job job = {pair->source, pair->n_source, opts, &events,
                                               &sentences[next]};
             if (dg_decoder_n_fitting(decoder, &job, 1) == 0)
@@ -214,7 +214,7 @@ static enum dg_err decode_all(const struct drift *drift, struct dg_decoder *deco
 }
 
 static enum dg_err count_scores(const struct drift *drift, const struct sentence *sentences,
-                                struct judge_scores *scores)
+                                struct drift_scores *scores)
 {
     const struct dg_bleu_opts opts = DG_BLEU_OPTS_DEFAULT;
     struct dg_metric *metric = dg_metric_new();
@@ -236,13 +236,13 @@ static enum dg_err count_scores(const struct drift *drift, const struct sentence
     }
     dg_metric_free(metric);
     if (!err)
-        *scores = (struct judge_scores){dg_bleu_score(&bleu, &opts, false).score,
+        *scores = (struct drift_scores){dg_bleu_score(&bleu, &opts, false).score,
                                         dg_chrf_score(&chrf, 0)};
     return err;
 }
 
-enum dg_err judge_translate(const struct drift *drift, const struct dg_net *net, int beam,
-                            struct judge_scores *scores, struct dg_error *error)
+enum dg_err drift_translate(const struct drift *drift, const struct dg_net *net, int beam,
+                            struct drift_scores *scores, struct dg_error *error)
 {
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;
     struct dg_decoder *decoder = NULL;

@@ -31,7 +31,7 @@ static const struct {
     {"candidate.state", "state"},
 };
 
-static void name_group(struct narrowed_item *item)
+static void name_group(struct quantized_item *item)
 {
     snprintf(item->group, sizeof item->group, "%s", item->name);
     for (size_t i = 0; i < sizeof fused / sizeof *fused; i++) {
@@ -67,7 +67,7 @@ static void compare(struct errors *errors, const float *was, const float *is, si
 }
 
 /* Converts one row into the item's new bytes; false when the type cannot represent it. */
-static bool put_row(struct narrowed_item *item, size_t row, const float *values, size_t n)
+static bool put_row(struct quantized_item *item, size_t row, const float *values, size_t n)
 {
     char *bytes = (char *)(uintptr_t)item->as.data + row * n * dg_dtype_size(item->as.dtype);
     uint16_t *halves = (uint16_t *)(void *)bytes;
@@ -87,7 +87,7 @@ static bool put_row(struct narrowed_item *item, size_t row, const float *values,
     return true;
 }
 
-static void release(struct narrowed_item *item)
+static void release(struct quantized_item *item)
 {
     if (item->as.data != item->from.data) {
         dg_free((void *)(uintptr_t)item->as.data);
@@ -96,7 +96,7 @@ static void release(struct narrowed_item *item)
     item->as = item->from;
 }
 
-static enum dg_err convert(struct narrowed_item *item, enum dg_dtype type)
+static enum dg_err convert(struct quantized_item *item, enum dg_dtype type)
 {
     const size_t n_rows = rows_of(&item->from),
                  n = n_rows ? dg_tensor_count(&item->from) / n_rows : 0;
@@ -152,14 +152,14 @@ static enum dg_err on_item(void *ctx, const struct dg_layout_item *layout)
         return DG_OK;
     if (quantized->n == quantized->cap) {
         const size_t cap = quantized->cap ? 2 * quantized->cap : 128;
-        struct narrowed_item *grown = dg_try_realloc(quantized->items, cap * sizeof *grown);
+        struct quantized_item *grown = dg_try_realloc(quantized->items, cap * sizeof *grown);
         if (!grown)
             return DG_ERR_NOMEM;
         quantized->items = grown;
         quantized->cap = cap;
     }
-    struct narrowed_item *item = &quantized->items[quantized->n];
-    *item = (struct narrowed_item){
+    struct quantized_item *item = &quantized->items[quantized->n];
+    *item = (struct quantized_item){
         .from = *layout->slot, .is_product = is_product(layout), .is_on = true};
     snprintf(item->name, sizeof item->name, "%s", layout->name);
     name_group(item);
@@ -174,8 +174,8 @@ static enum dg_err on_item(void *ctx, const struct dg_layout_item *layout)
     return err;
 }
 
-enum dg_err narrowed_new(struct quantized **out, const struct dg_model *model, enum dg_dtype type,
-                         struct dg_error *error)
+enum dg_err quantized_new(struct quantized **out, const struct dg_model *model, enum dg_dtype type,
+                          struct dg_error *error)
 {
     struct quantized *quantized = dg_try_calloc(1, sizeof *quantized);
     if (!quantized)
@@ -186,7 +186,7 @@ enum dg_err narrowed_new(struct quantized **out, const struct dg_model *model, e
     struct dg_weights *weights = (struct dg_weights *)(uintptr_t)dg_model_weights(model);
     const enum dg_err err = dg_layout_visit(dg_model_blueprint(model), weights, on_item, quantized);
     if (err) {
-        narrowed_free(quantized);
+        quantized_free(quantized);
         return dg_error_set(error, err, "the weights could not be converted: %s",
                             dg_err_sentence(err));
     }
@@ -194,7 +194,7 @@ enum dg_err narrowed_new(struct quantized **out, const struct dg_model *model, e
     return DG_OK;
 }
 
-void narrowed_free(struct quantized *quantized)
+void quantized_free(struct quantized *quantized)
 {
     if (!quantized)
         return;
@@ -204,7 +204,7 @@ void narrowed_free(struct quantized *quantized)
     dg_free(quantized);
 }
 
-void narrowed_switch(struct quantized *quantized, size_t i, bool is_on)
+void quantized_switch(struct quantized *quantized, size_t i, bool is_on)
 {
     for (size_t k = 0; k < quantized->n; k++)
         if (quantized->items[k].is_product &&
@@ -212,7 +212,7 @@ void narrowed_switch(struct quantized *quantized, size_t i, bool is_on)
             quantized->items[k].is_on = is_on;
 }
 
-static const struct narrowed_item *find(const struct quantized *quantized, const char *name)
+static const struct quantized_item *find(const struct quantized *quantized, const char *name)
 {
     for (size_t i = 0; i < quantized->n; i++)
         if (strcmp(quantized->items[i].name, name) == 0)
@@ -220,9 +220,9 @@ static const struct narrowed_item *find(const struct quantized *quantized, const
     return NULL;
 }
 
-enum dg_dtype narrowed_stored(const struct quantized *quantized, const char *name)
+enum dg_dtype quantized_stored(const struct quantized *quantized, const char *name)
 {
-    const struct narrowed_item *item = find(quantized, name);
+    const struct quantized_item *item = find(quantized, name);
     if (!item)
         return DG_DTYPE_F32;
     if (item->is_on)
@@ -234,14 +234,14 @@ enum dg_dtype narrowed_stored(const struct quantized *quantized, const char *nam
 
 static enum dg_err on_slot(void *ctx, const struct dg_layout_item *layout)
 {
-    const struct narrowed_item *item = find(ctx, layout->name);
+    const struct quantized_item *item = find(ctx, layout->name);
     if (item)
         *layout->slot = item->is_on ? item->as : item->from;
     return DG_OK;
 }
 
-enum dg_err narrowed_net(const struct quantized *quantized, struct dg_net **net,
-                         struct dg_error *error)
+enum dg_err quantized_net(const struct quantized *quantized, struct dg_net **net,
+                          struct dg_error *error)
 {
     const struct dg_blueprint *bp = dg_model_blueprint(quantized->model);
     const struct dg_net_opts opts = {.model = quantized->model};

@@ -5,10 +5,10 @@
  * be made into a network, with which `dragoman quantize` measures what a type costs.
  *
  *     struct quantized *quantized;
- *     err = narrowed_new(&quantized, model, DG_DTYPE_I8, &error);
- *     narrowed_switch(quantized, i, false);                      keep this group's original
- *     err = narrowed_net(quantized, &net, &error);
- *     narrowed_free(quantized);
+ *     err = quantized_new(&quantized, model, DG_DTYPE_I8, &error);
+ *     quantized_switch(quantized, i, false);                      keep this group's original
+ *     err = quantized_net(quantized, &net, &error);
+ *     quantized_free(quantized);
  *
  * Matrices of products get the requested type. Everything else (vectors, learned positions,
  * relative positions) is small, is read as floats and becomes F16, unless F16 cannot hold its
@@ -20,7 +20,7 @@
 #include "model/model_dir.h"
 #include "network/net.h"
 
-struct narrowed_item {
+struct quantized_item {
     char name[DG_LAYOUT_NAME_CAP];
     char group[DG_LAYOUT_NAME_CAP]; /* the same for all matrices that form one product */
     size_t leader;                  /* index of the group's first item */
@@ -36,23 +36,23 @@ struct narrowed_item {
 struct quantized {
     const struct dg_model *model; /* borrowed */
     enum dg_dtype type;
-    struct narrowed_item *items; /* [n] in the layout's order */
+    struct quantized_item *items; /* [n] in the layout's order */
     size_t n, cap;
 };
 
-enum dg_err narrowed_new(struct quantized **quantized, const struct dg_model *model,
-                         enum dg_dtype type, struct dg_error *error) DG_MUST_CHECK;
-void narrowed_free(struct quantized *quantized); /* NULL is fine */
+enum dg_err quantized_new(struct quantized **quantized, const struct dg_model *model,
+                          enum dg_dtype type, struct dg_error *error) DG_MUST_CHECK;
+void quantized_free(struct quantized *quantized); /* NULL is fine */
 
 /* Sets is_on of all products of item i's group. */
-void narrowed_switch(struct quantized *quantized, size_t i, bool is_on);
+void quantized_switch(struct quantized *quantized, size_t i, bool is_on);
 
 /* The network of the present choice. */
-enum dg_err narrowed_net(const struct quantized *quantized, struct dg_net **net,
-                         struct dg_error *error) DG_MUST_CHECK;
+enum dg_err quantized_net(const struct quantized *quantized, struct dg_net **net,
+                          struct dg_error *error) DG_MUST_CHECK;
 
 /* The type in which an item is stored: the quantized type if is_on; otherwise, for a product, F16
  * if I8 was requested, else the original type. DG_DTYPE_F32 for an unknown name. */
-enum dg_dtype narrowed_stored(const struct quantized *quantized, const char *name);
+enum dg_dtype quantized_stored(const struct quantized *quantized, const char *name);
 
 #endif
