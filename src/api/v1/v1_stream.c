@@ -32,9 +32,9 @@
 #include "base/memory/utf8.h"
 
 enum {
-    STRANDS_MAX = 1024, /* ids that are remembered; the idle one that was used least recently makes
-                           room */
-    RUNNING_MAX = 256,  /* translations under way on one socket */
+    ITEMS_MAX = 1024,  /* ids that are remembered; the idle one that was used least recently makes
+                            room */
+    RUNNING_MAX = 256, /* translations under way on one socket */
     ID_MAX = 128,
     VALUES_MAX = 200,
     /* bytes that idle ids remember; the last one always keeps what it has */
@@ -98,7 +98,7 @@ struct stream {
     struct dg_who who;           /* known from the headers of the handshake */
     char client[64];             /* the client's address as text */
     struct dg_list stream_items; /* oldest first */
-    size_t n_strands, n_running;
+    size_t n_items, n_running;
     size_t n_held;           /* bytes that idle stream items hold */
     struct message *reading; /* the message that another thread is reading; NULL: none */
     uint64_t turn;           /* the last turn in which a message came */
@@ -227,7 +227,7 @@ static void forget(struct stream_item *stream_item)
 {
     halt(stream_item);
     dg_list_unlink(&stream_item->link);
-    stream_item->stream->n_strands--;
+    stream_item->stream->n_items--;
     stream_item->stream->n_held -= stream_item->n_held;
     dg_buf_deinit(&stream_item->source);
     dg_buf_deinit(&stream_item->head_text);
@@ -258,7 +258,7 @@ static void hold(struct stream_item *stream_item)
 static void make_room(struct stream *stream)
 {
     struct dg_list *at = stream->stream_items.next;
-    while (stream->n_strands >= STRANDS_MAX && at != &stream->stream_items) {
+    while (stream->n_items >= ITEMS_MAX && at != &stream->stream_items) {
         struct stream_item *stream_item = DG_LIST_ITEM(at, struct stream_item, link);
         at = at->next;
         if (!is_busy(stream_item))
@@ -280,7 +280,7 @@ static struct stream_item *add(struct stream *stream, struct dg_span id)
     dg_buf_init(&stream_item->known, MESSAGE_MAX);
     dg_buf_init(&stream_item->translations, MESSAGE_MAX);
     dg_list_link_last(&stream->stream_items, &stream_item->link);
-    stream->n_strands++;
+    stream->n_items++;
     return stream_item;
 }
 
