@@ -235,12 +235,16 @@ void dg_server_close(struct dg_server *server)
 static void on_connection(uv_stream_t *stream, int status)
 {
     struct dg_listener *listener = stream->data;
-    if (status == 0)
+    struct dg_server *server = listener->server;
+    const uint64_t second = uv_now(server->loop) / 1000 + 1;
+    if (status == 0) {
         dg_conn_accept(listener);
-    else
-        dg_log_event(listener->server->log, DG_LOG_WARNING, "net",
+    } else if (server->not_accepted_s != second) { /* it fails again in every turn of the loop */
+        server->not_accepted_s = second;
+        dg_log_event(server->log, DG_LOG_WARNING, "net",
                      DG_LOG_FIELDS(dg_log_str("listener", listener->text)),
                      "cannot accept a connection: %s", uv_strerror(status));
+    }
 }
 
 static struct dg_listener *make_listener(struct dg_server *server, bool is_unix)

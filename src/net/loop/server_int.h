@@ -55,6 +55,7 @@ struct dg_server {
     bool closing;
     bool draining;
     uint64_t drain_until_ms;
+    uint64_t not_accepted_s; /* when it was last logged that a connection cannot be accepted */
     void (*on_drained)(void *user);
     void *drained_user;
 
