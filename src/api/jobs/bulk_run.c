@@ -192,12 +192,12 @@ static const struct dg_job_listener listener = {.on_over = on_over, .on_sentence
 
 /* ---- Beginning a line ------------------------------------------------------------------------ */
 
-/* Reads a line of JSON: the job's options, as changed by the line. */
 static bool is_same(const char *a, const char *b)
 {
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+/* Reads a line of JSON: the job's options, as changed by the line. */
 static enum dg_err read_json(struct dg_bulk_line *line, struct dg_span text,
                              struct dg_failure *failure)
 {

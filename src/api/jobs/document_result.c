@@ -31,7 +31,7 @@ struct making {
     struct dg_document_file *result; /* owned */
     char language[DG_LANGTAG_TEXT];
     char name[DG_DOCUMENT_NAME + 1];
-    bool once;
+    bool once, has_output;
     enum dg_err err;
     struct dg_error error;
 };
@@ -55,8 +55,8 @@ static enum dg_err append(void *ctx, struct dg_span bytes, struct dg_error *erro
 static void run_make(struct dg_offload_task *task)
 {
     struct making *making = DG_LIST_ITEM(task, struct making, task);
-    making->err =
-        dg_document_text_write(making->job, making->language, append, making, &making->error);
+    making->err = dg_document_text_write(making->job, making->has_output, making->language, append,
+                                         making, &making->error);
 }
 
 static void on_made(struct dg_offload_task *task)
@@ -101,6 +101,7 @@ void dg_document_send(struct dg_call *call, struct dg_bulk_job *job, const char 
     }
     making->job = job;
     making->once = once;
+    making->has_output = job->n_done > 0;
     dg_bulk_hold(job);
     dg_work_init(&making->work, call->api, call, &making_ops);
     dg_document_result_name(job, name, making->name);

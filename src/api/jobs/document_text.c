@@ -240,20 +240,21 @@ static struct dg_span span_of(const struct dg_map_file *file)
     return dg_span_make((const char *)file->bytes, file->len);
 }
 
-/* The job's files. A document that stays as it is has no ID.out. */
-static enum dg_err open_files(const struct dg_bulk_job *job, struct dg_map_file *file,
-                              struct dg_map_file *in, struct dg_map_file *out,
-                              struct dg_error *error)
+/* The job's files. */
+static enum dg_err open_files(const struct dg_bulk_job *job, bool has_output,
+                              struct dg_map_file *file, struct dg_map_file *in,
+                              struct dg_map_file *out, struct dg_error *error)
 {
     enum dg_err err = dg_map_file_open(file, job->document_path, SIZE_MAX / 2, error);
     if (!err)
         err = dg_map_file_open(in, job->in_path, SIZE_MAX / 2, error);
-    if (!err && job->n_done > 0)
+    if (!err && has_output)
         err = dg_map_file_open(out, job->out_path, SIZE_MAX / 2, error);
     return err;
 }
 
-enum dg_err dg_document_text_write(const struct dg_bulk_job *job, const char *language,
+enum dg_err dg_document_text_write(const struct dg_bulk_job *job, bool has_output,
+                                   const char *language,
                                    enum dg_err (*append)(void *ctx, struct dg_span bytes,
                                                          struct dg_error *error),
                                    void *ctx, struct dg_error *error)
@@ -267,7 +268,7 @@ enum dg_err dg_document_text_write(const struct dg_bulk_job *job, const char *la
                                         .output = dg_span_cstr(job->document_output)};
     dg_buf_init(&source, LINES_MAX);
     dg_buf_init(&target, LINES_MAX);
-    enum dg_err err = open_files(job, &file, &in, &out, error);
+    enum dg_err err = open_files(job, has_output, &file, &in, &out, error);
     if (!err)
         err = take_texts(span_of(&in), span_of(&out), &source, &target, error);
     if (!err && dg_filter_takes(name, span_of(&file))) {

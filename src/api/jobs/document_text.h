@@ -9,7 +9,7 @@
  *     err = dg_document_text_read(&text, engine, &langs, &arena, &error);
  *     ... text.lines, text.format, text.n_characters, text.source ...
  *     dg_document_text_deinit(&text);
- *     err = dg_document_text_write(job, "en", append, ctx, &error);
+ *     err = dg_document_text_write(job, true, "en", append, ctx, &error);
  *
  * Memory: some ten times the text, at most LINES_MAX for the lines, on as many threads as read
  * bodies; nothing of it is kept while the lines are translated. Any thread. */
@@ -41,8 +41,11 @@ enum dg_err dg_document_text_read(struct dg_document_text *text, const struct dg
                                   struct dg_error *error) DG_MUST_CHECK;
 void dg_document_text_deinit(struct dg_document_text *text);
 
-/* Writes the translated file of a job that is done. `language` is its tag; may be "". */
-enum dg_err dg_document_text_write(const struct dg_bulk_job *job, const char *language,
+/* Writes the translated file of a job that is done, in any thread: what the loop may still change
+ * of the job is not read. A document that stays as it is has no output. `language` is its tag; may
+ * be "". */
+enum dg_err dg_document_text_write(const struct dg_bulk_job *job, bool has_output,
+                                   const char *language,
                                    enum dg_err (*append)(void *ctx, struct dg_span bytes,
                                                          struct dg_error *error),
                                    void *ctx, struct dg_error *error) DG_MUST_CHECK;
