@@ -271,8 +271,8 @@ struct telling {
     char name[DG_KEY_NAME_MAX + 1];
 };
 
-/* If another server was quicker, its row arrives like any other; ours is sent again if it is newer.
- * */
+/* If another server was quicker, its row arrives like any other. Ours is sent again if it is
+ * newer. */
 static void on_told(void *ctx, enum dg_err err, int64_t more)
 {
     struct telling *telling = ctx;
@@ -335,8 +335,8 @@ static void on_complete(void *user)
     tell_others(keys);
 }
 
-/* True when the row changes what counts. A row that no server has made is replaced by what we know.
- * */
+/* True when the row changes what counts. A row that no server has made is replaced by what we
+ * know. */
 static bool take_row(struct dg_keys *keys, const struct dg_redis_table_row *row)
 {
     const enum dg_shared_keys_verdict verdict =

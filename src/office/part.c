@@ -1138,8 +1138,8 @@ static void read_part(struct reader *r)
     }
 }
 
-/* Adds the format of text without a run, and has every table allocate memory, so that none is NULL.
- * */
+/* Adds the format of text without a run, and has every table allocate memory, so that none is
+ * NULL. */
 static void reserve_rows(struct reader *r)
 {
     struct dg_office_part *part = r->part;

@@ -345,15 +345,6 @@ static const struct delimiter delimiters[] = {
     {"===\n", "\n===", false},
 };
 
-static size_t find(struct dg_span text, size_t from, const char *what)
-{
-    const size_t len = strlen(what);
-    for (size_t at = from; at + len <= text.len; at++)
-        if (memcmp(text.ptr + at, what, len) == 0)
-            return at;
-    return text.len;
-}
-
 /* A block begins a line or comes behind a colon. */
 static bool may_begin(struct dg_span text, size_t at)
 {
@@ -367,10 +358,10 @@ static bool cut_block(struct reading *reading, const struct delimiter *with)
 {
     const struct dg_span user = reading->user;
     size_t n_tries = 0;
-    for (size_t open = find(user, 0, with->open);
+    for (size_t open = dg_span_find_cstr(user, 0, with->open);
          open < user.len && open < INSTRUCTION_MAX && n_tries++ < TRIES_MAX;
-         open = find(user, open + 1, with->open)) {
-        size_t from = open + strlen(with->open), end = find(user, from, with->close);
+         open = dg_span_find_cstr(user, open + 1, with->open)) {
+        size_t from = open + strlen(with->open), end = dg_span_find_cstr(user, from, with->close);
         if (!may_begin(user, open) || end == user.len)
             continue;
         if (with->is_fence && memchr(user.ptr + from, '\n', end - from))
@@ -458,12 +449,13 @@ static struct dg_span without_arrow(struct dg_span text)
 /* A quoted text with words behind it: "Le chat dort."\n\nProvide only the translated text. */
 static struct dg_span without_tail(struct reading *reading, struct dg_span text)
 {
-    const size_t end = text.len && text.ptr[0] == '"' ? find(text, 1, "\"") : text.len;
+    const size_t end = text.len && text.ptr[0] == '"' ? dg_span_find_cstr(text, 1, "\"") : text.len;
     if (end < text.len && end + 1 < text.len && memchr(text.ptr + end, '\n', text.len - end) &&
         is_tail(reading, dg_span_sub(text, end + 1, text.len)))
         return dg_span_sub(text, 0, end + 1);
     size_t last = 0;
-    for (size_t at = find(text, 0, "\n\n"); at < text.len; at = find(text, at + 1, "\n\n"))
+    for (size_t at = dg_span_find_cstr(text, 0, "\n\n"); at < text.len;
+         at = dg_span_find_cstr(text, at + 1, "\n\n"))
         last = at;
     const struct dg_span tail = dg_chars_trim_space(dg_span_sub(text, last, text.len));
     const struct said said = read_instruction(reading->names, tail);
@@ -477,8 +469,9 @@ static bool cut_label(struct reading *reading)
 {
     const struct dg_span user = reading->user;
     size_t n_tries = 0;
-    for (size_t at = find(user, 0, "\n"); at < user.len && at < HEAD_MAX && n_tries++ < TRIES_MAX;
-         at = find(user, at + 1, "\n")) {
+    for (size_t at = dg_span_find_cstr(user, 0, "\n");
+         at < user.len && at < HEAD_MAX && n_tries++ < TRIES_MAX;
+         at = dg_span_find_cstr(user, at + 1, "\n")) {
         if (!instructs(reading, dg_span_sub(user, 0, at)))
             continue;
         const size_t len = label_at(reading, skip_blanks(user, at), false);
@@ -585,12 +578,12 @@ static bool cut_head(struct reading *reading)
             continue;
         if (rest.len == 0 || is_rule(rest))
             return false;
-        if (is_line && is_meta(dg_span_sub(rest, 0, find(rest, 0, "\n")))) {
+        if (is_line && is_meta(dg_span_sub(rest, 0, dg_span_find_cstr(rest, 0, "\n")))) {
             again = (size_t)(rest.ptr - user.ptr);
             continue;
         }
-        if (is_line && find(rest, 0, ":") < find(rest, 0, "\n") &&
-            is_heading(dg_span_sub(rest, 0, find(rest, 0, ":"))))
+        if (is_line && dg_span_find_cstr(rest, 0, ":") < dg_span_find_cstr(rest, 0, "\n") &&
+            is_heading(dg_span_sub(rest, 0, dg_span_find_cstr(rest, 0, ":"))))
             return false;
         reading->text = dg_chars_trim_space(rest);
         return true;
@@ -603,7 +596,8 @@ static bool cut_tail(struct reading *reading)
 {
     const struct dg_span user = dg_chars_trim_space(reading->user);
     size_t last = 0;
-    for (size_t at = find(user, 0, "\n\n"); at < user.len; at = find(user, at + 1, "\n\n"))
+    for (size_t at = dg_span_find_cstr(user, 0, "\n\n"); at < user.len;
+         at = dg_span_find_cstr(user, at + 1, "\n\n"))
         last = at;
     const struct dg_span tail = dg_chars_trim_space(dg_span_sub(user, last, user.len));
     if (last == 0 || tail.len > HEAD_MAX || !instructs(reading, tail) ||
@@ -622,10 +616,11 @@ static bool cut_quotes(struct reading *reading)
     if (user.len > HEAD_MAX || memchr(user.ptr ? user.ptr : "", '\n', user.len))
         return false;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        const size_t open = find(user, 0, pairs[i][0]), from = open + strlen(pairs[i][0]);
+        const size_t open = dg_span_find_cstr(user, 0, pairs[i][0]),
+                     from = open + strlen(pairs[i][0]);
         size_t end = user.len;
-        for (size_t at = from; open < user.len && (at = find(user, at, pairs[i][1])) < user.len;
-             at++)
+        for (size_t at = from;
+             open < user.len && (at = dg_span_find_cstr(user, at, pairs[i][1])) < user.len; at++)
             end = at;
         if (end == user.len || open == 0)
             continue;
@@ -690,14 +685,15 @@ static struct dg_span request_of(struct dg_span user)
     static const char *const open = "The following is a user request:\n\"\"\"\n", *const close =
                                                                                       "\n\"\"\"\n";
     const struct dg_span head = dg_span_sub(user, 0, HEAD_MAX);
-    const size_t at = find(head, 0, open), from = at + strlen(open), end = find(user, from, close);
+    const size_t at = dg_span_find_cstr(head, 0, open), from = at + strlen(open),
+                 end = dg_span_find_cstr(user, from, close);
     return at < head.len && end < user.len ? dg_span_sub(user, from, end - from) : user;
 }
 
 static bool is_only_text(struct reading *reading)
 {
     struct dg_span user = dg_chars_trim_space(reading->user),
-                   first = dg_span_sub(user, 0, find(user, 0, "\n"));
+                   first = dg_span_sub(user, 0, dg_span_find_cstr(user, 0, "\n"));
     return !instructs(reading, dg_span_sub(first, 0, HEAD_MAX));
 }
 

@@ -428,15 +428,6 @@ static void walk_plain(struct putter *putter, struct dg_span text, const struct 
 static const char *const segment_open = "<translate index=\"", *const segment_close =
                                                                    "</translate>";
 
-static size_t find(struct dg_span text, size_t from, const char *what)
-{
-    const size_t len = strlen(what);
-    for (size_t at = from; at + len <= text.len; at++)
-        if (memcmp(text.ptr + at, what, len) == 0)
-            return at;
-    return text.len;
-}
-
 /* <translate index="1" context="...">a text</translate>, each of which is answered by <translated
  * index="1"> and the translation, as gpt-po makes them. */
 static void walk_tagged(struct putter *putter, struct dg_span text, const struct dg_json *json)
@@ -444,9 +435,11 @@ static void walk_tagged(struct putter *putter, struct dg_span text, const struct
     size_t from = 0;
     (void)json;
     for (;;) {
-        const size_t at = find(text, from, segment_open), number = at + strlen(segment_open);
-        const size_t mark = find(text, number, "\""), begin = find(text, mark, ">") + 1;
-        const size_t end = find(text, begin, segment_close);
+        const size_t at = dg_span_find_cstr(text, from, segment_open),
+                     number = at + strlen(segment_open);
+        const size_t mark = dg_span_find_cstr(text, number, "\""),
+                     begin = dg_span_find_cstr(text, mark, ">") + 1;
+        const size_t end = dg_span_find_cstr(text, begin, segment_close);
         if (end >= text.len)
             break;
         put(putter, DG_CHAT_PROMPT_LITERAL, dg_span_sub(text, from, at - from));
@@ -462,8 +455,8 @@ static void walk_tagged(struct putter *putter, struct dg_span text, const struct
 
 static bool is_tagged(struct dg_span text)
 {
-    return find(dg_span_sub(text, 0, strlen(segment_open)), 0, segment_open) == 0 &&
-           text.len > strlen(segment_open) && find(text, 0, segment_close) < text.len;
+    return dg_span_starts(text, dg_span_cstr(segment_open)) &&
+           dg_span_find_cstr(text, 0, segment_close) < text.len;
 }
 
 /* Every line that is not blank has a number, and there are two or more. */

@@ -49,6 +49,26 @@ static inline bool dg_span_ends(struct dg_span text, struct dg_span end)
            (end.len == 0 || memcmp(text.ptr + (text.len - end.len), end.ptr, end.len) == 0);
 }
 
+/* Where `what`, which is not empty, begins in `text` at offset `from` or later; text.len: nowhere.
+ */
+static inline size_t dg_span_find(struct dg_span text, size_t from, struct dg_span what)
+{
+    while (what.len <= text.len && from <= text.len - what.len) {
+        const char *first = memchr(text.ptr + from, what.ptr[0], text.len - what.len - from + 1);
+        if (!first)
+            break;
+        if (memcmp(first, what.ptr, what.len) == 0)
+            return (size_t)(first - text.ptr);
+        from = (size_t)(first - text.ptr) + 1;
+    }
+    return text.len;
+}
+
+static inline size_t dg_span_find_cstr(struct dg_span text, size_t from, const char *what)
+{
+    return dg_span_find(text, from, dg_span_cstr(what));
+}
+
 /* At most `len` bytes of the text from offset `from` on; both are clipped to the text. */
 static inline struct dg_span dg_span_sub(struct dg_span text, size_t from, size_t len)
 {

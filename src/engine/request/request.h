@@ -31,9 +31,8 @@ struct dg_request {
                             another's, and a text whose markup is being read */
     struct dg_engine_request asked; /* once set up, `text` is our own copy, and the strings are not
                                        kept */
-    struct dg_model_wait *waiting;  /* owned; what the request keeps while it waits for its models;
-                                    or  NULL */
-    bool is_open;                   /* the request has begun */
+    struct dg_model_wait *waiting; /* owned; what is kept while the models are not there, or NULL */
+    bool is_open;                  /* the request has begun */
     const struct dg_engine_events *events;
     void *ctx;
     struct dg_served_model *hops[DG_ROUTING_HOPS_MAX]; /* [n_hops] a reference each */

@@ -234,8 +234,8 @@ static void on_test_read(void *ctx, enum dg_err err)
     *(enum dg_err *)ctx = err;
 }
 
-/* The same for models that read: they get a text that consists of the special tokens around a text.
- * */
+/* The same for models that read: their text is only the special tokens that stand around every
+ * text. */
 static enum dg_err read_test(const struct dg_served_model *served, const char *path,
                              struct dg_error *error)
 {

@@ -196,20 +196,6 @@ enum dg_err dg_multipart_begin(struct dg_multipart *multipart, struct dg_span co
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
-/* Where `what` begins in `text` from `from` on; text.len: nowhere. */
-static size_t find(struct dg_span text, size_t from, struct dg_span what)
-{
-    while (from + what.len <= text.len) {
-        const char *first = memchr(text.ptr + from, what.ptr[0], text.len - from - what.len + 1);
-        if (!first)
-            break;
-        if (memcmp(first, what.ptr, what.len) == 0)
-            return (size_t)(first - text.ptr);
-        from = (size_t)(first - text.ptr) + 1;
-    }
-    return text.len;
-}
-
 static enum dg_err read_disposition(struct dg_span value, struct dg_arena *arena,
                                     struct dg_part *part)
 {
@@ -268,7 +254,7 @@ static enum dg_err read_head(struct dg_span text, struct dg_arena *arena, struct
     struct dg_span near = dg_span_sub(text, 0, DG_MULTIPART_HEAD_MAX);
     size_t at = 0;
     for (;;) {
-        size_t end = find(near, at, DG_SPAN("\r\n"));
+        size_t end = dg_span_find(near, at, DG_SPAN("\r\n"));
         if (end == near.len)
             return dg_error_set(error, near.len < text.len ? DG_ERR_LIMIT : DG_ERR_TRUNCATED,
                                 near.len < text.len
@@ -334,7 +320,7 @@ enum dg_err dg_multipart_next(struct dg_multipart *multipart, struct dg_arena *a
         return err;
     /* The empty line may be the first half of the delimiter: then the part is empty. */
     struct dg_span delimiter = dg_span_make(multipart->delimiter, multipart->delimiter_len);
-    size_t end = find(multipart->rest, head - 2, delimiter);
+    size_t end = dg_span_find(multipart->rest, head - 2, delimiter);
     if (end == multipart->rest.len)
         return dg_error_set(error, DG_ERR_TRUNCATED, "the form ends inside a part");
     found.body = end < head ? dg_span_sub(multipart->rest, head, 0)

@@ -5,10 +5,8 @@
  * takes as long as its rows and source tokens say, sixteen clients that ask for a sentence now and
  * then, and one who sends as much as he is allowed to. The 99th percentile of the times of their
  * answers may be three times what it is without him, however often the test is run. */
-#include "mkmodel.h"
-#include "model/model_dir.h"
 #include "sched/sched.h"
-#include "tmpdir.h"
+#include "small_net.h"
 #include "unit.h"
 
 enum {
@@ -22,7 +20,6 @@ enum {
     SECONDS = 5,
     ANSWERS_MAX = 4000,
     TARGET_MAX = 128,
-    V_LEAST = 16,
     RATIO = 3,
 };
 
@@ -73,34 +70,7 @@ struct world {
     uint64_t random_state;
 };
 
-static struct dg_model *model;
-static struct dg_net *net;
-static char root[DG_TMPDIR_CAP];
-
-static void set_up(void)
-{
-    char dir[DG_TMPDIR_CAP + 16];
-    struct dg_error error = DG_ERROR_NONE;
-    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
-    options.blueprint.D = 16;
-    options.blueprint.encoder.F = options.blueprint.decoder.F = 16;
-    options.blueprint.encoder.n_layers = options.blueprint.decoder.n_layers = 1;
-    dg_tmpdir_make(root);
-    snprintf(dir, sizeof dir, "%s/model", root);
-    ck_assert_msg(dg_mkmodel(dir, &options, &error) == DG_OK, "%s", error.text);
-    ck_assert_msg(dg_model_open(&model, dir, &error) == DG_OK, "%s", error.text);
-    enum dg_err err =
-        dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, &error);
-    ck_assert_msg(err == DG_OK, "%s", error.text);
-    ck_assert_uint_gt(dg_model_blueprint(model)->encoder.V, V_LEAST);
-}
-
-static void tear_down(void)
-{
-    dg_net_free(net);
-    dg_model_unref(model);
-    dg_tmpdir_remove(root);
-}
+static struct small_net small;
 
 static uint64_t draw(struct world *world, uint64_t below)
 {
@@ -119,7 +89,7 @@ static void ask(struct world *world, struct sender *sender, uint64_t now_ns)
     const struct kind *kind = sender->kind;
     const size_t n_src = kind->n_src - draw(world, kind->n_src / 4 + 1);
     for (size_t i = 0; i < n_src; i++)
-        sender->src[i] = (int32_t)draw(world, V_LEAST);
+        sender->src[i] = (int32_t)draw(world, SMALL_NET_WORDS);
     sender->opts = (struct dg_search_opts)DG_SEARCH_OPTS_DEFAULT;
     sender->opts.beam = kind->beam;
     sender->opts.max_ratio = 0;
@@ -201,7 +171,7 @@ static uint64_t p99_ns(const struct kind *attack, uint64_t seed)
         .n_workers = WORKERS, .max_tickets = 10000, .manual = true, .clock = &world.clock};
     const size_t n = CLIENTS + (attack ? ATTACKS : 0);
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &world.sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(world.sched, net, &limits, NULL, &world.at), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(world.sched, small.net, &limits, NULL, &world.at), DG_OK);
     for (size_t i = 0; i < n; i++) {
         struct sender *sender = &world.senders[i];
         sender->kind = i < CLIENTS ? &ordinary : attack;
@@ -231,7 +201,7 @@ static uint64_t p99_ns(const struct kind *attack, uint64_t seed)
 
 START_TEST(nobody_waits_three_times_as_long_beside_an_attacker)
 {
-    set_up();
+    small_net_open(&small);
     const uint64_t without_ns = p99_ns(NULL, 1);
     for (size_t k = 0; k < sizeof attacks / sizeof *attacks; k++) {
         const uint64_t with_ns = p99_ns(&attacks[k], 1);
@@ -239,7 +209,7 @@ START_TEST(nobody_waits_three_times_as_long_beside_an_attacker)
                       attacks[k].name, (double)with_ns / (double)DG_CLOCK_MS,
                       (double)without_ns / (double)DG_CLOCK_MS);
     }
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 

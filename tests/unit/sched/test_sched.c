@@ -4,46 +4,17 @@
 /* The scheduler in virtual time: thousands of random tickets over a tiny real network, one turn
  * after another, all decided by a seed; then the same with real threads. */
 #include "sched/sched.h"
-#include "mkmodel.h"
-#include "model/model_dir.h"
 #include "network/net_random.h"
-#include "tmpdir.h"
+#include "small_net.h"
 #include "unit.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <time.h>
 
-enum { TURN_NS = 2000000, V_LEAST = 16 };
+enum { TURN_NS = 2000000 };
 
-static char root[DG_TMPDIR_CAP];
-static struct dg_model *model;
-static struct dg_net *net;
-
-static void set_up(void)
-{
-    char dir[DG_TMPDIR_CAP + 16];
-    struct dg_error error = DG_ERROR_NONE;
-    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
-    options.blueprint.D = 16;
-    options.blueprint.encoder.F = options.blueprint.decoder.F = 16;
-    options.blueprint.encoder.n_layers = options.blueprint.decoder.n_layers = 1;
-    dg_tmpdir_make(root);
-    snprintf(dir, sizeof dir, "%s/model", root);
-    ck_assert_msg(dg_mkmodel(dir, &options, &error) == DG_OK, "%s", error.text);
-    ck_assert_msg(dg_model_open(&model, dir, &error) == DG_OK, "%s", error.text);
-    enum dg_err err =
-        dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), NULL, &error);
-    ck_assert_msg(err == DG_OK, "%s", error.text);
-    ck_assert_uint_gt(dg_model_blueprint(model)->encoder.V, V_LEAST);
-}
-
-static void tear_down(void)
-{
-    dg_net_free(net);
-    dg_model_unref(model);
-    dg_tmpdir_remove(root);
-}
+static struct small_net small;
 
 static const struct dg_decoder_limits limits = {
     .sentences = 8, .rows = 16, .source_max = 64, .target_max = 64, .batch_tokens = 256};
@@ -77,7 +48,7 @@ static void fill(struct item *item)
     *item = (struct item){.n_src = 1 + draw(30)};
     dg_flow_init(&item->flow, (enum dg_priority)draw(DG_N_PRIORITIES), 0);
     for (size_t i = 0; i < item->n_src; i++)
-        item->src[i] = (int32_t)draw(V_LEAST);
+        item->src[i] = (int32_t)draw(SMALL_NET_WORDS);
     item->opts = (struct dg_search_opts)DG_SEARCH_OPTS_DEFAULT;
     item->opts.beam = 1 + (int)draw(3);
     item->opts.max_len = 1 + (int)draw(20);
@@ -137,7 +108,8 @@ static struct outcome simulate(struct item *items, size_t n, uint64_t seed)
     struct dg_sched_model *at = NULL;
     struct dg_error error = DG_ERROR_NONE;
     ck_assert_msg(dg_sched_new(&opts, &error, &sched) == DG_OK, "%s", error.text);
-    ck_assert_msg(dg_sched_attach(sched, net, &limits, &error, &at) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_sched_attach(sched, small.net, &limits, &error, &at) == DG_OK, "%s",
+                  error.text);
     random_state = seed;
     struct outcome outcome = {seed, 0};
     size_t n_open = 0;
@@ -200,14 +172,14 @@ START_TEST(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats)
 {
     enum { N = 10000 };
     static struct item items[N];
-    set_up();
+    small_net_open(&small);
     struct outcome one = simulate(items, N, 1);
     struct outcome again = simulate(items, N, 1);
     struct outcome other = simulate(items, N / 10, 2);
     ck_assert_uint_eq(one.trace, again.trace);
     ck_assert_uint_ne(one.trace, other.trace);
     ck_assert_uint_gt(one.n_refused, 0);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -215,14 +187,14 @@ START_TEST(a_sentence_beside_a_bulk_load_waits_a_few_turns_only)
 {
     enum { N_BULK = 2000 };
     static struct item bulk[N_BULK], urgent;
-    set_up();
+    small_net_open(&small);
     struct dg_clock clock = DG_CLOCK_VIRTUAL(1);
     struct dg_sched_opts opts = {
         .n_workers = 1, .max_tickets = 100000, .manual = true, .clock = &clock};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     random_state = 3;
     for (size_t i = 0; i < N_BULK; i++) {
         fill(&bulk[i]);
@@ -251,7 +223,7 @@ START_TEST(a_sentence_beside_a_bulk_load_waits_a_few_turns_only)
     n_ended += collect(sched);
     ck_assert_uint_eq(n_ended, N_BULK + 100);
     dg_sched_free(sched);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -259,14 +231,14 @@ START_TEST(bulk_leaves_a_quarter_of_the_queue_to_others)
 {
     enum { N = 40 };
     static struct item items[N + 1];
-    set_up();
+    small_net_open(&small);
     struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = N, .manual = true};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     struct dg_sched_stats stats;
     size_t n_bulk = 0, n_normal = 0;
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     for (size_t i = 0; i <= N; i++) {
         fill(&items[i]);
         items[i].flow.priority = n_bulk < i ? DG_PRIORITY_NORMAL : DG_PRIORITY_BULK; /* after the
@@ -288,7 +260,7 @@ START_TEST(bulk_leaves_a_quarter_of_the_queue_to_others)
         n_ended += collect(sched);
     ck_assert_uint_eq(n_ended + collect(sched), N);
     dg_sched_free(sched);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -317,13 +289,13 @@ START_TEST(whatever_a_client_sends_there_is_room_for_others)
 {
     enum { N = 60 };
     static struct item items[8][N];
-    set_up();
+    small_net_open(&small);
     struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = N, .manual = true};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     struct dg_sched_stats stats;
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     size_t n_taken[8], n_all = 0, n_ended = 0;
     for (size_t c = 0; c < 4; c++) {
         n_taken[c] = flood(sched, at, items[c], N, c + 1, 1);
@@ -347,7 +319,7 @@ START_TEST(whatever_a_client_sends_there_is_room_for_others)
         n_ended += collect(sched);
     ck_assert_uint_eq(n_ended + collect(sched), n_all);
     dg_sched_free(sched);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -357,13 +329,13 @@ START_TEST(no_end_is_lost_when_the_consumer_sleeps)
 {
     enum { N = 8, ALL = 6 * N };
     static struct item items[ALL];
-    set_up();
+    small_net_open(&small);
     struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = N, .manual = true};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     size_t n_accepted = 0;
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     for (size_t i = 0; i < ALL; i++) {
         fill(&items[i]);
         items[i].flow.priority = DG_PRIORITY_NORMAL;
@@ -384,19 +356,19 @@ START_TEST(no_end_is_lost_when_the_consumer_sleeps)
         ;
     ck_assert_uint_eq(collect(sched), 1);
     dg_sched_free(sched);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
 START_TEST(a_short_row_leaves_a_long_one_behind)
 {
     static struct item items[2];
-    set_up();
+    small_net_open(&small);
     struct dg_sched_opts opts = {.n_workers = 1, .max_tickets = 10, .manual = true};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     for (size_t i = 0; i < 2; i++) {
         fill(&items[i]);
         items[i].opts.beam = 1;
@@ -424,7 +396,7 @@ START_TEST(a_short_row_leaves_a_long_one_behind)
     ck_assert_int_eq(items[0].n_ends, 1);
     ck_assert_int_eq(items[0].err, DG_ERR_CANCELLED);
     dg_sched_free(sched);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -452,9 +424,9 @@ START_TEST(who_waits_takes_the_room_of_those_that_are_cancelled)
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     size_t n_ended = 0;
-    set_up();
+    small_net_open(&small);
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     submit_long_ones(sched, at, items, N, 1);
     ck_assert(dg_sched_turn(sched, 0));
     for (size_t i = 0; i < N - 1; i++) /* the last one waits, whichever others run */
@@ -465,7 +437,7 @@ START_TEST(who_waits_takes_the_room_of_those_that_are_cancelled)
     ck_assert_uint_eq(n_ended, N);
     ck_assert_int_eq(items[N - 1].err, DG_OK);
     dg_sched_free(sched);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -477,9 +449,9 @@ START_TEST(wide_searches_of_one_client_leave_room_for_another)
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     int turns = 0;
-    set_up();
+    small_net_open(&small);
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     submit_long_ones(sched, at, items, N, 8);
     for (int i = 0; i < 10; i++)
         dg_sched_turn(sched, 0);
@@ -503,7 +475,7 @@ START_TEST(wide_searches_of_one_client_leave_room_for_another)
         collect(sched);
     collect(sched);
     dg_sched_free(sched);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -511,14 +483,14 @@ START_TEST(threads_give_the_same_answers_as_turns)
 {
     enum { N = 600 };
     static struct item turned[N], threaded[N];
-    set_up();
+    small_net_open(&small);
     for (int is_threaded = 0; is_threaded < 2; is_threaded++) {
         struct item *items = is_threaded ? threaded : turned;
         struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = 2 * N, .manual = !is_threaded};
         struct dg_sched *sched = NULL;
         struct dg_sched_model *at = NULL;
         ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-        ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+        ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
         random_state = 5;
         for (size_t i = 0; i < N; i++) {
             fill(&items[i]);
@@ -535,7 +507,7 @@ START_TEST(threads_give_the_same_answers_as_turns)
         ck_assert_uint_eq(turned[i].n_ids, threaded[i].n_ids);
         ck_assert_mem_eq(turned[i].ids, threaded[i].ids, turned[i].n_ids * sizeof(int32_t));
     }
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -557,7 +529,7 @@ START_TEST(a_ticket_wakes_one_worker)
 {
     enum { N = 40 };
     static const size_t n_workers[] = {1, 8, 64, 128};
-    set_up();
+    small_net_open(&small);
     for (size_t k = 0; k < sizeof n_workers / sizeof *n_workers; k++) {
         struct dg_sched_opts opts = {.n_workers = n_workers[k], .max_tickets = N};
         struct dg_sched *sched = NULL;
@@ -566,7 +538,8 @@ START_TEST(a_ticket_wakes_one_worker)
         struct dg_sched_stats stats;
         static struct item items[N];
         ck_assert_msg(dg_sched_new(&opts, &error, &sched) == DG_OK, "%s", error.text);
-        ck_assert_msg(dg_sched_attach(sched, net, &limits, &error, &at) == DG_OK, "%s", error.text);
+        ck_assert_msg(dg_sched_attach(sched, small.net, &limits, &error, &at) == DG_OK, "%s",
+                      error.text);
         random_state = 7;
         for (size_t i = 0; i < N; i++)
             serve_one(sched, at, &items[i]);
@@ -579,7 +552,7 @@ START_TEST(a_ticket_wakes_one_worker)
         dg_sched_detach(sched, at);
         dg_sched_free(sched);
     }
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -595,7 +568,8 @@ static struct dg_sched_stats serve_alike(size_t n_workers, struct item *items)
     struct dg_error error = DG_ERROR_NONE;
     struct dg_sched_stats stats;
     ck_assert_msg(dg_sched_new(&opts, &error, &sched) == DG_OK, "%s", error.text);
-    ck_assert_msg(dg_sched_attach(sched, net, &limits, &error, &at) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_sched_attach(sched, small.net, &limits, &error, &at) == DG_OK, "%s",
+                  error.text);
     for (size_t i = 0; i < n; i++) {
         struct item *item = &items[i];
         random_state = i % limits.sentences;
@@ -624,7 +598,7 @@ START_TEST(what_workers_share_is_not_touched_for_every_token)
     static const size_t n_workers[] = {8, 16, 64, MOST};
     static struct item items[8 * MOST];
     struct dg_sched_stats first = {0};
-    set_up();
+    small_net_open(&small);
     for (size_t k = 0; k < sizeof n_workers / sizeof *n_workers; k++) {
         const struct dg_sched_stats stats = serve_alike(n_workers[k], items);
         const size_t times = n_workers[k] / n_workers[0];
@@ -638,7 +612,7 @@ START_TEST(what_workers_share_is_not_touched_for_every_token)
         ck_assert_uint_le(stats.n_news, 2 * stats.n_steps);
         ck_assert_uint_gt(stats.n_tokens_out, 2 * stats.n_news);
     }
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -651,11 +625,12 @@ START_TEST(counts_outlive_their_model)
     struct dg_sched_model *at = NULL;
     struct dg_sched_stats stats, shared = {0}, read;
     struct dg_error error = DG_ERROR_NONE;
-    set_up();
+    small_net_open(&small);
     ck_assert_msg(dg_sched_new(&opts, &error, &sched) == DG_OK, "%s", error.text);
     for (size_t round = 1; round <= 2; round++) {
         static struct item item;
-        ck_assert_msg(dg_sched_attach(sched, net, &limits, &error, &at) == DG_OK, "%s", error.text);
+        ck_assert_msg(dg_sched_attach(sched, small.net, &limits, &error, &at) == DG_OK, "%s",
+                      error.text);
         dg_sched_count_into(at, &shared);
         fill(&item);
         make_ticket(&item, at);
@@ -670,7 +645,7 @@ START_TEST(counts_outlive_their_model)
         ck_assert_uint_eq(shared.n_done, round);
     }
     dg_sched_free(sched);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -705,7 +680,7 @@ START_TEST(the_others_go_on_when_a_worker_dies_hangs_or_is_slow)
 {
     enum { N = 200 };
     static struct item items[N];
-    set_up();
+    small_net_open(&small);
     for (int kind = DIES; kind <= IS_SLOW; kind++) {
         struct fault fault = {.kind = kind};
         struct dg_sched_opts opts = {.n_workers = 3,
@@ -717,7 +692,7 @@ START_TEST(the_others_go_on_when_a_worker_dies_hangs_or_is_slow)
         struct dg_sched_model *at = NULL;
         sem_init(&fault.gate, 0, 0);
         ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-        ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+        ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
         random_state = 7;
         size_t n = 0;
         for (size_t i = 0; i < N; i++) {
@@ -740,7 +715,7 @@ START_TEST(the_others_go_on_when_a_worker_dies_hangs_or_is_slow)
         dg_sched_free(sched);
         sem_destroy(&fault.gate);
     }
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -748,12 +723,12 @@ START_TEST(stopping_in_the_middle_leaves_nothing_behind)
 {
     enum { N = 50 };
     static struct item items[N];
-    set_up();
+    small_net_open(&small);
     struct dg_sched_opts opts = {.n_workers = 2, .max_tickets = 2 * N};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     random_state = 9;
     for (size_t i = 0; i < N; i++) {
         fill(&items[i]);
@@ -765,7 +740,7 @@ START_TEST(stopping_in_the_middle_leaves_nothing_behind)
     dg_sched_free(sched);
     for (size_t i = 0; i < N; i++)
         dg_ticket_free(items[i].ticket);
-    tear_down();
+    small_net_close(&small);
 }
 END_TEST
 
@@ -776,8 +751,8 @@ static void set_up_large(void)
     ck_assert_int_eq(dg_net_random_shape(&bp, "student", NULL), DG_OK);
     bp.encoder.n_layers = bp.decoder.n_layers = 1;
     bp.encoder.V = bp.decoder.V = 5000;
-    ck_assert_int_eq(dg_net_random(&net, &bp, &(struct dg_net_opts){.type = DG_NET_I8}, 1, NULL),
-                     DG_OK);
+    ck_assert_int_eq(
+        dg_net_random(&small.net, &bp, &(struct dg_net_opts){.type = DG_NET_I8}, 1, NULL), DG_OK);
 }
 
 /* One after the other, so that each is alone and has help; then all at once, half of which is
@@ -794,7 +769,7 @@ START_TEST(helpers_change_no_answer_and_no_cancellation)
         struct dg_sched_model *at = NULL;
         size_t n = 0;
         ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-        ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+        ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
         random_state = 13;
         for (size_t i = 0; i < N; i++) {
             fill(&items[i]);
@@ -820,7 +795,7 @@ START_TEST(helpers_change_no_answer_and_no_cancellation)
         ck_assert_uint_eq(with[i].n_ids, without[i].n_ids);
         ck_assert_mem_eq(with[i].ids, without[i].ids, with[i].n_ids * sizeof(int32_t));
     }
-    dg_net_free(net);
+    dg_net_free(small.net);
 }
 END_TEST
 
@@ -833,7 +808,7 @@ START_TEST(stopping_calls_helpers_away)
         struct dg_sched *sched = NULL;
         struct dg_sched_model *at = NULL;
         ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-        ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
+        ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
         random_state = 17;
         fill(&item);
         make_ticket(&item, at);
@@ -841,7 +816,7 @@ START_TEST(stopping_calls_helpers_away)
         dg_sched_free(sched);
         dg_ticket_free(item.ticket);
     }
-    dg_net_free(net);
+    dg_net_free(small.net);
 }
 END_TEST
 
