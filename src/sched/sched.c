@@ -32,7 +32,7 @@
 #include <time.h>
 
 enum {
-    ENCODE_BUSY = 256, /* source tokens that a turn encodes */
+    ENCODE_BUSY = 256, /* source tokens that a turn encodes while others may come */
     RETRY_LEAST_MS = 100,
     RETRY_MOST_MS = 60000,
     /* the work of a typical ticket, which max_tickets assumes: 100 tokens, beam 4 */
