@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Many kinds of clients and many kinds of trouble at once, by chance: whoever is answered gets what an idle server
 answers, nobody waits for ever, and when the trouble is over everything is as before.
 

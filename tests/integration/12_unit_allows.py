@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """What the daemon does is what systemd/dragomand.service allows: its system calls, its socket families, and no memory that
 is writable and executable. The daemon is watched by strace through a start, requests, a document, a bulk job, a reload
 and a stop; the service's filter is taken from the unit and spelled out by systemd-analyze."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc
 """Instructions for each token of a small network, counted by callgrind: a guard against slower code that neither a busy
 machine nor its clock can flip. Each figure is the difference between decoding 8 and 16 tokens, so that loading, packing and
 encoding are not in it. What lies above a budget got slower: find out why, or raise it with a reason. What lies far below was

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc
 """What readers of clients' bytes cost, counted by callgrind in instructions: texts of 8, 16, 32 and 64 KB that repeat a pattern may
 cost twice as much when they are twice as long, and a quarter more for what grows in steps and for logarithms. DRAGOMAN_SEED draws
 other patterns, DRAGOMAN_ROUNDS more of them. Requests that are cancelled while twice as many are open may cost twice as much, too."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Amazon's library for Python (Debian: python3-boto3), as it is published and with only an address set, against the daemon."""
 import json
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """The libraries of OpenAI, Ollama, Google and Azure for Node, and tools that translate files by Google's and Amazon's, as they are
 published, against the daemon."""
 import json

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """DeepL's own library for Node, as it is published, against the daemon: what it asks for it gets, and understands."""
 import json
 import os

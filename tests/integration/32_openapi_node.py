@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """docs/api/openapi.yaml and GET /spec as people's tools read them: Redocly finds nothing to say, both are valid, and a client whose types
 openapi-typescript makes type-checks, with the members left out that have a default."""
 import json

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Programs that talk to LibreTranslate, DeepL and their like, replayed: each class sends what the program of its name sends
 (method, path, content type, members, where the key goes) and reads of the answer what that program reads, with its own
 idea of what an error is. Where several versions of a program are about, the wire of the newer one is replayed, and the older

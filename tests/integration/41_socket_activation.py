@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """A restart under load, with the listening socket held as systemd holds it: no request fails."""
 import os
 import signal

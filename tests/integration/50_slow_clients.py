@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Clients that are slow, many or silent: they are cut off, and nobody else notices."""
 import contextlib
 import json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
+# Tiers: gcc asan
 """Servers that share a Redis and a folder of jobs work on each job together, and any of them answers for it."""
 import json
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """The operator's view: who may look, what the event stream says, and, where a browser is installed, the page."""
 import base64
 import http.client

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Several servers over one Redis: what one translated the others know; Redis away, standing still or new fails
 no request."""
 import ast

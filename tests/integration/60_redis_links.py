@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
+# Tiers: gcc asan
 """The way to Redis: through TLS, by name, to one of several, to what Sentinels say is the master, and to one that
 is hostile."""
 import contextlib

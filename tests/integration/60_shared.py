@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
+# Tiers: gcc asan
 """Servers that share a Redis keep one set of glossaries: what is changed at one is so at all."""
 import concurrent.futures
 import hashlib

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """The client libraries: their README's examples as printed, against the true daemon, and what happens when it says no,
 is busy, or dies in the middle of a stream."""
 import asyncio

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Three servers behind HAProxy with conf/haproxy.cfg: one dies under load, one drains, and no request is lost; a
 stream that breaks off says so and can be taken up again."""
 import json

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Behind nginx with conf/nginx.conf: answers, events as they are made, WebSockets, addresses, limits, TLS, and a restart
 under load without a request that fails."""
 import http.client

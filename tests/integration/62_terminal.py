@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """The terminal against a daemon: dragoman translate --server, dragoman chat, the C library's examples, completion."""
 import contextlib
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Markup survives, as Chromium sees it: fragments and damaged copies of them, translated, hold the same elements with
 the same attributes and the same comments, and what is not to be translated is the same. 20_markup.py makes them."""
 import importlib.util

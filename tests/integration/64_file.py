@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """dragoman file: every kind of document through the tool, with a model, with a daemon, and with none (--dry-run). What
 translators' programs (msgfmt, xmllint) and a reader of subtitles of this test's own say of what comes out."""
 import glob

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Files that filters read (tables, ...): through the tool, with a model and with none, and through a daemon."""
 import csv
 import email

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """Office documents: through the tool, with a model, a daemon, and none; and as a reader of this test's own sees them."""
 import json
 import os

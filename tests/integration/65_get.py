@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """dragoman get, models and remove against servers of this machine that imitate those where models lie: what is fetched,
 what is refused, what an interruption leaves. The models are those of tests/data/import and models/fr-en."""
 import errno

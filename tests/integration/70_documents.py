@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """The documents' commands do what they say.
 
 In README.md and docs/ the first word of a fenced block says what it is, the second what is done with it here:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """docs/bulk.md's array job in Debian's real Slurm: a controller and two nodes on loopback. One node dies while its task has
 written half of its lines; the task is begun anew on the other one, and the parts together are what one process says."""
 import ctypes

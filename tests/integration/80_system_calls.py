@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc asan
 """System calls fail at random while glossaries, jobs, keys and quotas are written: the daemon goes on, and what it has
 acknowledged is there after a restart. Which calls fail is decided by a seed that every failure prints; the library that
 makes them fail is tests/chaos/faults.c.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
+# Tiers: gcc
 # The checks of scripts/ must be able to fail: each is given a small tree with known faults and has to
 # name every one by file and line.
 set -eu
@@ -141,6 +142,9 @@ END
 printf '\tint tab; \n' >>"$tree/src/base/memory/style.c"
 printf '/* %0150d */\n' 0 >>"$tree/src/base/memory/style.c"
 printf 'int unlicensed;\n' >"$tree/src/base/memory/bare.c"
+mkdir -p "$tree/tests"
+printf '#!/bin/sh\n# %s\n' 'Tiers: gcc asan' >"$tree/tests/right.sh"
+printf '#!/bin/sh\n# %s\n' 'Tiers: gcc arm64' >"$tree/tests/wrong.sh"
 expect check-style \
     'src/base/memory/bare.c:1: the first line should be' \
     'src/base/memory/style.c:4: code before the first comment' \
@@ -150,7 +154,9 @@ expect check-style \
     'src/base/memory/style.c:10: a tab' \
     'src/base/memory/style.c:10: blanks or a carriage return' \
     'src/base/memory/style.c:11: a line of 156 characters' \
-    'check-style: 2 files, 8 violations'
+    'check-style: 2 files, 8 violations' \
+    'tests/wrong.sh:2: not "# Tiers: gcc"'
+rm -r "$tree/tests"
 mkdir -p "$tree/src/tensor/forward"
 printf 'int  wide;\n' >"$tree/src/tensor/forward/kernel.inc"
 printf '/* %0110d */\nint  broad(void) {\n  return 1; }\n' 0 | write src/base/memory/layout.c

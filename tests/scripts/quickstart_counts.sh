@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: ISC
+# Tiers: gcc
 # `quickstart test --all` in a tree with tests of a line each: what it counts, what it tries again, and that its last line
 # and its exit status say so.
 set -u

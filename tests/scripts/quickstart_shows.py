@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
+# Tiers: gcc
 """quickstart shows how far a build and its tests are: lines now and then in a pipe, one that is rewritten on a terminal.
 
 It runs in a folder of its own with a configure that writes a small Makefile, which prints what automake's prints."""

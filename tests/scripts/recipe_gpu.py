@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
+# Tiers: gcc
 """models/recipe/gpu with networks small enough for a processor: what it trains is what dragoman computes."""
 import glob
 import json

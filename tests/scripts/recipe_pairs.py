@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
+# Tiers: gcc
 """The pairs of models/recipe: what the grammars write, and that nothing measured on is learned from."""
 import importlib
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: ISC
+# Tiers: gcc
 """tests/bench/scale.py: where a formula is known, the simulator finds what it says; and what must hold always, holds."""
 import math
 import os

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
+# Tiers: gcc
 # systemd itself reads the units, the account and the folders without complaint, and finds the service's exposure
 # low: at most 1.5 of 10.
 set -eu
