@@ -15,9 +15,9 @@
 #include "daemon/systemd.h"
 #include "daemon/signed_models.h"
 #include "engine/engine.h"
-#include "engine/route/translation_prompt.h"
-#include "engine/route/langs.h"
-#include "engine/route/model_folders.h"
+#include "engine/models/translation_prompt.h"
+#include "engine/models/langs.h"
+#include "engine/models/model_folders.h"
 #include "model/calibration.h"
 #include "net/loop/waker.h"
 

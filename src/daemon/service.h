@@ -3,7 +3,7 @@
 
 /* The translation service inside the daemon: the engine, its wake-up of the loop, and the models
  * that the options name: sections `[model NAME]`, and every sub-directory of models-dir; without a
- * configuration the installed ones (engine/route/model_folders.h).
+ * configuration the installed ones (engine/models/model_folders.h).
  *
  *     struct dg_service *service;
  *     err = dg_service_open(&service, loop, options, shared, log, &error);    loads or offers every

@@ -11,9 +11,9 @@
 #include "engine/engine.h"
 #include "engine/read/reading.h"
 #include "engine/request/request.h"
-#include "engine/route/registry.h"
+#include "engine/models/registry.h"
 #include "engine/route/routing.h"
-#include "engine/route/served_model.h"
+#include "engine/models/served_model.h"
 #include "text/language/langid.h"
 
 /* Finds the model that would serve the request, with a reference for the caller, and its languages,

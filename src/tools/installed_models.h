@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The installed models (engine/route/model_folders.h), for commands without --model.
+/* The installed models (engine/models/model_folders.h), for commands without --model.
  *
  *     dg_model_folders_find(&places);
  *     opts.langid_path = places.langid;                  so that the engine can detect languages
@@ -15,7 +15,7 @@
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "engine/engine.h"
-#include "engine/route/model_folders.h"
+#include "engine/models/model_folders.h"
 
 /* Offers all installed models; a damaged one is named on standard error and left out. */
 enum dg_err installed_offer(const struct dg_model_folders *places, struct dg_engine *engine,

@@ -5,7 +5,7 @@
  * translate, a text, and what the model says. The text stands in the prompt as it is, where the
  * template says; what is heard of an answer only grows, and does not depend on how the answer came.
  */
-#include "engine/route/translation_prompt.h"
+#include "engine/models/translation_prompt.h"
 
 #include <stdlib.h>
 #include <string.h>

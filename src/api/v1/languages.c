@@ -12,7 +12,7 @@
  * Variants of one language (zh-Hans to zh-Hant) are few; for them the engine is asked. */
 #include "api/v1/languages.h"
 #include "base/memory/mem.h"
-#include "engine/route/langs.h"
+#include "engine/models/langs.h"
 
 #include <stdlib.h>
 

@@ -15,7 +15,7 @@
 
 #include "base/memory/arena.h"
 #include "engine/engine.h"
-#include "engine/route/langs.h"
+#include "engine/models/langs.h"
 #include "text/language/langtag.h"
 
 enum { DG_LANGUAGE_SOURCE = 1, DG_LANGUAGE_TARGET = 2, DG_LANGUAGE_ANY = 3 };

@@ -8,7 +8,7 @@
 #include "base/json/json_out.h"
 #include "engine/engine.h"
 #include "engine/read/read.h"
-#include "engine/route/langs.h"
+#include "engine/models/langs.h"
 #include "model/calibration.h"
 
 enum { LIST_MAX = 16 << 20 };

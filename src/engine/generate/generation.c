@@ -7,8 +7,8 @@
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
-#include "engine/route/prompt.h"
-#include "engine/route/stop_texts.h"
+#include "engine/models/prompt.h"
+#include "engine/models/stop_texts.h"
 #include "tokenize/tokenizer.h"
 
 #include <string.h>

@@ -17,7 +17,7 @@
 #include "base/memory/buf.h"
 #include "base/memory/list.h"
 #include "engine/read/read.h"
-#include "engine/route/served_model.h"
+#include "engine/models/served_model.h"
 #include "engine/task/task.h"
 
 struct dg_judged; /* a sentence */

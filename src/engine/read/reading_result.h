@@ -13,7 +13,7 @@
 
 #include "base/memory/arena.h"
 #include "engine/read/read.h"
-#include "engine/route/served_model.h"
+#include "engine/models/served_model.h"
 
 /* A token, the bytes of the text that it stands for, and the number of the word that it is part of.
  */

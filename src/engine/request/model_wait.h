@@ -10,7 +10,7 @@
 
 #include "base/memory/arena.h"
 #include "engine/interface/engine_request.h"
-#include "engine/route/served_model.h"
+#include "engine/models/served_model.h"
 
 struct dg_model_wait {
     struct dg_arena arena;

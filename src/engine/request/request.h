@@ -20,7 +20,7 @@
 #include "engine/request/sentence.h"
 #include "engine/request/model_wait.h"
 #include "engine/route/routing.h"
-#include "engine/route/served_model.h"
+#include "engine/models/served_model.h"
 #include "text/sentence/segment.h"
 #include "text/terms/protect.h"
 

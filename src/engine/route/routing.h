@@ -19,7 +19,7 @@
 #define DG_ENGINE_ROUTE_ROUTING_H
 
 #include "engine/interface/engine_request.h"
-#include "engine/route/served_model.h"
+#include "engine/models/served_model.h"
 #include "text/language/langid.h"
 
 struct dg_routing_map {

@@ -26,8 +26,8 @@
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/list.h"
-#include "engine/route/registry.h"
-#include "engine/route/served_model.h"
+#include "engine/models/registry.h"
+#include "engine/models/served_model.h"
 #include "engine/task/background.h"
 #include "sched/sched.h"
 

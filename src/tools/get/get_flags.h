@@ -12,7 +12,7 @@
 #define DG_TOOLS_GET_GET_FLAGS_H
 
 #include "base/option/opt.h"
-#include "engine/route/model_folders.h"
+#include "engine/models/model_folders.h"
 #include "fetch/catalogue.h"
 #include "fetch/transfer.h"
 

@@ -10,7 +10,7 @@
 #include "base/option/opt.h"
 #include "decode/opts.h"
 #include "decode/score.h"
-#include "engine/route/langs.h"
+#include "engine/models/langs.h"
 #include "model/model_dir.h"
 #include "tokenize/target_ids.h"
 #include "tools/ids.h"

@@ -10,7 +10,7 @@
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
-#include "engine/route/langs.h"
+#include "engine/models/langs.h"
 #include "model/config.h"
 #include "model/file/manifest.h"
 #include "model/file/safetensors.h"

@@ -16,7 +16,7 @@
 #define DG_TOOLS_MODEL_QUALITY_DRIFT_H
 
 #include "base/file/text_in.h"
-#include "engine/route/langs.h"
+#include "engine/models/langs.h"
 #include "network/net.h"
 #include "tokenize/tokenizer.h"
 

@@ -5,7 +5,7 @@
  * likeliest first, "und<TAB>0" when unknown. JSON: an array of guesses a line. */
 #include "base/json/json_out.h"
 #include "base/option/opt.h"
-#include "engine/route/model_folders.h"
+#include "engine/models/model_folders.h"
 #include "text/language/langid.h"
 #include "tools/command.h"
 #include "tools/lines.h"

@@ -41,7 +41,7 @@ enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts,
                            struct dg_error *error) DG_MUST_CHECK;
 
 /* A blueprint's form with the names of its languages, which are those of a served model
- * (engine/route/langs.h). */
+ * (engine/models/langs.h). */
 struct dg_texts_form {
     struct dg_span form; /* borrowed from the blueprint; empty: there is none */
     struct {

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Prompt templates: invalid ones are refused, placeholders are filled, and prompts become ids with
- * the right beginning (tests/unit/engine/route/test_translation_prompt.c tests the rest through
+ * the right beginning (tests/unit/engine/models/test_translation_prompt.c tests the rest through
  * the engine). */
 #include "base/memory/mem.h"
 #include "tokenize/prompt_template.h"

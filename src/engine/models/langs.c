@@ -4,7 +4,7 @@
 /* From a vocabulary, a configuration and a name to two lists of languages. What the vocabulary has
  * words for (>>fra<<, __fr__, fra_Latn) decides how the network is told; the configuration picks
  * and renames; the directory's name speaks where both are silent. */
-#include "engine/route/langs.h"
+#include "engine/models/langs.h"
 #include "base/memory/mem.h"
 
 #include <ctype.h>

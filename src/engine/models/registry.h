@@ -24,12 +24,12 @@
  *
  * A model whose loading failed is tried again by the next request, but not within RETRY_NS.
  * One thread, the consumer's, except for the functions marked "any thread". */
-#ifndef DG_ENGINE_ROUTE_REGISTRY_H
-#define DG_ENGINE_ROUTE_REGISTRY_H
+#ifndef DG_ENGINE_MODELS_REGISTRY_H
+#define DG_ENGINE_MODELS_REGISTRY_H
 
 #include "base/memory/clock.h"
 #include "engine/interface/engine_model.h"
-#include "engine/route/served_model.h"
+#include "engine/models/served_model.h"
 
 struct dg_registry;
 

@@ -4,7 +4,7 @@
 /* Models by name. The registry's thread opens models that are wanted and frees those that have
  * left; finished loads wait in `landed` until the next dg_registry_tend. The ledger promises memory
  * before anything is read into it. */
-#include "engine/route/registry.h"
+#include "engine/models/registry.h"
 #include "base/memory/mem.h"
 #include "base/thread/pool.h"
 

@@ -3,7 +3,7 @@
 
 /* Where models are looked for: a build folder finds its tree, an account its own folder, and of two
  * models with one name the first counts. */
-#include "engine/route/model_folders.h"
+#include "engine/models/model_folders.h"
 #include "tmpdir.h"
 #include "unit.h"
 

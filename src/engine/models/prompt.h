@@ -3,10 +3,10 @@
 
 /* Tokenises a text for a language model. If the tokenizer puts no token before a text, the
  * blueprint's beginning token is added for a SentencePiece model, and for an empty text. */
-#ifndef DG_ENGINE_ROUTE_PROMPT_H
-#define DG_ENGINE_ROUTE_PROMPT_H
+#ifndef DG_ENGINE_MODELS_PROMPT_H
+#define DG_ENGINE_MODELS_PROMPT_H
 
-#include "engine/route/served_model.h"
+#include "engine/models/served_model.h"
 
 /* *tokens [*n] are owned (dg_free). `reads_special`: strings of special tokens become these tokens.
  */

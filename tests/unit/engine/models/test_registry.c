@@ -5,7 +5,7 @@
  * loaded, idle ones are unloaded, and no accepted request is lost. */
 #include "base/memory/buf.h"
 #include "engine/engine.h"
-#include "engine/route/registry.h"
+#include "engine/models/registry.h"
 #include "files.h"
 #include "tmpdir.h"
 #include "unit.h"

@@ -18,8 +18,8 @@
  *     dg_langs_unref(langs);
  *
  * Immutable and shared (ref); any thread. */
-#ifndef DG_ENGINE_ROUTE_LANGS_H
-#define DG_ENGINE_ROUTE_LANGS_H
+#ifndef DG_ENGINE_MODELS_LANGS_H
+#define DG_ENGINE_MODELS_LANGS_H
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"

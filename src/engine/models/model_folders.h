@@ -14,8 +14,8 @@
  * that of root, where the program is installed, is the server's, /var/lib/dragoman/models. After it
  * come the server's folder and the one installed with the program; a program in its build folder
  * uses the source tree's. Relative paths in the environment are ignored. Any thread. */
-#ifndef DG_ENGINE_ROUTE_MODEL_FOLDERS_H
-#define DG_ENGINE_ROUTE_MODEL_FOLDERS_H
+#ifndef DG_ENGINE_MODELS_MODEL_FOLDERS_H
+#define DG_ENGINE_MODELS_MODEL_FOLDERS_H
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"

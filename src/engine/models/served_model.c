@@ -3,11 +3,11 @@
 
 /* Loading a model for service: look (check, measure), take the memory, pack, try it, give it
  * decoders. */
-#include "engine/route/served_model.h"
+#include "engine/models/served_model.h"
 #include "base/memory/mem.h"
 #include "engine/cache/remote_value.h"
-#include "engine/route/prompt.h"
-#include "engine/route/translation_prompt.h"
+#include "engine/models/prompt.h"
+#include "engine/models/translation_prompt.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 /* A build folder is known by its config.status; the source tree is it or up to three folders above
  * (build/, build/all/asan/), known by its configure.ac. */
-#include "engine/route/model_folders.h"
+#include "engine/models/model_folders.h"
 
 #include "base/file/folder.h"
 #include "base/memory/error_errno.h"

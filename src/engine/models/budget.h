@@ -9,8 +9,8 @@
  *
  * Everything is counted at its largest, whether or not it is ever touched. The ledger: any thread.
  */
-#ifndef DG_ENGINE_ROUTE_BUDGET_H
-#define DG_ENGINE_ROUTE_BUDGET_H
+#ifndef DG_ENGINE_MODELS_BUDGET_H
+#define DG_ENGINE_MODELS_BUDGET_H
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"

@@ -2,10 +2,10 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The prompt is a form (tokenize/prompt_template.h), kept as written. */
-#include "engine/route/translation_prompt.h"
+#include "engine/models/translation_prompt.h"
 #include "base/memory/chars.h"
 #include "base/memory/mem.h"
-#include "engine/route/stop_texts.h"
+#include "engine/models/stop_texts.h"
 
 #include <string.h>
 

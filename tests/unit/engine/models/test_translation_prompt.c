@@ -5,7 +5,7 @@
  * that the engine gives the same as a generation with the same prompt. */
 #include "engine/engine.h"
 #include "engine/generate/generate.h"
-#include "engine/route/translation_prompt.h"
+#include "engine/models/translation_prompt.h"
 #include "import/format/import.h"
 #include "tmpdir.h"
 #include "unit.h"

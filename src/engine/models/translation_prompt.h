@@ -17,14 +17,14 @@
  * before the stop text, without white space at its ends, is the translation.
  *
  * Immutable; any thread. */
-#ifndef DG_ENGINE_ROUTE_TRANSLATION_PROMPT_H
-#define DG_ENGINE_ROUTE_TRANSLATION_PROMPT_H
+#ifndef DG_ENGINE_MODELS_TRANSLATION_PROMPT_H
+#define DG_ENGINE_MODELS_TRANSLATION_PROMPT_H
 
 #include "base/memory/buf.h"
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
-#include "engine/route/langs.h"
+#include "engine/models/langs.h"
 #include "model/blueprint.h"
 #include "tokenize/prompt_template.h"
 #include "tokenize/tokenizer.h"

@@ -3,8 +3,8 @@
 
 /* Stop texts, which end a language model's answer: where the first one begins, and how many bytes
  * at the end may be the beginning of one. */
-#ifndef DG_ENGINE_ROUTE_STOP_TEXTS_H
-#define DG_ENGINE_ROUTE_STOP_TEXTS_H
+#ifndef DG_ENGINE_MODELS_STOP_TEXTS_H
+#define DG_ENGINE_MODELS_STOP_TEXTS_H
 
 #include "base/memory/span.h"
 

@@ -4,7 +4,7 @@
 /* Sizes by halving: 32 slots, 16, ... 1. What the smallest step needs is what one sentence with the
  * model's usual beam needs at its longest; requests with wider beams are refused there by the
  * decoder, with the reason. */
-#include "engine/route/budget.h"
+#include "engine/models/budget.h"
 
 /* ---- The ledger ------------------------------------------------------------------------------ */
 

@@ -3,7 +3,7 @@
 
 /* Looked for byte by byte: texts and stop texts are short, and callers begin where they left off.
  */
-#include "engine/route/stop_texts.h"
+#include "engine/models/stop_texts.h"
 
 size_t dg_stop_texts_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from)
 {

@@ -12,16 +12,16 @@
  * Immutable once made; requests hold references, so that a reload can publish a new version while
  * the old one finishes its work. Only the consumer's thread changes the reference count. The
  * directory is unmapped as soon as the weights are packed, so that they are in memory once. */
-#ifndef DG_ENGINE_ROUTE_SERVED_MODEL_H
-#define DG_ENGINE_ROUTE_SERVED_MODEL_H
+#ifndef DG_ENGINE_MODELS_SERVED_MODEL_H
+#define DG_ENGINE_MODELS_SERVED_MODEL_H
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "decode/decoder.h"
 #include "engine/interface/engine_model.h"
 #include "engine/words/placeholders.h"
-#include "engine/route/budget.h"
-#include "engine/route/langs.h"
+#include "engine/models/budget.h"
+#include "engine/models/langs.h"
 #include "model/calibration.h"
 #include "model/good_for.h"
 #include "model/labels.h"

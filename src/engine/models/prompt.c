@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Thin wrappers around tokenize/prompt_template.h. */
-#include "engine/route/prompt.h"
-#include "engine/route/translation_prompt.h"
+#include "engine/models/prompt.h"
+#include "engine/models/translation_prompt.h"
 #include "tokenize/prompt_template.h"
 
 enum { PROMPT_MAX = 1 << 24 };

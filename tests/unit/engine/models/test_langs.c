@@ -7,7 +7,7 @@
 #include "base/memory/mem.h"
 #include "engine/engine.h"
 #include "engine/scoring.h"
-#include "engine/route/langs.h"
+#include "engine/models/langs.h"
 #include "files.h"
 #include "mkmodel.h"
 #include "model/model_dir.h"
