@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One request: its text is cut (cut.c), a window of sentences is begun (sentence.c), what ends is
- * collected, what is final is shown in order, and the end is told with sums of all. Nothing here
- * waits: each function does what can be done now, and the engine's poll calls again. */
+/* One request: its text is cut (text_split.c), a window of sentences is begun (sentence.c), what
+ * ends is collected, what is final is shown in order, and the end is told with sums of all. Nothing
+ * here waits: each function does what can be done now, and the engine's poll calls again. */
 #include "engine/request/request.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "engine/cache/remote_value.h"
-#include "engine/request/cut.h"
+#include "engine/request/text_split.h"
 
 #include <string.h>
 
@@ -220,7 +220,7 @@ enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tool
     if (!err)
         err = read_doc(request, tools, error);
     if (!err && !request->is_reading)
-        err = dg_cut_more(request, tools, error);
+        err = dg_text_split_more(request, tools, error);
     return err;
 }
 
@@ -333,7 +333,7 @@ enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools 
         return DG_OK;
     enum dg_err err = request->task.err ? DG_OK : launch_ready(request, tools, error, retry_ms);
     if (!err && dg_request_wants_turn(request) && request->n_begun == request->n_parts)
-        err = dg_cut_more(request, tools, error);
+        err = dg_text_split_more(request, tools, error);
     while (!err && !request->task.err && request->n_begun < request->n_parts &&
            request->task.n_open < WINDOW && n_bytes < TURN_BYTES) {
         if (request->parts[request->n_begun].kind == DG_SEGMENT_SENTENCE) {

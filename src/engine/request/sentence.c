@@ -11,7 +11,7 @@
 #include "engine/cache/remote_value.h"
 #include "engine/models/prompt.h"
 #include "engine/models/translation_prompt.h"
-#include "engine/request/cut.h"
+#include "engine/request/text_split.h"
 #include "engine/words/prepare.h"
 #include "engine/request/request.h"
 #include "markup/tag_placement.h"
@@ -562,7 +562,7 @@ static enum dg_err follow_terms(struct dg_sentence *sentence)
 static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     const struct dg_served_model *model = model_of(sentence);
-    const struct dg_cut_opts opts = {
+    const struct dg_text_split_opts opts = {
         .pair = pair_of(sentence),
         .keep_case = true,
         /* for the placeholder words */
@@ -570,7 +570,7 @@ static enum dg_err cut_via(struct dg_sentence *sentence, struct dg_request_tools
             sentence->placeholders ? sentence->placeholders->n * DG_PLACEHOLDERS_WORD_IDS : 0};
     struct dg_segments segments;
     enum dg_err err =
-        dg_cut_text(tools, model, dg_buf_span(&sentence->via), &opts, &segments, NULL);
+        dg_text_split(tools, model, dg_buf_span(&sentence->via), &opts, &segments, NULL);
     if (err)
         return err;
     struct dg_segment *pieces =

@@ -4,16 +4,16 @@
 /* Inside the engine: cuts a text into parts (sentences and separators), a stretch at a time, so
  * that no turn of the consumer's thread takes long, however long the text is:
  *
- *     err = dg_cut_more(request, &tools, &error);        again, while !request->is_cut
+ *     err = dg_text_split_more(request, &tools, &error);        again, while !request->is_cut
  * A stretch ends at a line end (where lines are joined, at a blank line). Within a longer line it
  * ends before the last sentence, which is cut again with what follows. So the parts are the same as
  * if the text were cut at once. */
-#ifndef DG_ENGINE_REQUEST_CUT_H
-#define DG_ENGINE_REQUEST_CUT_H
+#ifndef DG_ENGINE_REQUEST_TEXT_SPLIT_H
+#define DG_ENGINE_REQUEST_TEXT_SPLIT_H
 
 #include "engine/request/request.h"
 
-struct dg_cut_opts {
+struct dg_text_split_opts {
     const struct dg_lang_pair *pair; /* the model's languages */
     bool keep_lines_whole, join_lines, keep_case, keep_spaces;
     size_t reserve; /* Tokens that the text may need in addition to those measured; at most half of
@@ -21,12 +21,12 @@ struct dg_cut_opts {
 };
 
 /* Cuts any text for a model; the segments are borrowed from the tools until the next cut. */
-enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_served_model *model,
-                        struct dg_span text, const struct dg_cut_opts *opts,
-                        struct dg_segments *segments, struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_text_split(struct dg_request_tools *tools, const struct dg_served_model *model,
+                          struct dg_span text, const struct dg_text_split_opts *opts,
+                          struct dg_segments *segments, struct dg_error *error) DG_MUST_CHECK;
 
 /* Adds the parts of the next stretch to the request. */
-enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *tools,
-                        struct dg_error *error) DG_MUST_CHECK;
+enum dg_err dg_text_split_more(struct dg_request *request, struct dg_request_tools *tools,
+                               struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -3,7 +3,7 @@
 
 /* Stretches and their parts: the segmenter (text/sentence/segment.h) finds the sentences; this file
  * decides how much of the text it gets at a time, and which of its sentences are certain. */
-#include "engine/request/cut.h"
+#include "engine/request/text_split.h"
 #include "base/memory/mem.h"
 #include "engine/words/prepare.h"
 
@@ -42,9 +42,9 @@ static size_t measure(void *ctx, struct dg_span text)
     return err ? dg_segment_estimate(text) : n;
 }
 
-enum dg_err dg_cut_text(struct dg_request_tools *tools, const struct dg_served_model *model,
-                        struct dg_span text, const struct dg_cut_opts *how,
-                        struct dg_segments *segments, struct dg_error *error)
+enum dg_err dg_text_split(struct dg_request_tools *tools, const struct dg_served_model *model,
+                          struct dg_span text, const struct dg_text_split_opts *how,
+                          struct dg_segments *segments, struct dg_error *error)
 {
     /* language models get their texts as they were written */
     struct measure ctx = {tools, model, how->pair, how->keep_case || model->template};
@@ -243,17 +243,17 @@ static void mark_cut(struct dg_request *request)
     request->n_cuts++;
 }
 
-enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *tools,
-                        struct dg_error *error)
+enum dg_err dg_text_split_more(struct dg_request *request, struct dg_request_tools *tools,
+                               struct dg_error *error)
 {
-    const struct dg_cut_opts opts = {.pair = &request->pairs[0],
-                                     .keep_lines_whole = request->asked.keep_lines_whole,
-                                     .join_lines = request->asked.join_lines,
-                                     .keep_case = request->asked.keep_case,
-                                     /* HTML has several blanks in a row only where they matter:
-                                      * in <pre> */
-                                     .keep_spaces =
-                                         request->doc && request->asked.format == DG_DOC_HTML};
+    const struct dg_text_split_opts opts = {.pair = &request->pairs[0],
+                                            .keep_lines_whole = request->asked.keep_lines_whole,
+                                            .join_lines = request->asked.join_lines,
+                                            .keep_case = request->asked.keep_case,
+                                            /* HTML has several blanks in a row only where they
+                                             * matter: in <pre> */
+                                            .keep_spaces = request->doc &&
+                                                           request->asked.format == DG_DOC_HTML};
     struct dg_span rest = dg_span_sub(request->asked.text, request->cut_at, SIZE_MAX);
     for (size_t max = STRETCH;; max *= 2) {
         bool is_rest = rest.len <= max;
@@ -263,8 +263,8 @@ enum dg_err dg_cut_more(struct dg_request *request, struct dg_request_tools *too
             continue; /* a line counts as one sentence */
         const size_t end = is_open ? word_border(rest, max) : border;
         struct dg_segments segments;
-        enum dg_err err = dg_cut_text(tools, request->hops[0], dg_span_sub(rest, 0, end), &opts,
-                                      &segments, error);
+        enum dg_err err = dg_text_split(tools, request->hops[0], dg_span_sub(rest, 0, end), &opts,
+                                        &segments, error);
         if (err)
             return err;
         size_t n = is_open ? n_certain(&segments) : segments.n;
