@@ -241,7 +241,7 @@ struct dg_http *dg_http_new(const struct dg_http_shared *shared,
     dg_buf_init(&http->in, SIZE_MAX / 2);
     dg_buf_init(&http->body, limits->body_bytes);
     dg_buf_init(&http->extra, 16 * 1024);
-    dg_out_init(&http->out);
+    dg_output_init(&http->out);
     dg_arena_init(&http->arena, limits->body_bytes * ARENA_PER_BODY_BYTE + ARENA_SPARE);
     enter(http, DG_HTTP_PHASE_IDLE, limits->idle_ms);
     return http;
@@ -256,7 +256,7 @@ void dg_http_free(struct dg_http *http)
     dg_buf_deinit(&http->in);
     dg_buf_deinit(&http->body);
     dg_buf_deinit(&http->extra);
-    dg_out_deinit(&http->out);
+    dg_output_deinit(&http->out);
     dg_arena_deinit(&http->arena);
     dg_free(http);
 }
@@ -707,7 +707,7 @@ static void owe_continue(struct dg_http *http)
         return;
     http->expects_continue = false;
     if (!http->message_complete && http->body_seen == 0 && http->in.len == 0 &&
-        dg_out_append(&http->out, go_on, sizeof go_on - 1) != DG_OK)
+        dg_output_append(&http->out, go_on, sizeof go_on - 1) != DG_OK)
         dg_http_kill(http);
 }
 
@@ -794,34 +794,35 @@ bool dg_http_wants_input(const struct dg_http *http)
     case DG_HTTP_PHASE_ANSWER:
         return http->in.len < http->shared->limits.pipelined_bytes;
     default:
-        return dg_out_unwritten(&http->out) < dg_http_unread_max(http->shared->limits.stream_bytes);
+        return dg_output_unwritten(&http->out) <
+               dg_http_unread_max(http->shared->limits.stream_bytes);
     }
 }
 
 struct dg_span dg_http_output(const struct dg_http *http)
 {
-    return dg_out_span(&http->out);
+    return dg_output_span(&http->out);
 }
 
 void dg_http_written(struct dg_http *http, size_t len)
 {
-    dg_out_written(&http->out, len);
-    if (dg_out_unwritten(&http->out) == 0)
+    dg_output_written(&http->out, len);
+    if (dg_output_unwritten(&http->out) == 0)
         http->largest = 0;
     if (len > 0 && http->has_req && http->begun && !http->finished && !http->dead &&
-        http->req.on_room && dg_out_unwritten(&http->out) <= http->req.stream_low)
+        http->req.on_room && dg_output_unwritten(&http->out) <= http->req.stream_low)
         http->req.on_room(http->req.owner);
 }
 
 size_t dg_http_buffers(const struct dg_http *http, size_t *body)
 {
     *body = http->body.cap > http->body_room ? http->body.cap : http->body_room;
-    return http->in.cap + http->extra.cap + dg_out_memory(&http->out) + *body;
+    return http->in.cap + http->extra.cap + dg_output_memory(&http->out) + *body;
 }
 
 void dg_http_take_output(struct dg_http *http, struct dg_buf *into)
 {
-    dg_out_take(&http->out, into);
+    dg_output_take(&http->out, into);
 }
 
 void dg_http_take_body(struct dg_http_req *req, struct dg_buf *into)

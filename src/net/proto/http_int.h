@@ -7,7 +7,7 @@
 
 #include "net/proto/http_guard.h"
 #include "net/proto/http.h"
-#include "net/proto/out.h"
+#include "net/proto/output.h"
 
 #include <llhttp.h>
 
@@ -60,7 +60,7 @@ struct dg_http {
     struct dg_buf in; /* input not consumed yet */
     struct dg_buf body;
     struct dg_buf extra; /* headers added to the answer */
-    struct dg_out out;
+    struct dg_output out;
     size_t largest;        /* largest part of a streamed answer since the output was last empty */
     struct dg_arena arena; /* of the current request */
     struct dg_http_req req;

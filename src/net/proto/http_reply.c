@@ -83,14 +83,14 @@ const char *dg_http_reason(int status)
 
 static void put(struct dg_http *http, const void *bytes, size_t len)
 {
-    if (!http->dead && dg_out_append(&http->out, bytes, len) != DG_OK)
+    if (!http->dead && dg_output_append(&http->out, bytes, len) != DG_OK)
         dg_http_kill(http);
 }
 
 /* Takes the memory. */
 static void give(struct dg_http *http, struct dg_buf *bytes)
 {
-    if (!http->dead && dg_out_give(&http->out, bytes) != DG_OK)
+    if (!http->dead && dg_output_give(&http->out, bytes) != DG_OK)
         dg_http_kill(http);
     dg_buf_deinit(bytes);
 }
@@ -232,7 +232,7 @@ void dg_http_reply_member(struct dg_http_req *req, int status, const char *type,
 
 void dg_http_reply_give(struct dg_http_req *req, int status, const char *type, struct dg_buf *body)
 {
-    reply(req, status, type, dg_buf_span(body), body->len >= DG_OUT_PIECE ? body : NULL,
+    reply(req, status, type, dg_buf_span(body), body->len >= DG_OUTPUT_PIECE ? body : NULL,
           (struct dg_span){NULL, 0});
     dg_buf_deinit(body);
 }
@@ -263,7 +263,7 @@ static enum dg_err write_part(struct dg_http_req *req, struct dg_span part, stru
     if (http->bodiless)
         return DG_OK;
     http->largest = part.len > http->largest ? part.len : http->largest;
-    if (dg_out_unwritten(&http->out) + part.len >
+    if (dg_output_unwritten(&http->out) + part.len >
         http->shared->limits.stream_bytes + http->largest) {
         dg_http_kill(http);
         return DG_ERR_LIMIT;
@@ -291,7 +291,8 @@ enum dg_err dg_http_reply_write(struct dg_http_req *req, struct dg_span part)
 
 enum dg_err dg_http_reply_write_give(struct dg_http_req *req, struct dg_buf *part)
 {
-    enum dg_err err = write_part(req, dg_buf_span(part), part->len >= DG_OUT_PIECE ? part : NULL);
+    enum dg_err err =
+        write_part(req, dg_buf_span(part), part->len >= DG_OUTPUT_PIECE ? part : NULL);
     dg_buf_deinit(part);
     return err;
 }

@@ -9,7 +9,7 @@
 #include "net/proto/ws.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
-#include "net/proto/out.h"
+#include "net/proto/output.h"
 
 #include <wslay/wslay.h>
 
@@ -48,7 +48,7 @@ struct dg_ws {
     bool processing, close_sent, close_received, peer_done, dead, pinged;
     uint64_t heard_at; /* when the peer last sent anything */
     uint64_t close_at; /* when we sent our close */
-    struct dg_out out;
+    struct dg_output out;
     size_t largest; /* message since there was no output */
 };
 
@@ -66,7 +66,7 @@ struct dg_ws *dg_ws_new(const struct dg_http_shared *shared, const struct dg_ws_
     dg_buf_init(&ws->message, limits->message_bytes);
     dg_buf_init(&ws->control, CONTROL_MAX);
     dg_buf_init(&ws->kept, SIZE_MAX / 2);
-    dg_out_init(&ws->out);
+    dg_output_init(&ws->out);
     return ws;
 }
 
@@ -85,7 +85,7 @@ void dg_ws_free(struct dg_ws *ws)
     dg_buf_deinit(&ws->message);
     dg_buf_deinit(&ws->control);
     dg_buf_deinit(&ws->kept);
-    dg_out_deinit(&ws->out);
+    dg_output_deinit(&ws->out);
     dg_free(ws);
 }
 
@@ -119,10 +119,10 @@ static enum dg_err put_frame(struct dg_ws *ws, uint8_t opcode, struct dg_span pa
             head[2 + i] = (uint8_t)((uint64_t)payload.len >> 8 * (n - 1 - i));
         head_len += n;
     }
-    enum dg_err err = dg_out_append(&ws->out, head, head_len);
+    enum dg_err err = dg_output_append(&ws->out, head, head_len);
     if (!err)
-        err = owned ? dg_out_give(&ws->out, owned)
-                    : dg_out_append(&ws->out, payload.ptr, payload.len);
+        err = owned ? dg_output_give(&ws->out, owned)
+                    : dg_output_append(&ws->out, payload.ptr, payload.len);
     if (err) {
         give_up(ws); /* what waits in the output is dropped, too */
         return err;
@@ -138,7 +138,7 @@ static enum dg_err send_message(struct dg_ws *ws, uint8_t opcode, struct dg_span
         return DG_ERR_CLOSED;
     /* A single answer may exceed the amount that a peer may leave unread. */
     ws->largest = payload.len > ws->largest ? payload.len : ws->largest;
-    if (dg_out_unwritten(&ws->out) + payload.len > ws->limits->stream_bytes + ws->largest) {
+    if (dg_output_unwritten(&ws->out) + payload.len > ws->limits->stream_bytes + ws->largest) {
         give_up(ws);
         return DG_ERR_LIMIT;
     }
@@ -153,7 +153,7 @@ enum dg_err dg_ws_send(struct dg_ws *ws, struct dg_span text)
 enum dg_err dg_ws_give(struct dg_ws *ws, struct dg_buf *text)
 {
     enum dg_err err = send_message(ws, WSLAY_TEXT_FRAME, dg_buf_span(text),
-                                   text->len >= DG_OUT_PIECE ? text : NULL);
+                                   text->len >= DG_OUTPUT_PIECE ? text : NULL);
     dg_buf_deinit(text);
     return err;
 }
@@ -472,32 +472,32 @@ void dg_ws_eof(struct dg_ws *ws)
 
 void dg_ws_prepend(struct dg_ws *ws, struct dg_buf *output)
 {
-    if (dg_out_prepend(&ws->out, output) != DG_OK)
+    if (dg_output_prepend(&ws->out, output) != DG_OK)
         give_up(ws);
 }
 
 struct dg_span dg_ws_output(const struct dg_ws *ws)
 {
-    return dg_out_span(&ws->out);
+    return dg_output_span(&ws->out);
 }
 
 void dg_ws_written(struct dg_ws *ws, size_t len)
 {
-    dg_out_written(&ws->out, len);
-    if (dg_out_unwritten(&ws->out) == 0)
+    dg_output_written(&ws->out, len);
+    if (dg_output_unwritten(&ws->out) == 0)
         ws->largest = 0;
-    dg_out_trim(&ws->out); /* idle sockets hold no memory */
+    dg_output_trim(&ws->out); /* idle sockets hold no memory */
 }
 
 void dg_ws_take_output(struct dg_ws *ws, struct dg_buf *into)
 {
-    dg_out_take(&ws->out, into);
+    dg_output_take(&ws->out, into);
 }
 
 size_t dg_ws_buffers(const struct dg_ws *ws, size_t *body)
 {
     *body = ws->message.cap > ws->message_room ? ws->message.cap : ws->message_room;
-    return ws->kept.cap + ws->control.cap + dg_out_memory(&ws->out) + *body;
+    return ws->kept.cap + ws->control.cap + dg_output_memory(&ws->out) + *body;
 }
 
 bool dg_ws_wants_input(const struct dg_ws *ws)
@@ -505,7 +505,7 @@ bool dg_ws_wants_input(const struct dg_ws *ws)
     if (ws->peer_done || ws->dead || ws->is_held)
         return false;
     return ws->close_received ||
-           dg_out_unwritten(&ws->out) < dg_http_unread_max(ws->limits->stream_bytes);
+           dg_output_unwritten(&ws->out) < dg_http_unread_max(ws->limits->stream_bytes);
 }
 
 bool dg_ws_wants_close(const struct dg_ws *ws, bool *at_once)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 #include "base/memory/mem.h"
-#include "net/proto/out.h"
+#include "net/proto/output.h"
 #include "unit.h"
 
-enum { MUCH = 3 * DG_OUT_PIECE + 17 };
+enum { MUCH = 3 * DG_OUTPUT_PIECE + 17 };
 
 struct stream {
-    struct dg_out out;
+    struct dg_output out;
     struct dg_buf piece;
     unsigned made, seen; /* the next byte to be made, to be seen: they count */
 };
@@ -15,13 +15,13 @@ struct stream {
 static void start(struct stream *stream)
 {
     *stream = (struct stream){.made = 0};
-    dg_out_init(&stream->out);
+    dg_output_init(&stream->out);
     dg_buf_init(&stream->piece, SIZE_MAX / 2);
 }
 
 static void stop(struct stream *stream)
 {
-    dg_out_deinit(&stream->out);
+    dg_output_deinit(&stream->out);
     dg_buf_deinit(&stream->piece);
 }
 
@@ -39,7 +39,7 @@ static enum dg_err append(struct stream *stream, size_t n)
     struct dg_buf buf;
     enum dg_err err = fill(stream, &buf, n);
     if (!err)
-        err = dg_out_append(&stream->out, buf.ptr, buf.len);
+        err = dg_output_append(&stream->out, buf.ptr, buf.len);
     dg_buf_deinit(&buf);
     return err;
 }
@@ -49,7 +49,7 @@ static enum dg_err give(struct stream *stream, size_t n)
     struct dg_buf buf;
     enum dg_err err = fill(stream, &buf, n);
     if (!err)
-        err = dg_out_give(&stream->out, &buf);
+        err = dg_output_give(&stream->out, &buf);
     dg_buf_deinit(&buf);
     return err;
 }
@@ -65,25 +65,25 @@ static void see(struct stream *stream, struct dg_span bytes)
 /* Writes at most `n` bytes at once. */
 static void write_some(struct stream *stream, size_t n)
 {
-    struct dg_span next = dg_out_span(&stream->out);
+    struct dg_span next = dg_output_span(&stream->out);
     next = dg_span_sub(next, 0, n);
     see(stream, next);
-    dg_out_written(&stream->out, next.len);
+    dg_output_written(&stream->out, next.len);
 }
 
 /* Takes a piece; it is written as a whole. */
 static void take(struct stream *stream)
 {
     dg_buf_deinit(&stream->piece);
-    dg_out_take(&stream->out, &stream->piece);
+    dg_output_take(&stream->out, &stream->piece);
     see(stream, dg_buf_span(&stream->piece));
-    dg_out_written(&stream->out, stream->piece.len);
+    dg_output_written(&stream->out, stream->piece.len);
 }
 
 START_TEST(all_comes_out_in_its_order)
 {
     struct stream stream;
-    for (size_t n = 1; n < 3 * DG_OUT_PIECE; n = n * 7 + 13) {
+    for (size_t n = 1; n < 3 * DG_OUTPUT_PIECE; n = n * 7 + 13) {
         start(&stream);
         enum dg_err err = append(&stream, 100);
         for (int i = 0; i < 3 && !err; i++) {
@@ -93,16 +93,16 @@ START_TEST(all_comes_out_in_its_order)
             write_some(&stream, n);
             take(&stream);
             if (!err)
-                err = append(&stream, DG_OUT_PIECE);
+                err = append(&stream, DG_OUTPUT_PIECE);
         }
-        while (dg_out_left(&stream.out))
+        while (dg_output_left(&stream.out))
             if (n % 2)
                 write_some(&stream, n < 5000 ? 5000 : n);
             else
                 take(&stream);
         if (!err)
             ck_assert_uint_eq(stream.seen, stream.made);
-        ck_assert_uint_eq(dg_out_unwritten(&stream.out), 0);
+        ck_assert_uint_eq(dg_output_unwritten(&stream.out), 0);
         stop(&stream);
     }
 }
@@ -115,13 +115,13 @@ START_TEST(a_large_answer_is_not_copied_and_leaves_in_pieces)
     start(&stream);
     if (append(&stream, 10) == DG_OK && fill(&stream, &answer, MUCH) == DG_OK) {
         const char *memory = answer.ptr;
-        ck_assert_int_eq(dg_out_give(&stream.out, &answer), DG_OK);
+        ck_assert_int_eq(dg_output_give(&stream.out, &answer), DG_OK);
         ck_assert_ptr_null(answer.ptr);
-        ck_assert_uint_eq(dg_out_span(&stream.out).len, 10);
+        ck_assert_uint_eq(dg_output_span(&stream.out).len, 10);
         write_some(&stream, 10);
-        ck_assert_ptr_eq(dg_out_span(&stream.out).ptr, memory);
-        ck_assert_uint_eq(dg_out_span(&stream.out).len, DG_OUT_PIECE);
-        ck_assert_uint_eq(dg_out_unwritten(&stream.out), MUCH);
+        ck_assert_ptr_eq(dg_output_span(&stream.out).ptr, memory);
+        ck_assert_uint_eq(dg_output_span(&stream.out).len, DG_OUTPUT_PIECE);
+        ck_assert_uint_eq(dg_output_unwritten(&stream.out), MUCH);
     }
     stop(&stream);
 }
@@ -132,13 +132,13 @@ START_TEST(what_is_taken_counts_until_it_is_written)
     struct stream stream;
     start(&stream);
     if (append(&stream, 10) == DG_OK) {
-        dg_out_take(&stream.out, &stream.piece);
-        ck_assert_uint_eq(dg_out_left(&stream.out), 0);
-        ck_assert_uint_eq(dg_out_unwritten(&stream.out), 10);
+        dg_output_take(&stream.out, &stream.piece);
+        ck_assert_uint_eq(dg_output_left(&stream.out), 0);
+        ck_assert_uint_eq(dg_output_unwritten(&stream.out), 10);
         if (append(&stream, 5) == DG_OK) {
-            dg_out_written(&stream.out, 10);
-            ck_assert_uint_eq(dg_out_left(&stream.out), 5);
-            ck_assert_uint_eq(dg_out_unwritten(&stream.out), 5);
+            dg_output_written(&stream.out, 10);
+            ck_assert_uint_eq(dg_output_left(&stream.out), 5);
+            ck_assert_uint_eq(dg_output_unwritten(&stream.out), 5);
         }
     }
     stop(&stream);
@@ -151,8 +151,8 @@ START_TEST(something_can_be_put_in_front)
     struct dg_buf front;
     start(&stream);
     if (fill(&stream, &front, 7) == DG_OK && append(&stream, 3) == DG_OK &&
-        give(&stream, MUCH) == DG_OK && dg_out_prepend(&stream.out, &front) == DG_OK) {
-        while (dg_out_left(&stream.out))
+        give(&stream, MUCH) == DG_OK && dg_output_prepend(&stream.out, &front) == DG_OK) {
+        while (dg_output_left(&stream.out))
             write_some(&stream, 1000);
         ck_assert_uint_eq(stream.seen, stream.made);
     }

@@ -4,25 +4,25 @@
 /* A small output stays in one buffer, whose content moves up when its beginning is written. Output
  * beyond one piece becomes the rest, in which only an offset advances until half of it is written,
  * so that each byte is moved at most once. */
-#include "net/proto/out.h"
+#include "net/proto/output.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 static const size_t bytes_max = SIZE_MAX / 2;
 
-void dg_out_init(struct dg_out *out)
+void dg_output_init(struct dg_output *out)
 {
-    *out = (struct dg_out){.at = 0};
+    *out = (struct dg_output){.at = 0};
     dg_buf_init(&out->first, bytes_max);
     dg_buf_init(&out->rest, bytes_max);
 }
 
-void dg_out_deinit(struct dg_out *out)
+void dg_output_deinit(struct dg_output *out)
 {
     dg_buf_deinit(&out->first);
     dg_buf_deinit(&out->rest);
-    dg_out_init(out);
+    dg_output_init(out);
 }
 
 static void exchange(struct dg_buf *a, struct dg_buf *b)
@@ -33,13 +33,14 @@ static void exchange(struct dg_buf *a, struct dg_buf *b)
     a->max = b->max = bytes_max;
 }
 
-enum dg_err dg_out_append(struct dg_out *out, const void *bytes, size_t len)
+enum dg_err dg_output_append(struct dg_output *out, const void *bytes, size_t len)
 {
-    const bool is_little = out->first.len < DG_OUT_PIECE && len <= DG_OUT_PIECE - out->first.len;
+    const bool is_little =
+        out->first.len < DG_OUTPUT_PIECE && len <= DG_OUTPUT_PIECE - out->first.len;
     return dg_buf_append(out->rest.len == 0 && is_little ? &out->first : &out->rest, bytes, len);
 }
 
-enum dg_err dg_out_give(struct dg_out *out, struct dg_buf *buf)
+enum dg_err dg_output_give(struct dg_output *out, struct dg_buf *buf)
 {
     if (out->rest.len) {
         enum dg_err err = dg_buf_append_span(&out->rest, dg_buf_span(buf));
@@ -54,43 +55,44 @@ enum dg_err dg_out_give(struct dg_out *out, struct dg_buf *buf)
     return DG_OK;
 }
 
-size_t dg_out_left(const struct dg_out *out)
+size_t dg_output_left(const struct dg_output *out)
 {
     return out->first.len + out->rest.len - out->at;
 }
 
-size_t dg_out_unwritten(const struct dg_out *out)
+size_t dg_output_unwritten(const struct dg_output *out)
 {
-    return dg_out_left(out) + out->taken;
+    return dg_output_left(out) + out->taken;
 }
 
-size_t dg_out_memory(const struct dg_out *out)
+size_t dg_output_memory(const struct dg_output *out)
 {
     return out->first.cap + out->rest.cap;
 }
 
-struct dg_span dg_out_span(const struct dg_out *out)
+struct dg_span dg_output_span(const struct dg_output *out)
 {
     if (out->first.len)
         return dg_buf_span(&out->first);
     const size_t left = out->rest.len - out->at;
-    return dg_span_sub(dg_buf_span(&out->rest), out->at, left < DG_OUT_PIECE ? left : DG_OUT_PIECE);
+    return dg_span_sub(dg_buf_span(&out->rest), out->at,
+                       left < DG_OUTPUT_PIECE ? left : DG_OUTPUT_PIECE);
 }
 
 /* `n` bytes of the rest are out. */
-static void advance(struct dg_out *out, size_t n)
+static void advance(struct dg_output *out, size_t n)
 {
     out->at += n;
     if (out->at == out->rest.len) {
         dg_buf_deinit(&out->rest);
         out->at = 0;
-    } else if (out->at >= DG_OUT_PIECE && out->at > out->rest.len / 2) {
+    } else if (out->at >= DG_OUTPUT_PIECE && out->at > out->rest.len / 2) {
         dg_buf_consume(&out->rest, out->at);
         out->at = 0;
     }
 }
 
-void dg_out_written(struct dg_out *out, size_t len)
+void dg_output_written(struct dg_output *out, size_t len)
 {
     const size_t of_taken = len < out->taken ? len : out->taken;
     out->taken -= of_taken;
@@ -100,9 +102,9 @@ void dg_out_written(struct dg_out *out, size_t len)
     advance(out, len - of_first);
 }
 
-void dg_out_take(struct dg_out *out, struct dg_buf *into)
+void dg_output_take(struct dg_output *out, struct dg_buf *into)
 {
-    const struct dg_span piece = dg_out_span(out);
+    const struct dg_span piece = dg_output_span(out);
     if (out->first.len) {
         exchange(&out->first, into);
     } else if (piece.len && dg_buf_append_span(into, piece) == DG_OK) {
@@ -115,7 +117,7 @@ void dg_out_take(struct dg_out *out, struct dg_buf *into)
     out->taken += into->len;
 }
 
-enum dg_err dg_out_prepend(struct dg_out *out, struct dg_buf *buf)
+enum dg_err dg_output_prepend(struct dg_output *out, struct dg_buf *buf)
 {
     enum dg_err err = dg_buf_append_span(buf, dg_buf_span(&out->first));
     if (err)
@@ -125,7 +127,7 @@ enum dg_err dg_out_prepend(struct dg_out *out, struct dg_buf *buf)
     return DG_OK;
 }
 
-void dg_out_trim(struct dg_out *out)
+void dg_output_trim(struct dg_output *out)
 {
     if (out->first.len == 0)
         dg_buf_deinit(&out->first);
