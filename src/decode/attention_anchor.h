@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Where a required phrase belongs. A tied constraint names the source tokens that its phrase
- * translates (opts.h); its phrase begins where the network attends to those tokens, because the
- * network would translate them there.
+ * translates (search_opts.h); its phrase begins where the network attends to those tokens, because
+ * the network would translate them there.
  *
  *     attended = dg_attention_anchor_share(constraint, attention, n_src);         0 to 1
  *     due = dg_attention_anchor_due(&at, opts, attention, n_src);      begin this one; -1: none

@@ -12,11 +12,11 @@
  *     at = dg_constrain_take(at, opts, id);               any id, helpful or not
  *     if (dg_constrain_is_met(&at, opts)) ...             the end token may come
  *
- * Pure functions; the constraints are those of the options (opts.h). */
+ * Pure functions; the constraints are those of the options (search_opts.h). */
 #ifndef DG_DECODE_CONSTRAIN_H
 #define DG_DECODE_CONSTRAIN_H
 
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 
 struct dg_constrain {
     uint32_t met;  /* bit i: constraint i is met */

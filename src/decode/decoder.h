@@ -30,7 +30,7 @@
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "decode/reader.h"
 #include "decode/search.h"
 #include "model/lexicon.h"
@@ -47,7 +47,7 @@ struct dg_decoder_limits {
     size_t sentences; /* the most sentences under way at once */
     size_t rows; /* the most live hypotheses of all sentences at once; at least the widest beam */
     size_t source_max; /* the most tokens of a source, including its end token */
-    /* the most tokens of a target, including `lead` (opts.h) and the end token */
+    /* the most tokens of a target, including `lead` (search_opts.h) and the end token */
     size_t target_max;
     size_t prompt_max;   /* source_max of a language model, for the code that opens models; 0:
                             source_max */

@@ -7,7 +7,7 @@
  * row in column order, which needs no sorting. */
 #include "decode/pick.h"
 #include "base/memory/mem.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 
 #include <math.h>
 #include <string.h>

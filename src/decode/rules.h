@@ -9,7 +9,7 @@
 #ifndef DG_DECODE_RULES_H
 #define DG_DECODE_RULES_H
 
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 
 struct dg_columns {
     const int32_t *ids; /* borrowed; the id of each column, ascending; NULL: columns are ids */

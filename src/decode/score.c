@@ -5,7 +5,7 @@
  * the target is. */
 #include "decode/score.h"
 #include "base/memory/mem.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "decode/pick.h"
 
 #include <math.h>

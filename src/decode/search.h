@@ -21,7 +21,7 @@
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "decode/pick.h"
 #include "decode/rules.h"
 

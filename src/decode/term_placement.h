@@ -20,7 +20,7 @@
 #ifndef DG_DECODE_TERM_PLACEMENT_H
 #define DG_DECODE_TERM_PLACEMENT_H
 
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "decode/rules.h"
 
 enum {

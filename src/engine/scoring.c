@@ -6,7 +6,7 @@
 #include "engine/scoring.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "decode/score.h"
 #include "engine/engine_int.h"
 #include "tokenize/target_ids.h"

@@ -19,7 +19,7 @@
 
 #include "base/memory/err.h"
 #include "base/memory/list.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "decode/reader.h"
 #include "decode/search.h"
 

@@ -12,7 +12,7 @@
 #define DG_TOOLS_SEARCH_FLAGS_H
 
 #include "base/option/opt.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 
 struct search_flags {
     int64_t beam, nbest, top_k, seed, min_len, max_len, max_extra, no_repeat_ngram;

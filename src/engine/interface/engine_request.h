@@ -7,7 +7,7 @@
 
 #include "base/memory/err.h"
 #include "base/memory/span.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "markup/doc.h"
 #include "sched/ticket.h"
 #include "text/terms/glossary.h"

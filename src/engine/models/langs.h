@@ -24,7 +24,7 @@
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "model/blueprint.h"
 #include "text/language/langtag.h"
 #include "tokenize/tokenizer.h"

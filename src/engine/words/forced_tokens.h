@@ -12,7 +12,7 @@
 #ifndef DG_ENGINE_WORDS_FORCED_TOKENS_H
 #define DG_ENGINE_WORDS_FORCED_TOKENS_H
 
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "engine/interface/engine_request.h"
 #include "tokenize/tokenizer.h"
 

@@ -23,7 +23,7 @@
 #define DG_ENGINE_WORDS_PLACEHOLDERS_H
 
 #include "base/memory/buf.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "text/terms/phrase_set.h"
 #include "text/terms/protect.h"
 #include "tokenize/tokenizer.h"

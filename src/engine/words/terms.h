@@ -24,7 +24,7 @@
 #ifndef DG_ENGINE_WORDS_TERMS_H
 #define DG_ENGINE_WORDS_TERMS_H
 
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "engine/words/placeholders.h"
 #include "text/terms/glossary.h"
 #include "tokenize/tokenizer.h"
@@ -76,7 +76,7 @@ struct dg_terms_said {
     const size_t *ends;     /* [n] the bytes of its text that had been said with each token */
     const float *alignment; /* [n, n_source] */
     size_t n, n_source;
-    const uint8_t *joining; /* as in decode/opts.h; may be NULL */
+    const uint8_t *joining; /* as in decode/search_opts.h; may be NULL */
 };
 
 /* Finds, for each term, the words of the answer that translate its source: via_at, via_len. */

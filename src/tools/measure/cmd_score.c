@@ -8,7 +8,7 @@
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "base/option/opt.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "decode/score.h"
 #include "engine/models/langs.h"
 #include "model/model_dir.h"

@@ -12,7 +12,7 @@
 #include "base/file/folder.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "import/format/import.h"
 #include "tools/command.h"
 #include "tools/model/quality_drift.h"

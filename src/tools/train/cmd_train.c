@@ -15,7 +15,7 @@
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
 #include "base/thread/cpu.h"
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "model/config.h"
 #include "model/model_dir.h"
 #include "tools/command.h"

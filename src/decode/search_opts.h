@@ -9,8 +9,8 @@
  *
  * The struct borrows its arrays, which must live until the search that uses them is over. The
  * default is greedy search without penalties, with the loop guard on. */
-#ifndef DG_DECODE_OPTS_H
-#define DG_DECODE_OPTS_H
+#ifndef DG_DECODE_SEARCH_OPTS_H
+#define DG_DECODE_SEARCH_OPTS_H
 
 #include "base/memory/err.h"
 #include "base/memory/error.h"

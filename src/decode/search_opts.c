@@ -3,7 +3,7 @@
 
 /* Range checks of the search options. Numbers come from clients, so NaN and infinity are refused
  * too (every comparison is written so that NaN fails it). */
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 
 enum { LENGTH_PENALTY_MAX = 10 };
 

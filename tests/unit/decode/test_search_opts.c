@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
-#include "decode/opts.h"
+#include "decode/search_opts.h"
 #include "unit.h"
 
 #include <math.h>
