@@ -67,7 +67,7 @@ struct slot {
 };
 
 struct dg_decoder {
-    struct dg_reader *reader; /* not NULL: the reader does all the work, and of the members below
+    struct dg_analyser *reader; /* not NULL: the reader does all the work, and of the members below
                                  only the limits are used */
     const struct dg_net *net;
     const struct dg_blueprint *bp;
@@ -141,7 +141,7 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     made->bp = dg_net_blueprint(net);
     made->limits = *limits;
     if (dg_blueprint_is_reader(made->bp)) {
-        err = dg_reader_new(&made->reader, net, limits, error);
+        err = dg_analyser_new(&made->reader, net, limits, error);
         goto out;
     }
     made->limits.step_rows = step_rows(limits);
@@ -211,7 +211,7 @@ void dg_decoder_free(struct dg_decoder *decoder)
 {
     if (!decoder)
         return;
-    dg_reader_free(decoder->reader);
+    dg_analyser_free(decoder->reader);
     for (size_t i = 0; decoder->slots && i < decoder->limits.sentences; i++) {
         if (decoder->slots[i].is_used)
             release(decoder, &decoder->slots[i]);
@@ -231,7 +231,7 @@ void dg_decoder_free(struct dg_decoder *decoder)
 void dg_decoder_lend(struct dg_decoder *decoder, struct dg_helpers *helpers)
 {
     if (decoder->reader)
-        dg_reader_lend(decoder->reader, helpers);
+        dg_analyser_lend(decoder->reader, helpers);
     else
         dg_net_state_lend(decoder->state, helpers);
 }
@@ -243,7 +243,7 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
     if (err)
         return err;
     if (dg_blueprint_is_reader(dg_net_blueprint(net)))
-        return dg_reader_size(net, limits, bytes, error);
+        return dg_analyser_size(net, limits, bytes, error);
     struct dg_net_limits wanted = net_limits(net, limits);
     size_t state_bytes;
     err = dg_net_state_size(net, &wanted, &state_bytes, error);
@@ -284,7 +284,7 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
                              struct dg_error *error)
 {
     if (decoder->reader)
-        return dg_reader_check(decoder->reader, job, error);
+        return dg_analyser_check(decoder->reader, job, error);
     if (job->n_src == 0 || job->n_src > decoder->limits.source_max)
         return dg_error_set(error, DG_ERR_RANGE, "the source has %zu tokens, expected 1 to %zu",
                             job->n_src, decoder->limits.source_max);
@@ -441,7 +441,7 @@ size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_de
                             size_t n)
 {
     if (decoder->reader)
-        return dg_reader_n_fitting(decoder->reader, jobs, n);
+        return dg_analyser_n_fitting(decoder->reader, jobs, n);
     size_t n_slots = decoder->limits.sentences - decoder->n_sentences;
     size_t n_rows = decoder->limits.rows - decoder->n_reserved;
     size_t n_tokens = decoder->limits.batch_tokens;
@@ -621,7 +621,7 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
     enum dg_err err = DG_OK;
     if (decoder->reader)
-        return dg_reader_add(decoder->reader, jobs, n, handles, error);
+        return dg_analyser_add(decoder->reader, jobs, n, handles, error);
     for (size_t i = 0; i < n; i++)
         if ((err = dg_decoder_check(decoder, &jobs[i], error)))
             return err;
@@ -891,7 +891,7 @@ static void take(void *ctx, size_t row, float *logits, size_t first, size_t n)
 size_t dg_decoder_step(struct dg_decoder *decoder)
 {
     if (decoder->reader)
-        return dg_reader_step(decoder->reader);
+        return dg_analyser_step(decoder->reader);
     decoder->is_stepping = true;
     struct dg_net_step step = {
         .rows = decoder->rows,
@@ -927,7 +927,7 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
 bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle)
 {
     if (decoder->reader)
-        return dg_reader_cancel(decoder->reader, handle);
+        return dg_analyser_cancel(decoder->reader, handle);
     size_t s = handle & 0xFFFF;
     if (s >= decoder->limits.sentences)
         return false;
@@ -945,7 +945,7 @@ bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle)
 
 size_t dg_decoder_n_sentences(const struct dg_decoder *decoder)
 {
-    return decoder->reader ? dg_reader_n_texts(decoder->reader) : decoder->n_sentences;
+    return decoder->reader ? dg_analyser_n_texts(decoder->reader) : decoder->n_sentences;
 }
 
 const float *dg_decoder_alignment(const struct dg_decoder *decoder, const struct dg_search *search,

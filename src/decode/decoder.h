@@ -21,7 +21,7 @@
  *     dg_decoder_free(decoder);
  *
  * A network that analyses texts and generates none is driven in the same way; its jobs have a
- * `read` (reader.h).
+ * `read` (analyser.h).
  *
  * A sentence's answer does not depend, to the bit, on other sentences. Nothing is allocated per
  * token. One thread at a time. */
@@ -31,7 +31,7 @@
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "decode/search_opts.h"
-#include "decode/reader.h"
+#include "decode/analyser.h"
 #include "decode/search.h"
 #include "model/lexicon.h"
 #include "network/net.h"
@@ -89,7 +89,7 @@ struct dg_decode_job {
     void *ctx;
     bool is_urgent; /* a user waits for its first token, which is computed before the next tokens of
                        others */
-    const struct dg_read *read; /* what to read from the text, for networks that read; `opts` is
+    const struct dg_analysis *read; /* what to read from the text, for networks that read; `opts` is
                                    ignored then */
     uint64_t client; /* The client of the job. Clients share the steps; 0: no particular client,
                         which may use all the room. */

@@ -20,7 +20,7 @@
 #include "base/memory/err.h"
 #include "base/memory/list.h"
 #include "decode/search_opts.h"
-#include "decode/reader.h"
+#include "decode/analyser.h"
 #include "decode/search.h"
 
 #include <stdatomic.h>
@@ -76,9 +76,9 @@ struct dg_ticket {
     atomic_bool is_quiet; /* reports news only at the end instead of for every token; may change at
                              any time */
     void *ctx;
-    enum dg_ticket_kind kind;   /* says what `ctx` points to */
-    const struct dg_read *read; /* What to read from the text, for networks that read
-                                   (decode/reader.h); must live until the end of the ticket. */
+    enum dg_ticket_kind kind;       /* says what `ctx` points to */
+    const struct dg_analysis *read; /* What to read from the text, for networks that read
+                                   (decode/analyser.h); must live until the end of the ticket. */
 
     /* Made by dg_ticket_new. */
     int32_t *src; /* [n_src] a copy */

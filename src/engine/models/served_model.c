@@ -246,14 +246,14 @@ static enum dg_err read_test(const struct dg_served_model *served, const char *p
         .sentences = 1, .rows = 1, .source_max = 4, .target_max = 1, .batch_tokens = 4};
     const bool is_enc = dg_blueprint_family(bp)->has_head;
     const int32_t ids[] = {is_enc ? served->marks.cls : 0, is_enc ? served->marks.sep : 0};
-    struct dg_read read = {.kind = !is_enc                         ? DG_READ_LABELS
-                                   : bp->enc.head == DG_HEAD_NONE  ? DG_READ_STATE
-                                   : bp->enc.head == DG_HEAD_WORDS ? DG_READ_WORDS
-                                                                   : DG_READ_LABELS,
-                           .at = places,
-                           .n_at = 1,
-                           .n_best = 1};
-    const size_t n = dg_read_size(bp, &read, 2);
+    struct dg_analysis read = {.kind = !is_enc                         ? DG_ANALYSIS_LABELS
+                                       : bp->enc.head == DG_HEAD_NONE  ? DG_ANALYSIS_STATE
+                                       : bp->enc.head == DG_HEAD_WORDS ? DG_ANALYSIS_WORDS
+                                                                       : DG_ANALYSIS_LABELS,
+                               .at = places,
+                               .n_at = 1,
+                               .n_best = 1};
+    const size_t n = dg_analysis_size(bp, &read, 2);
     struct dg_decoder *decoder = NULL;
     int32_t word;
     enum dg_err told = DG_ERR_CANCELLED;

@@ -4,7 +4,7 @@
 /* Items become tokens, tokens become windows, and windows become tickets, some at a time; the
  * output of the tickets goes to reading_result.c, which interprets it. This file divides long
  * texts, shares the texts of pairs, and reports results in order. The worker's side is
- * decode/reader.h. */
+ * decode/analyser.h. */
 #include "engine/read/reading.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -26,7 +26,7 @@ enum {
 };
 
 _Static_assert((int)DG_READING_RESULT_LABELS_MAX == (int)DG_LABELS_MAX &&
-                   (int)DG_READING_RESULT_BEST_MAX <= (int)DG_READ_BEST_MAX,
+                   (int)DG_READING_RESULT_BEST_MAX <= (int)DG_ANALYSIS_BEST_MAX,
                "limits agree");
 
 /* One ticket's worth of an item. */
@@ -35,7 +35,7 @@ struct window {
     struct dg_reading *reading;
     struct item *item;
     struct dg_ticket *ticket; /* owned */
-    struct dg_read read;      /* its arrays except `at` are owned */
+    struct dg_analysis read;  /* its arrays except `at` are owned */
     struct dg_reading_result_window what;
     bool is_open;
 };
@@ -385,11 +385,11 @@ static enum dg_err tokenise_some(struct dg_reading *r, struct item *item, struct
 
 /* ---- Windows --------------------------------------------------------------------------------- */
 
-static enum dg_read_kind kind_of(enum dg_read_task task)
+static enum dg_analysis_kind kind_of(enum dg_read_task task)
 {
-    return task == DG_TASK_FILL    ? DG_READ_WORDS
-           : task == DG_TASK_EMBED ? DG_READ_STATE
-                                   : DG_READ_LABELS;
+    return task == DG_TASK_FILL    ? DG_ANALYSIS_WORDS
+           : task == DG_TASK_EMBED ? DG_ANALYSIS_STATE
+                                   : DG_ANALYSIS_LABELS;
 }
 
 static size_t put(int32_t *ids, size_t n, const struct dg_reading_result_token *tokens,
@@ -452,14 +452,14 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item,
             !has_pair && what.first ? g->text.list + what.first : g->text.list;
         const struct dg_reading_result_token *pair =
             has_pair && what.first ? g->pair.list + what.first : g->pair.list;
-        struct dg_read *read = &window->read;
+        struct dg_analysis *read = &window->read;
         window->reading = r;
         window->item = item;
-        *read = (struct dg_read){.kind = kind_of(r->asked.task),
-                                 .first = r->asked.first,
-                                 .at = item->at,
-                                 .n_at = g->n_places,
-                                 .n_best = r->asked.n_best};
+        *read = (struct dg_analysis){.kind = kind_of(r->asked.task),
+                                     .first = r->asked.first,
+                                     .at = item->at,
+                                     .n_at = g->n_places,
+                                     .n_best = r->asked.n_best};
         read->probabilities =
             (r->asked.task == DG_TASK_TAG &&
              r->task.model->blueprint.enc.head != DG_HEAD_REPLACED) ||
@@ -468,12 +468,12 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item,
         const size_t n =
             lay_out(r, text, n_text, pair, what.n, has_pair, ids, &read->second, &what.at);
         window->what = what;
-        const size_t n_values = dg_read_size(&r->task.model->blueprint, read, n);
+        const size_t n_values = dg_analysis_size(&r->task.model->blueprint, read, n);
         read->values = dg_try_calloc(n_values + 1, sizeof *read->values);
         read->ids =
-            read->kind == DG_READ_WORDS ? dg_try_calloc(n_values + 1, sizeof *read->ids) : NULL;
+            read->kind == DG_ANALYSIS_WORDS ? dg_try_calloc(n_values + 1, sizeof *read->ids) : NULL;
         window->ticket = dg_ticket_new(r->task.model->place, ids, n, &opts, 1);
-        err = !read->values || (read->kind == DG_READ_WORDS && !read->ids) || !window->ticket
+        err = !read->values || (read->kind == DG_ANALYSIS_WORDS && !read->ids) || !window->ticket
                   ? DG_ERR_NOMEM
                   : dg_sched_check(r->task.model->place, ids, n, &opts, error);
     }
@@ -764,7 +764,7 @@ static void take(struct dg_tasks *tasks, struct dg_ticket *ticket, bool is_over)
     if (!err && !r->task.err) {
         err = dg_reading_result_window(
             &item->gathering, &window->what, window->read.values, window->read.ids,
-            dg_read_size(&r->task.model->blueprint, &window->read, ticket->n_src));
+            dg_analysis_size(&r->task.model->blueprint, &window->read, ticket->n_src));
         window->read.values = NULL;
         window->read.ids = NULL;
     }

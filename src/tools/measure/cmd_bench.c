@@ -272,10 +272,10 @@ static enum dg_err measure(struct runner *runner)
     struct dg_decode_job jobs[BATCH_MAX];
     const bool is_enc = dg_blueprint_family(dg_net_blueprint(what->net))->has_head;
     /* all rows write to the same place, which nobody reads */
-    struct dg_read read = {.kind = is_enc ? DG_READ_STATE : DG_READ_LABELS};
+    struct dg_analysis read = {.kind = is_enc ? DG_ANALYSIS_STATE : DG_ANALYSIS_LABELS};
     int32_t *ids = dg_try_calloc(what->batch * S, sizeof *ids);
     read.values =
-        dg_try_calloc(dg_read_size(dg_net_blueprint(what->net), &read, S), sizeof *read.values);
+        dg_try_calloc(dg_analysis_size(dg_net_blueprint(what->net), &read, S), sizeof *read.values);
     enum dg_err err = ids && read.values
                           ? dg_decoder_new(&decoder, what->net, &limits, &runner->error)
                           : DG_ERR_NOMEM;

@@ -90,7 +90,7 @@ static void unmake(struct fixture *f)
     dg_net_free(f->net);
 }
 
-static struct dg_decode_job job_of(size_t first, size_t n, const struct dg_read *read,
+static struct dg_decode_job job_of(size_t first, size_t n, const struct dg_analysis *read,
                                    struct told *told)
 {
     *told = (struct told){.err = DG_OK};
@@ -98,26 +98,26 @@ static struct dg_decode_job job_of(size_t first, size_t n, const struct dg_read 
         .src = ids + first, .n_src = n, .events = &events, .ctx = told, .read = read};
 }
 
-static void check_company(enum dg_head head, enum dg_read_kind kind)
+static void check_company(enum dg_head head, enum dg_analysis_kind kind)
 {
     struct fixture f;
     float values[3][LEN * V];
     int32_t words[3][LEN * V];
     struct told told[3];
     if (make(&f, head, 4)) {
-        struct dg_read reads[3];
+        struct dg_analysis reads[3];
         struct dg_decode_job jobs[3];
         for (size_t i = 0; i < 3; i++) {
-            reads[i] = (struct dg_read){.kind = kind,
-                                        .second = 2,
-                                        .at = places,
-                                        .n_at = 2,
-                                        .n_best = 4,
-                                        .values = values[i],
-                                        .ids = words[i]};
+            reads[i] = (struct dg_analysis){.kind = kind,
+                                            .second = 2,
+                                            .at = places,
+                                            .n_at = 2,
+                                            .n_best = 4,
+                                            .values = values[i],
+                                            .ids = words[i]};
             jobs[i] = job_of(i == 1 ? 4 : 0, i == 1 ? 5 : 8, &reads[i], &told[i]);
         }
-        const size_t n = dg_read_size(dg_net_blueprint(f.net), &reads[0], 8);
+        const size_t n = dg_analysis_size(dg_net_blueprint(f.net), &reads[0], 8);
         ck_assert_int_eq(dg_decoder_add(f.decoder, jobs, 1, NULL, NULL), DG_OK);
         ck_assert_uint_eq(dg_decoder_step(f.decoder), 1);
         ck_assert_uint_eq(dg_decoder_step(f.decoder), 0);
@@ -130,7 +130,7 @@ static void check_company(enum dg_head head, enum dg_read_kind kind)
             ck_assert_uint_eq(told[i].number, i + 1);
         }
         ck_assert_mem_eq(values[0], values[2], n * sizeof(float));
-        if (kind == DG_READ_WORDS)
+        if (kind == DG_ANALYSIS_WORDS)
             ck_assert_mem_eq(words[0], words[2], n * sizeof(int32_t));
     }
     unmake(&f);
@@ -138,35 +138,35 @@ static void check_company(enum dg_head head, enum dg_read_kind kind)
 
 START_TEST(company_changes_no_bit)
 {
-    check_company(DG_HEAD_POOLED, DG_READ_LABELS);
-    check_company(DG_HEAD_TOKENS, DG_READ_LABELS);
-    check_company(DG_HEAD_WORDS, DG_READ_WORDS);
-    check_company(DG_HEAD_NONE, DG_READ_STATE);
+    check_company(DG_HEAD_POOLED, DG_ANALYSIS_LABELS);
+    check_company(DG_HEAD_TOKENS, DG_ANALYSIS_LABELS);
+    check_company(DG_HEAD_WORDS, DG_ANALYSIS_WORDS);
+    check_company(DG_HEAD_NONE, DG_ANALYSIS_STATE);
 }
 END_TEST
 
 /* Three texts in one step, and in as many as can be, while one of them leaves and another takes its
  * place. */
-static void check_turns(enum dg_head head, enum dg_read_kind kind)
+static void check_turns(enum dg_head head, enum dg_analysis_kind kind)
 {
     struct fixture whole, parts;
     static float values[7][LEN * V];
     static float alone[LEN * V];
     static int32_t words[7][LEN * V];
     struct told told[7];
-    struct dg_read reads[7];
+    struct dg_analysis reads[7];
     struct dg_decode_job jobs[7];
     uint32_t handles[3];
     const bool is_made = make(&whole, head, 4),
                are_both = make_in_turns(&parts, head, 3, 1) && is_made;
     for (size_t i = 0; i < 7; i++) {
-        reads[i] = (struct dg_read){.kind = kind,
-                                    .second = 2,
-                                    .at = places,
-                                    .n_at = 2,
-                                    .n_best = 4,
-                                    .values = values[i],
-                                    .ids = words[i]};
+        reads[i] = (struct dg_analysis){.kind = kind,
+                                        .second = 2,
+                                        .at = places,
+                                        .n_at = 2,
+                                        .n_best = 4,
+                                        .values = values[i],
+                                        .ids = words[i]};
         jobs[i] = job_of(i % 4 * 2, 8 - i % 4, &reads[i], &told[i]); /* 4 is 0 again, 5 is 1, 6 is
                                                                         2; 3 comes later */
     }
@@ -187,12 +187,14 @@ static void check_turns(enum dg_head head, enum dg_read_kind kind)
         ck_assert_uint_gt(n_steps, 4);
         ck_assert_int_eq(told[5].err, DG_ERR_CANCELLED);
         ck_assert(!told[3].err && !told[4].err && !told[6].err);
-        const size_t n = dg_read_size(dg_net_blueprint(whole.net), &reads[2], 6);
+        const size_t n = dg_analysis_size(dg_net_blueprint(whole.net), &reads[2], 6);
         ck_assert_mem_eq(values[0], values[4], n * sizeof(float));
         ck_assert_mem_eq(values[2], values[6], n * sizeof(float));
         ck_assert_mem_eq(values[3], alone,
-                         dg_read_size(dg_net_blueprint(whole.net), &reads[3], 5) * sizeof(float));
-        ck_assert(kind != DG_READ_WORDS || memcmp(words[2], words[6], n * sizeof(int32_t)) == 0);
+                         dg_analysis_size(dg_net_blueprint(whole.net), &reads[3], 5) *
+                             sizeof(float));
+        ck_assert(kind != DG_ANALYSIS_WORDS ||
+                  memcmp(words[2], words[6], n * sizeof(int32_t)) == 0);
 
         /* All texts leave half-way: nothing remains. */
         ck_assert_int_eq(dg_decoder_add(parts.decoder, jobs, 1, handles, NULL), DG_OK);
@@ -206,10 +208,10 @@ static void check_turns(enum dg_head head, enum dg_read_kind kind)
 
 START_TEST(turns_change_no_bit)
 {
-    check_turns(DG_HEAD_POOLED, DG_READ_LABELS);
-    check_turns(DG_HEAD_TOKENS, DG_READ_LABELS);
-    check_turns(DG_HEAD_WORDS, DG_READ_WORDS);
-    check_turns(DG_HEAD_NONE, DG_READ_STATE);
+    check_turns(DG_HEAD_POOLED, DG_ANALYSIS_LABELS);
+    check_turns(DG_HEAD_TOKENS, DG_ANALYSIS_LABELS);
+    check_turns(DG_HEAD_WORDS, DG_ANALYSIS_WORDS);
+    check_turns(DG_HEAD_NONE, DG_ANALYSIS_STATE);
 }
 END_TEST
 
@@ -220,11 +222,11 @@ START_TEST(what_is_cancelled_is_told_and_leaves_room)
     float values[3][LABELS];
     uint32_t handles[3];
     if (make(&f, DG_HEAD_POOLED, 2)) {
-        struct dg_read reads[3];
+        struct dg_analysis reads[3];
         struct dg_decode_job jobs[3];
         for (size_t i = 0; i < 3; i++) {
-            reads[i] = (struct dg_read){
-                .kind = DG_READ_LABELS, .probabilities = true, .values = values[i]};
+            reads[i] = (struct dg_analysis){
+                .kind = DG_ANALYSIS_LABELS, .probabilities = true, .values = values[i]};
             jobs[i] = job_of(i, 4, &reads[i], &told[i]);
         }
         ck_assert_uint_eq(dg_decoder_n_fitting(f.decoder, jobs, 3), 2);
@@ -250,15 +252,15 @@ START_TEST(refuses_what_the_network_has_no_head_for)
     float values[V];
     const uint32_t beyond[] = {4};
     if (make(&f, DG_HEAD_WORDS, 2)) {
-        struct dg_read read = {.kind = DG_READ_LABELS, .values = values};
+        struct dg_analysis read = {.kind = DG_ANALYSIS_LABELS, .values = values};
         struct dg_decode_job job = job_of(0, 4, &read, &told);
         ck_assert_int_eq(dg_decoder_check(f.decoder, &job, NULL), DG_ERR_UNSUPPORTED);
-        read = (struct dg_read){
-            .kind = DG_READ_WORDS, .at = beyond, .n_at = 1, .n_best = 1, .values = values};
+        read = (struct dg_analysis){
+            .kind = DG_ANALYSIS_WORDS, .at = beyond, .n_at = 1, .n_best = 1, .values = values};
         ck_assert_int_eq(dg_decoder_check(f.decoder, &job, NULL), DG_ERR_RANGE);
         read.at = places;
         ck_assert_int_eq(dg_decoder_check(f.decoder, &job, NULL), DG_OK);
-        read.n_best = DG_READ_BEST_MAX + 1;
+        read.n_best = DG_ANALYSIS_BEST_MAX + 1;
         ck_assert_int_eq(dg_decoder_check(f.decoder, &job, NULL), DG_ERR_RANGE);
         job.n_src = LEN + 1;
         ck_assert_int_eq(dg_decoder_check(f.decoder, &job, NULL), DG_ERR_RANGE);

@@ -6,7 +6,7 @@
  * want labels of whole texts, else text by text. A step does part of a batch, at least some rows of
  * an encoder stage or a few rows of a head; for a small network it does all of it. Texts of the
  * batch may be cancelled meanwhile; their rows stay. */
-#include "decode/reader.h"
+#include "decode/analyser.h"
 #include "base/memory/mem.h"
 #include "decode/decoder.h"
 
@@ -25,7 +25,7 @@ struct text {
     struct dg_decode_job job;
 };
 
-struct dg_reader {
+struct dg_analyser {
     const struct dg_net *net;
     const struct dg_blueprint *bp;
     struct dg_net_state *state;
@@ -43,15 +43,15 @@ struct dg_reader {
     size_t n_places; /* positions of the next text that have their results */
 };
 
-size_t dg_read_size(const struct dg_blueprint *bp, const struct dg_read *read, size_t n_src)
+size_t dg_analysis_size(const struct dg_blueprint *bp, const struct dg_analysis *read, size_t n_src)
 {
     const bool is_whole = !dg_blueprint_family(bp)->has_head || bp->enc.head == DG_HEAD_POOLED;
     switch (read->kind) {
-    case DG_READ_LABELS:
+    case DG_ANALYSIS_LABELS:
         return is_whole ? bp->decoder.V : n_src * bp->decoder.V;
-    case DG_READ_WORDS:
+    case DG_ANALYSIS_WORDS:
         return read->n_at * read->n_best;
-    case DG_READ_STATE:
+    case DG_ANALYSIS_STATE:
         break;
     }
     return bp->D;
@@ -72,11 +72,11 @@ static struct dg_net_limits net_limits(const struct dg_net *net,
                                   .kv_tokens = is_enc ? 0 : limits->kv_tokens};
 }
 
-enum dg_err dg_reader_new(struct dg_reader **out, const struct dg_net *net,
-                          const struct dg_decoder_limits *limits, struct dg_error *error)
+enum dg_err dg_analyser_new(struct dg_analyser **out, const struct dg_net *net,
+                            const struct dg_decoder_limits *limits, struct dg_error *error)
 {
     const struct dg_net_limits wanted = net_limits(net, limits);
-    struct dg_reader *reader = dg_try_calloc(1, sizeof *reader);
+    struct dg_analyser *reader = dg_try_calloc(1, sizeof *reader);
     if (!reader)
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a reader");
     reader->net = net;
@@ -90,7 +90,7 @@ enum dg_err dg_reader_new(struct dg_reader **out, const struct dg_net *net,
         err = dg_error_set(error, DG_ERR_NOMEM, "no memory for a reader of %zu texts",
                            reader->n_slots);
     if (err) {
-        dg_reader_free(reader);
+        dg_analyser_free(reader);
         return err;
     }
     reader->capacity = dg_net_room(reader->state);
@@ -98,7 +98,7 @@ enum dg_err dg_reader_new(struct dg_reader **out, const struct dg_net *net,
     return DG_OK;
 }
 
-void dg_reader_free(struct dg_reader *reader)
+void dg_analyser_free(struct dg_analyser *reader)
 {
     if (!reader)
         return;
@@ -107,45 +107,46 @@ void dg_reader_free(struct dg_reader *reader)
     dg_free(reader);
 }
 
-void dg_reader_lend(struct dg_reader *reader, struct dg_helpers *helpers)
+void dg_analyser_lend(struct dg_analyser *reader, struct dg_helpers *helpers)
 {
     dg_net_state_lend(reader->state, helpers);
 }
 
-enum dg_err dg_reader_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
-                           size_t *bytes, struct dg_error *error)
+enum dg_err dg_analyser_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
+                             size_t *bytes, struct dg_error *error)
 {
     const struct dg_net_limits wanted = net_limits(net, limits);
     size_t state_bytes;
     enum dg_err err = dg_net_state_size(net, &wanted, &state_bytes, error);
     if (!err)
-        *bytes = state_bytes + sizeof(struct dg_reader) + limits->sentences * sizeof(struct text);
+        *bytes = state_bytes + sizeof(struct dg_analyser) + limits->sentences * sizeof(struct text);
     return err;
 }
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-static size_t need(const struct dg_reader *reader, const struct dg_decode_job *job)
+static size_t need(const struct dg_analyser *reader, const struct dg_decode_job *job)
 {
     return dg_net_need(reader->state, job->n_src, 1, 1);
 }
 
 /* Checks that the network has the head that the job needs. */
-static enum dg_err check_kind(const struct dg_blueprint *bp, const struct dg_read *read,
+static enum dg_err check_kind(const struct dg_blueprint *bp, const struct dg_analysis *read,
                               struct dg_error *error)
 {
     const bool is_enc = dg_blueprint_family(bp)->has_head;
     const enum dg_head head = is_enc ? bp->enc.head : DG_HEAD_POOLED;
-    const bool fits = read->kind == DG_READ_WORDS   ? head == DG_HEAD_WORDS
-                      : read->kind == DG_READ_STATE ? is_enc
-                                                    : head != DG_HEAD_WORDS && head != DG_HEAD_NONE;
+    const bool fits = read->kind == DG_ANALYSIS_WORDS ? head == DG_HEAD_WORDS
+                      : read->kind == DG_ANALYSIS_STATE
+                          ? is_enc
+                          : head != DG_HEAD_WORDS && head != DG_HEAD_NONE;
     return fits ? DG_OK
                 : dg_error_set(error, DG_ERR_UNSUPPORTED,
                                "the model has no head for what is asked of it");
 }
 
-enum dg_err dg_reader_check(const struct dg_reader *reader, const struct dg_decode_job *job,
-                            struct dg_error *error)
+enum dg_err dg_analyser_check(const struct dg_analyser *reader, const struct dg_decode_job *job,
+                              struct dg_error *error)
 {
     if (job->n_src == 0 || job->n_src > reader->source_max)
         return dg_error_set(error, DG_ERR_RANGE, "the text has %zu tokens, expected 1 to %zu",
@@ -164,14 +165,14 @@ enum dg_err dg_reader_check(const struct dg_reader *reader, const struct dg_deco
         if (job->read->at[i] >= job->n_src)
             return dg_error_set(error, DG_ERR_RANGE, "place %zu is %u, expected less than %zu", i,
                                 (unsigned)job->read->at[i], job->n_src);
-    if (job->read->n_best > DG_READ_BEST_MAX)
+    if (job->read->n_best > DG_ANALYSIS_BEST_MAX)
         return dg_error_set(error, DG_ERR_RANGE, "%zu words of a place, expected at most %d",
-                            job->read->n_best, DG_READ_BEST_MAX);
+                            job->read->n_best, DG_ANALYSIS_BEST_MAX);
     return check_kind(reader->bp, job->read, error);
 }
 
-size_t dg_reader_n_fitting(const struct dg_reader *reader, const struct dg_decode_job *jobs,
-                           size_t n)
+size_t dg_analyser_n_fitting(const struct dg_analyser *reader, const struct dg_decode_job *jobs,
+                             size_t n)
 {
     const size_t n_slots = reader->n_slots - reader->n_texts;
     size_t n_tokens = reader->batch_tokens, room = dg_net_room(reader->state), fitting = 0;
@@ -185,7 +186,7 @@ size_t dg_reader_n_fitting(const struct dg_reader *reader, const struct dg_decod
     return fitting;
 }
 
-static void release(struct dg_reader *reader, struct text *text)
+static void release(struct dg_analyser *reader, struct text *text)
 {
     dg_net_close(reader->state, (size_t)(text - reader->texts));
     text->is_used = false;
@@ -194,7 +195,7 @@ static void release(struct dg_reader *reader, struct text *text)
 }
 
 /* Gives `job` a free slot. */
-static enum dg_err occupy(struct dg_reader *reader, const struct dg_decode_job *job, size_t *slot)
+static enum dg_err occupy(struct dg_analyser *reader, const struct dg_decode_job *job, size_t *slot)
 {
     size_t s = 0;
     while (s < reader->n_slots && reader->texts[s].is_used)
@@ -211,18 +212,18 @@ static enum dg_err occupy(struct dg_reader *reader, const struct dg_decode_job *
     return DG_OK;
 }
 
-enum dg_err dg_reader_add(struct dg_reader *reader, const struct dg_decode_job *jobs, size_t n,
-                          uint32_t *handles, struct dg_error *error)
+enum dg_err dg_analyser_add(struct dg_analyser *reader, const struct dg_decode_job *jobs, size_t n,
+                            uint32_t *handles, struct dg_error *error)
 {
     size_t taken[DG_DECODER_ADD_MAX], n_taken = 0;
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < n && !err; i++)
         err = jobs[i].read
-                  ? dg_reader_check(reader, &jobs[i], error)
+                  ? dg_analyser_check(reader, &jobs[i], error)
                   : dg_error_set(error, DG_ERR_INVALID, "the model reads texts and generates none");
     if (err)
         return err;
-    if (n > DG_DECODER_ADD_MAX || dg_reader_n_fitting(reader, jobs, n) < n)
+    if (n > DG_DECODER_ADD_MAX || dg_analyser_n_fitting(reader, jobs, n) < n)
         return dg_error_set(error, DG_ERR_BUSY, "no room for %zu more texts beside %zu", n,
                             reader->n_texts);
     for (; n_taken < n && !err; n_taken += !err) {
@@ -238,7 +239,7 @@ enum dg_err dg_reader_add(struct dg_reader *reader, const struct dg_decode_job *
                : DG_OK;
 }
 
-bool dg_reader_cancel(struct dg_reader *reader, uint32_t handle)
+bool dg_analyser_cancel(struct dg_analyser *reader, uint32_t handle)
 {
     const size_t s = handle & 0xFFFF;
     if (s >= reader->n_slots || !reader->texts[s].is_used ||
@@ -250,7 +251,7 @@ bool dg_reader_cancel(struct dg_reader *reader, uint32_t handle)
     return true;
 }
 
-size_t dg_reader_n_texts(const struct dg_reader *reader)
+size_t dg_analyser_n_texts(const struct dg_analyser *reader)
 {
     return reader->n_texts;
 }
@@ -258,7 +259,7 @@ size_t dg_reader_n_texts(const struct dg_reader *reader)
 /* ---- A step ---------------------------------------------------------------------------------- */
 
 /* The oldest text that is not in the batch yet; n_slots: there is none. */
-static size_t next_text(const struct dg_reader *reader, uint64_t from)
+static size_t next_text(const struct dg_analyser *reader, uint64_t from)
 {
     size_t best = reader->n_slots;
     for (size_t s = 0; s < reader->n_slots; s++)
@@ -268,7 +269,7 @@ static size_t next_text(const struct dg_reader *reader, uint64_t from)
     return best;
 }
 
-static void gather(struct dg_reader *reader)
+static void gather(struct dg_analyser *reader)
 {
     size_t left = dg_net_state_limits(reader->state)->encode_tokens;
     uint64_t from = 0;
@@ -285,20 +286,20 @@ static void gather(struct dg_reader *reader)
 }
 
 /* The job of the batch's text `i`; NULL when it was cancelled. */
-static const struct dg_decode_job *job_of(const struct dg_reader *reader, size_t i)
+static const struct dg_decode_job *job_of(const struct dg_analyser *reader, size_t i)
 {
     const struct text *text = &reader->texts[reader->batch[i]];
     return text->is_used && text->generation == reader->generations[i] ? &text->job : NULL;
 }
 
-static bool is_whole(const struct dg_reader *reader, const struct dg_read *read)
+static bool is_whole(const struct dg_analyser *reader, const struct dg_analysis *read)
 {
-    return read->kind == DG_READ_LABELS &&
+    return read->kind == DG_ANALYSIS_LABELS &&
            (!dg_blueprint_family(reader->bp)->has_head || reader->bp->enc.head == DG_HEAD_POOLED);
 }
 
 /* Writes row `row` of the last product as labels. */
-static void take_labels(struct dg_reader *reader, const struct dg_read *read, size_t row,
+static void take_labels(struct dg_analyser *reader, const struct dg_analysis *read, size_t row,
                         float *values)
 {
     const size_t n = reader->bp->decoder.V;
@@ -308,10 +309,10 @@ static void take_labels(struct dg_reader *reader, const struct dg_read *read, si
 }
 
 /* The same, as words. */
-static void take_words(struct dg_reader *reader, const struct dg_read *read, size_t row,
+static void take_words(struct dg_analyser *reader, const struct dg_analysis *read, size_t row,
                        size_t place)
 {
-    struct dg_top top[DG_READ_BEST_MAX];
+    struct dg_top top[DG_ANALYSIS_BEST_MAX];
     size_t n = 0;
     const float sum = dg_net_kernels(reader->net)
                           ->log_sum_exp_top(dg_net_logits(reader->state, row),
@@ -325,7 +326,7 @@ static void take_words(struct dg_reader *reader, const struct dg_read *read, siz
 }
 
 /* Computes labels of whole texts, for all texts that want them. */
-static enum dg_err read_wholes(struct dg_reader *reader)
+static enum dg_err read_wholes(struct dg_analyser *reader)
 {
     const bool is_enc = dg_blueprint_family(reader->bp)->has_head;
     enum dg_err err = DG_OK;
@@ -353,7 +354,7 @@ static enum dg_err read_wholes(struct dg_reader *reader)
     return err;
 }
 
-static void read_state(const struct dg_reader *reader, size_t i)
+static void read_state(const struct dg_analyser *reader, size_t i)
 {
     const struct dg_decode_job *job = job_of(reader, i);
     const size_t D = reader->bp->D, n = job->read->first ? 1 : job->n_src;
@@ -367,7 +368,7 @@ static void read_state(const struct dg_reader *reader, size_t i)
 }
 
 /* How many rows may go through the head within `work`. */
-static size_t rows_within(const struct dg_reader *reader, uint64_t work)
+static size_t rows_within(const struct dg_analyser *reader, uint64_t work)
 {
     const uint64_t of_each = (uint64_t)reader->bp->D * (reader->bp->D + reader->bp->decoder.V);
     const uint64_t n = work / of_each;
@@ -376,11 +377,11 @@ static size_t rows_within(const struct dg_reader *reader, uint64_t work)
 
 /* Computes the next positions of one text: words at the requested ones, or labels at all. *done
  * when none are left. */
-static enum dg_err read_places(struct dg_reader *reader, size_t i, uint64_t *work, bool *done)
+static enum dg_err read_places(struct dg_analyser *reader, size_t i, uint64_t *work, bool *done)
 {
     const struct dg_decode_job *job = job_of(reader, i);
-    const struct dg_read *read = job->read;
-    const bool is_words = read->kind == DG_READ_WORDS;
+    const struct dg_analysis *read = job->read;
+    const bool is_words = read->kind == DG_ANALYSIS_WORDS;
     const size_t V = reader->bp->decoder.V, first = reader->n_places,
                  most = rows_within(reader, *work);
     const size_t n_left = (is_words ? read->n_at : job->n_src) - first,
@@ -403,7 +404,7 @@ static enum dg_err read_places(struct dg_reader *reader, size_t i, uint64_t *wor
 }
 
 /* Takes the next batch and begins to encode it. A recurrent network is small and reads at once. */
-static enum dg_err begin_batch(struct dg_reader *reader)
+static enum dg_err begin_batch(struct dg_analyser *reader)
 {
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
     gather(reader);
@@ -418,7 +419,7 @@ static enum dg_err begin_batch(struct dg_reader *reader)
 }
 
 /* Continues the batch within the step's work; *done when all of it is read. */
-static enum dg_err read_on(struct dg_reader *reader, bool *done)
+static enum dg_err read_on(struct dg_analyser *reader, bool *done)
 {
     uint64_t work = reader->step_work;
     enum dg_err err = DG_OK;
@@ -427,7 +428,7 @@ static enum dg_err read_on(struct dg_reader *reader, bool *done)
     while (reader->is_encoded && reader->n_said < reader->n_batch && work > 0 && !err) {
         const struct dg_decode_job *job = job_of(reader, reader->n_said);
         bool is_said = true;
-        if (job && job->read->kind == DG_READ_STATE)
+        if (job && job->read->kind == DG_ANALYSIS_STATE)
             read_state(reader, reader->n_said);
         else if (job && !is_whole(reader, job->read))
             err = read_places(reader, reader->n_said, &work, &is_said);
@@ -440,7 +441,7 @@ static enum dg_err read_on(struct dg_reader *reader, bool *done)
     return *done && !err ? read_wholes(reader) : err;
 }
 
-static bool is_deserted(const struct dg_reader *reader)
+static bool is_deserted(const struct dg_analyser *reader)
 {
     size_t i = 0;
     while (i < reader->n_batch && !job_of(reader, i))
@@ -448,7 +449,7 @@ static bool is_deserted(const struct dg_reader *reader)
     return i == reader->n_batch;
 }
 
-size_t dg_reader_step(struct dg_reader *reader)
+size_t dg_analyser_step(struct dg_analyser *reader)
 {
     bool is_done = false;
     if (is_deserted(reader))
