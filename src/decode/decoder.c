@@ -74,10 +74,10 @@ struct dg_decoder {
     struct dg_net_state *state;
     struct dg_search_scratch *scratch;
     struct dg_decoder_limits limits;
-    struct slot *slots;          /* [limits.sentences] */
-    struct account *accounts;    /* [limits.sentences] */
-    struct dg_net_row *rows;     /* [limits.rows] */
-    struct dg_pick_parts *parts; /* [limits.rows] */
+    struct slot *slots;              /* [limits.sentences] */
+    struct account *accounts;        /* [limits.sentences] */
+    struct dg_net_row *rows;         /* [limits.rows] */
+    struct dg_sampling_parts *parts; /* [limits.rows] */
     struct dg_shortlist shortlist;
     float *row; /* owned; [V] the logits of one sentence, taken from the columns of the union */
     size_t capacity; /* cached positions that are free when nothing is under way */
@@ -251,11 +251,12 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
         return err;
     /* Paths of tokens: at most two live generations, and the kept answers of every row. */
     size_t per_row = 3 * limits->target_max * (2 * sizeof(int32_t) + sizeof(int16_t));
-    *bytes = state_bytes +
-             limits->rows * (per_row + sizeof(struct dg_net_row) + sizeof(struct dg_pick_parts)) +
-             limits->sentences * (sizeof(struct slot) + sizeof(struct account)) +
-             12 * dg_net_blueprint(net)->decoder.V +
-             dg_shortlist_bytes(limits->lex, dg_net_blueprint(net));
+    *bytes =
+        state_bytes +
+        limits->rows * (per_row + sizeof(struct dg_net_row) + sizeof(struct dg_sampling_parts)) +
+        limits->sentences * (sizeof(struct slot) + sizeof(struct account)) +
+        12 * dg_net_blueprint(net)->decoder.V +
+        dg_shortlist_bytes(limits->lex, dg_net_blueprint(net));
     return DG_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "decode/score.h"
 #include "base/memory/mem.h"
 #include "decode/search_opts.h"
-#include "decode/pick.h"
+#include "decode/sampling.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct dg_scorer {
     const struct dg_net *net;
     const struct dg_blueprint *bp;
     struct dg_net_state *state;
-    struct dg_pick *pick;
+    struct dg_sampling *pick;
 };
 
 enum dg_err dg_scorer_new(struct dg_scorer **out, const struct dg_net *net, size_t source_max,
@@ -34,7 +34,7 @@ enum dg_err dg_scorer_new(struct dg_scorer **out, const struct dg_net *net, size
                                    .source_len = source_max,
                                    .target_len = target_max};
     enum dg_err err = dg_net_state_new(&scorer->state, net, &limits, error);
-    if (!err && !(scorer->pick = dg_pick_new(dg_net_kernels(net), scorer->bp->decoder.V)))
+    if (!err && !(scorer->pick = dg_sampling_new(dg_net_kernels(net), scorer->bp->decoder.V)))
         err = dg_error_set(error, DG_ERR_NOMEM, "no memory for a scorer");
     if (err) {
         dg_scorer_free(scorer);
@@ -48,7 +48,7 @@ void dg_scorer_free(struct dg_scorer *scorer)
 {
     if (!scorer)
         return;
-    dg_pick_free(scorer->pick);
+    dg_sampling_free(scorer->pick);
     dg_net_state_free(scorer->state);
     dg_free(scorer);
 }
@@ -87,7 +87,7 @@ static float logprob_of(const struct dg_scorer *scorer, float *logits, int32_t i
     float lse;
     for (size_t i = 0; i < scorer->bp->n_suppress; i++)
         logits[scorer->bp->suppress[i]] = -INFINITY;
-    dg_pick_top(scorer->pick, logits, scorer->bp->decoder.V, 0, NULL, &lse);
+    dg_sampling_top(scorer->pick, logits, scorer->bp->decoder.V, 0, NULL, &lse);
     return logits[id] - lse;
 }
 

@@ -431,7 +431,7 @@ static void settle(struct dg_search *search)
 }
 
 int dg_search_advance(struct dg_search *search, struct dg_search_scratch *scratch,
-                      float *const *logits, const struct dg_pick_parts *parts,
+                      float *const *logits, const struct dg_sampling_parts *parts,
                       const float *const *attention, struct dg_search_move *moves)
 {
     search->tmp = scratch;

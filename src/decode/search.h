@@ -22,7 +22,7 @@
 #include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "decode/search_opts.h"
-#include "decode/pick.h"
+#include "decode/sampling.h"
 #include "decode/rules.h"
 
 enum dg_search_state {
@@ -99,13 +99,13 @@ int dg_search_width(const struct dg_search_opts *opts);
  * same to the bit. */
 bool dg_search_takes_parts(const struct dg_search *search);
 void dg_search_take(const struct dg_search *search, const struct dg_search_scratch *scratch,
-                    struct dg_pick_parts *parts, int i, float *logits, size_t first, size_t n);
+                    struct dg_sampling_parts *parts, int i, float *logits, size_t first, size_t n);
 
 /* Takes one step. `logits[i]` is the row of live hypothesis i and is overwritten; `attention[i]` is
  * its attention over the source [n_src], or NULL where no option needs it. Writes the moves (up to
  * the width) and returns how many rows live on; 0 unless the search is still RUNNING. */
 int dg_search_advance(struct dg_search *search, struct dg_search_scratch *scratch,
-                      float *const *logits, const struct dg_pick_parts *parts,
+                      float *const *logits, const struct dg_sampling_parts *parts,
                       const float *const *attention, struct dg_search_move *moves);
 
 /* Tells the search that the driver has carried out a RESTART. */

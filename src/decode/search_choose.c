@@ -19,7 +19,7 @@
 struct dg_search_scratch *dg_search_scratch_new(const struct dg_kernels *kernels, size_t n_vocab)
 {
     struct dg_search_scratch *scratch = dg_try_calloc(1, sizeof *scratch);
-    if (scratch && !(scratch->pick = dg_pick_new(kernels, n_vocab))) {
+    if (scratch && !(scratch->pick = dg_sampling_new(kernels, n_vocab))) {
         dg_free(scratch);
         return NULL;
     }
@@ -30,7 +30,7 @@ void dg_search_scratch_free(struct dg_search_scratch *scratch)
 {
     if (!scratch)
         return;
-    dg_pick_free(scratch->pick);
+    dg_sampling_free(scratch->pick);
     dg_free(scratch);
 }
 
@@ -190,7 +190,7 @@ static bool goes_on_as_before(struct dg_search *search, int from, const float *l
         best = fmaxf(best, logits[c]);
     if (column < 0 || !isfinite(logits[column]) || logits[column] < best - AS_BEFORE)
         return false;
-    dg_pick_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
+    dg_sampling_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
     note_places(search, from, logits, lse);
     add_candidate(search, from, id, logits[column] - lse);
     return true;
@@ -230,7 +230,7 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
         }
         long column = dg_columns_find(&search->columns, forced);
         float wanted = column < 0 ? -INFINITY : logits[column];
-        dg_pick_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
+        dg_sampling_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
         note_places(search, from, logits, lse);
         if (isfinite(wanted) && isfinite(lse))
             add_candidate(search, from, forced, wanted - lse);
@@ -247,7 +247,7 @@ static bool prepare_row(struct dg_search *search, int from, float *logits)
     if (due < 0 && wants_to_end && search->has_ties && move_phrase(search, hyp))
         return false;
     if (due >= 0 || must_serve_constraint(search, hyp, wants_to_end)) {
-        dg_pick_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
+        dg_sampling_top(search->tmp->pick, logits, search->columns.n, 0, NULL, &lse);
         propose_constraints(search, from, due, logits, lse);
         return false;
     }
@@ -262,8 +262,8 @@ static void propose(struct dg_search *search, float *const *logits)
         dg_term_placement_forget(&search->place, search->live[i].n, (size_t)i);
         if (!prepare_row(search, i, logits[i]))
             continue;
-        size_t n = dg_pick_top(search->tmp->pick, logits[i], search->columns.n,
-                               (size_t)(2 * search->width), choices, &lse);
+        size_t n = dg_sampling_top(search->tmp->pick, logits[i], search->columns.n,
+                                   (size_t)(2 * search->width), choices, &lse);
         note_places(search, i, logits[i], lse);
         for (size_t c = 0; c < n; c++)
             add_candidate(search, i, dg_columns_id(&search->columns, (size_t)choices[c].column),
@@ -283,7 +283,7 @@ bool dg_search_takes_parts(const struct dg_search *search)
 }
 
 void dg_search_take(const struct dg_search *search, const struct dg_search_scratch *scratch,
-                    struct dg_pick_parts *parts, int i, float *logits, size_t first, size_t n)
+                    struct dg_sampling_parts *parts, int i, float *logits, size_t first, size_t n)
 {
     const struct hyp *hyp = &search->live[i];
     struct dg_rules rules = rules_of(search);
@@ -291,16 +291,16 @@ void dg_search_take(const struct dg_search *search, const struct dg_search_scrat
     rules.end = first + n;
     dg_rules_apply(&rules, hyp->ids, hyp->n, logits);
     if (first == 0)
-        dg_pick_begin(&parts[i]);
-    dg_pick_take(scratch->pick, &parts[i], (size_t)(2 * search->width), logits, first, n);
+        dg_sampling_begin(&parts[i]);
+    dg_sampling_take(scratch->pick, &parts[i], (size_t)(2 * search->width), logits, first, n);
 }
 
-static void propose_parts(struct dg_search *search, const struct dg_pick_parts *parts)
+static void propose_parts(struct dg_search *search, const struct dg_sampling_parts *parts)
 {
     struct dg_candidate *choices = search->tmp->choices;
     for (int i = 0; i < search->n_live; i++) {
         float lse;
-        const size_t n = dg_pick_end(&parts[i], choices, &lse);
+        const size_t n = dg_sampling_end(&parts[i], choices, &lse);
         for (size_t c = 0; c < n; c++)
             add_candidate(search, i, choices[c].column, choices[c].logprob);
     }
@@ -402,15 +402,15 @@ static void draw(struct dg_search *search, float *const *logits, const float *co
         float lse;
         dg_term_placement_forget(&search->place, search->live[from].n, (size_t)from);
         if (dg_term_placement_is_open(&search->place)) {
-            dg_pick_top(search->tmp->pick, logits[from], search->columns.n, 0, NULL, &lse);
+            dg_sampling_top(search->tmp->pick, logits[from], search->columns.n, 0, NULL, &lse);
             note_places(search, from, logits[from], lse);
         }
         struct dg_rng rng = search->live[from].rng;
         if (!search->is_split)
             dg_rng_init(&rng, opts->seed, (uint64_t)lane);
         struct dg_candidate choice;
-        if (dg_pick_draw(search->tmp->pick, logits[from], search->columns.n, opts->temperature,
-                         opts->top_k, opts->top_p, &rng, &choice)) {
+        if (dg_sampling_draw(search->tmp->pick, logits[from], search->columns.n, opts->temperature,
+                             opts->top_k, opts->top_p, &rng, &choice)) {
             struct hyp *child = &search->next[search->n_next];
             dg_search_follow(search, from, dg_columns_id(&search->columns, (size_t)choice.column),
                              choice.logprob, attention);
@@ -422,7 +422,7 @@ static void draw(struct dg_search *search, float *const *logits, const float *co
 }
 
 void dg_search_choose(struct dg_search *search, float *const *logits,
-                      const struct dg_pick_parts *parts, const float *const *attention)
+                      const struct dg_sampling_parts *parts, const float *const *attention)
 {
     search->tmp->n_candidates = 0;
     search->attention = search->has_ties ? attention : NULL;

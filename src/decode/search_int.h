@@ -16,7 +16,7 @@ enum {
     CANDIDATES_MAX = DG_BEAM_MAX * (2 * DG_BEAM_MAX + NEXT_MAX),
 };
 
-_Static_assert(2 * DG_BEAM_MAX <= DG_PICK_PARTS_MAX, "each live row proposes twice the width");
+_Static_assert(2 * DG_BEAM_MAX <= DG_SAMPLING_PARTS_MAX, "each live row proposes twice the width");
 
 struct hyp {
     int32_t *ids;    /* [cap] */
@@ -85,7 +85,7 @@ struct dg_search {
 };
 
 struct dg_search_scratch {
-    struct dg_pick *pick;
+    struct dg_sampling *pick;
     struct candidate candidates[CANDIDATES_MAX];
     int n_candidates;
     struct dg_candidate choices[2 * DG_BEAM_MAX];
@@ -94,7 +94,7 @@ struct dg_search_scratch {
 /* Fills search->next with the hypotheses that live on and search->kept with those that ended, and
  * counts both. */
 void dg_search_choose(struct dg_search *search, float *const *logits,
-                      const struct dg_pick_parts *parts, const float *const *attention);
+                      const struct dg_sampling_parts *parts, const float *const *attention);
 
 /* The number of finished hypotheses after which the search may end. */
 int dg_search_n_wanted(const struct dg_search *search);

@@ -112,7 +112,7 @@ static inline struct toy_run toy_search(toy_fn fn, uint64_t seed, const struct d
             logits[i] = rows[i];
         }
         /* Every other step gets its logits in parts, if the search can take them so. */
-        struct dg_pick_parts parts[DG_BEAM_MAX];
+        struct dg_sampling_parts parts[DG_BEAM_MAX];
         const bool in_parts = dg_search_takes_parts(run.search) && (seed + run.n_steps) % 2;
         for (int i = 0; i < n_live && in_parts; i++)
             dg_search_take(run.search, run.scratch, parts, i, logits[i], 0, TOY_V);

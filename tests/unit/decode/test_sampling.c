@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
-#include "decode/pick.h"
+#include "decode/sampling.h"
 #include "unit.h"
 
 #include <math.h>
 
 enum { N = 1000 };
 
-static struct dg_pick *new_pick(size_t n)
+static struct dg_sampling *new_pick(size_t n)
 {
     const struct dg_kernels *kernels;
     ck_assert_int_eq(dg_kernels_default(&kernels, NULL), DG_OK);
-    struct dg_pick *pick = dg_pick_new(kernels, n);
+    struct dg_sampling *pick = dg_sampling_new(kernels, n);
     ck_assert_ptr_nonnull(pick);
     return pick;
 }
@@ -25,8 +25,8 @@ START_TEST(the_likeliest_come_first_and_ties_go_to_the_lower_column)
     logits[2] = -INFINITY;
     struct dg_candidate out[8];
     float lse;
-    struct dg_pick *pick = new_pick(N);
-    ck_assert_uint_eq(dg_pick_top(pick, logits, N, 8, out, &lse), 8);
+    struct dg_sampling *pick = new_pick(N);
+    ck_assert_uint_eq(dg_sampling_top(pick, logits, N, 8, out, &lse), 8);
     ck_assert_int_eq(out[0].column, 3);
     ck_assert_int_eq(out[1].column, 900);
     ck_assert_float_eq_tol(lse, 5000.6931f, 1e-3f);
@@ -34,10 +34,10 @@ START_TEST(the_likeliest_come_first_and_ties_go_to_the_lower_column)
     for (int i = 2; i < 8; i++)
         ck_assert(out[i].logprob < out[i - 1].logprob || i == 1);
     float unusable[3] = {1, NAN, 2}, nothing[2] = {-INFINITY, -INFINITY};
-    ck_assert_uint_eq(dg_pick_top(pick, unusable, 3, 8, out, &lse), 0);
-    ck_assert_uint_eq(dg_pick_top(pick, nothing, 2, 8, out, &lse), 0);
+    ck_assert_uint_eq(dg_sampling_top(pick, unusable, 3, 8, out, &lse), 0);
+    ck_assert_uint_eq(dg_sampling_top(pick, nothing, 2, 8, out, &lse), 0);
     ck_assert(!isfinite(lse));
-    dg_pick_free(pick);
+    dg_sampling_free(pick);
 }
 END_TEST
 
@@ -46,22 +46,22 @@ static void check_shares(const double *expected, float temperature, int top_k, f
 {
     static const float logits[4] = {1.0f, 3.0f, 2.0f, 0.0f};
     enum { DRAWS = 40000 };
-    struct dg_pick *pick = new_pick(4);
+    struct dg_sampling *pick = new_pick(4);
     struct dg_rng rng;
     dg_rng_init(&rng, 1, 0);
     int n[4] = {0};
     float lse;
-    dg_pick_top(pick, logits, 4, 0, NULL, &lse);
+    dg_sampling_top(pick, logits, 4, 0, NULL, &lse);
     for (int i = 0; i < DRAWS; i++) {
         struct dg_candidate choice;
-        ck_assert_uint_eq(dg_pick_draw(pick, logits, 4, temperature, top_k, top_p, &rng, &choice),
-                          1);
+        ck_assert_uint_eq(
+            dg_sampling_draw(pick, logits, 4, temperature, top_k, top_p, &rng, &choice), 1);
         ck_assert_float_eq_tol(choice.logprob, logits[choice.column] - lse, 1e-6f);
         n[choice.column]++;
     }
     for (int i = 0; i < 4; i++)
         ck_assert_double_eq_tol((double)n[i] / DRAWS, expected[i], 0.012);
-    dg_pick_free(pick);
+    dg_sampling_free(pick);
 }
 
 START_TEST(draws_follow_the_distribution_that_was_asked_for)

@@ -5,14 +5,14 @@
  *
  * Drawing: with top_k the pool is the k likeliest, best first; without, the draw walks the whole
  * row in column order, which needs no sorting. */
-#include "decode/pick.h"
+#include "decode/sampling.h"
 #include "base/memory/mem.h"
 #include "decode/search_opts.h"
 
 #include <math.h>
 #include <string.h>
 
-struct dg_pick {
+struct dg_sampling {
     const struct dg_kernels *kernels;
     struct dg_top top[DG_TOP_K_MAX];
     struct dg_candidate pool[DG_TOP_K_MAX]; /* candidates of a draw with top_k */
@@ -21,9 +21,9 @@ struct dg_pick {
 
 /* ---- The likeliest --------------------------------------------------------------------------- */
 
-struct dg_pick *dg_pick_new(const struct dg_kernels *kernels, size_t n_columns_max)
+struct dg_sampling *dg_sampling_new(const struct dg_kernels *kernels, size_t n_columns_max)
 {
-    struct dg_pick *pick = dg_try_calloc(1, sizeof *pick);
+    struct dg_sampling *pick = dg_try_calloc(1, sizeof *pick);
     if (!pick)
         return NULL;
     pick->kernels = kernels;
@@ -36,7 +36,7 @@ struct dg_pick *dg_pick_new(const struct dg_kernels *kernels, size_t n_columns_m
     return pick;
 }
 
-void dg_pick_free(struct dg_pick *pick)
+void dg_sampling_free(struct dg_sampling *pick)
 {
     if (!pick)
         return;
@@ -53,26 +53,26 @@ static size_t choices(const struct dg_top *top, size_t n_top, float lse, struct 
     return n_top;
 }
 
-size_t dg_pick_top(struct dg_pick *pick, const float *logits, size_t n, size_t k,
-                   struct dg_candidate *out, float *lse)
+size_t dg_sampling_top(struct dg_sampling *pick, const float *logits, size_t n, size_t k,
+                       struct dg_candidate *out, float *lse)
 {
     size_t n_top = 0;
     *lse = pick->kernels->log_sum_exp_top(logits, n, k, pick->top, &n_top);
     return choices(pick->top, n_top, *lse, out);
 }
 
-void dg_pick_begin(struct dg_pick_parts *parts)
+void dg_sampling_begin(struct dg_sampling_parts *parts)
 {
     parts->so_far = dg_log_sum_exp_none;
 }
 
-void dg_pick_take(const struct dg_pick *pick, struct dg_pick_parts *parts, size_t k,
-                  const float *logits, size_t first, size_t n)
+void dg_sampling_take(const struct dg_sampling *pick, struct dg_sampling_parts *parts, size_t k,
+                      const float *logits, size_t first, size_t n)
 {
     pick->kernels->log_sum_exp_block(&parts->so_far, logits, first, n, k, parts->top);
 }
 
-size_t dg_pick_end(const struct dg_pick_parts *parts, struct dg_candidate *out, float *lse)
+size_t dg_sampling_end(const struct dg_sampling_parts *parts, struct dg_candidate *out, float *lse)
 {
     *lse = dg_log_sum_exp_result(&parts->so_far);
     return choices(parts->top, parts->so_far.n_top, *lse, out);
@@ -104,11 +104,11 @@ static double weigh(float logit, float largest, float temperature)
 
 /* Fills pick->weight for the `top_k` likeliest, listed in pick->pool, and drops those beyond the
  * mass top_p. Returns how many are left. */
-static size_t weigh_pool(struct dg_pick *pick, const float *logits, size_t n, float temperature,
+static size_t weigh_pool(struct dg_sampling *pick, const float *logits, size_t n, float temperature,
                          size_t top_k, float top_p)
 {
     float lse;
-    size_t n_pool = dg_pick_top(pick, logits, n, top_k, pick->pool, &lse);
+    size_t n_pool = dg_sampling_top(pick, logits, n, top_k, pick->pool, &lse);
     double total = 0, mass = 0;
     for (size_t i = 0; i < n_pool; i++) {
         pick->weight[i] = weigh(pick->pool[i].logprob, pick->pool[0].logprob, temperature);
@@ -124,7 +124,7 @@ static size_t weigh_pool(struct dg_pick *pick, const float *logits, size_t n, fl
 
 /* Fills pick->weight for every column; those outside the mass top_p get 0. Bisection finds the
  * threshold, because sorting the whole vocabulary would cost more than the rest of the step. */
-static void weigh_row(struct dg_pick *pick, const float *logits, size_t n, float temperature,
+static void weigh_row(struct dg_sampling *pick, const float *logits, size_t n, float temperature,
                       float top_p)
 {
     enum { HALVINGS = 52 };
@@ -154,11 +154,11 @@ static void weigh_row(struct dg_pick *pick, const float *logits, size_t n, float
             pick->weight[i] = 0;
 }
 
-size_t dg_pick_draw(struct dg_pick *pick, const float *logits, size_t n, float temperature,
-                    int top_k, float top_p, struct dg_rng *rng, struct dg_candidate *out)
+size_t dg_sampling_draw(struct dg_sampling *pick, const float *logits, size_t n, float temperature,
+                        int top_k, float top_p, struct dg_rng *rng, struct dg_candidate *out)
 {
     float lse;
-    dg_pick_top(pick, logits, n, 0, NULL, &lse);
+    dg_sampling_top(pick, logits, n, 0, NULL, &lse);
     if (!isfinite(lse))
         return 0;
     size_t n_pool = n;
