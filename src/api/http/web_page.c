@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* GET / and GET /page/NAME: the page for people, from the table of page.h; GET /ops: the one for
- * operators; GET /docs: the description of the API. Browsers ask each time whether a file has
+/* GET / and GET /page/NAME: the page for people, from the table of web_page.h; GET /ops: the one
+ * for operators; GET /docs: the description of the API. Browsers ask each time whether a file has
  * changed and get 304 when not, so that an upgrade shows at once. The policy lets the page load
  * from this server alone; nobody may frame it. */
-#include "api/http/page.h"
+#include "api/http/web_page.h"
 #include "api/http/api_int.h"
 
 static const char policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-static void answer(struct dg_call *call, const struct dg_page_file *file)
+static void answer(struct dg_call *call, const struct dg_web_page_file *file)
 {
     struct dg_span known = dg_http_header(call->req, "if-none-match");
     struct dg_span body = dg_span_make((const char *)file->bytes, file->len);
@@ -30,14 +30,14 @@ static void answer(struct dg_call *call, const struct dg_page_file *file)
 
 void dg_api_page(struct dg_call *call)
 {
-    answer(call, &dg_page_files[0]);
+    answer(call, &dg_web_page_files[0]);
 }
 
 static void answer_name(struct dg_call *call, struct dg_span name)
 {
     for (size_t i = 0; i < dg_n_page_files; i++)
-        if (dg_span_eq(name, dg_span_cstr(dg_page_files[i].name))) {
-            answer(call, &dg_page_files[i]);
+        if (dg_span_eq(name, dg_span_cstr(dg_web_page_files[i].name))) {
+            answer(call, &dg_web_page_files[i]);
             return;
         }
     dg_call_fail(call, (struct dg_failure){.status = 404,

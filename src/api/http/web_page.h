@@ -3,12 +3,12 @@
 
 /* The files of clients/web and the client library that they use, inside the program. The table is
  * made by scripts/embed when the program is built; the first row is what "/" shows. */
-#ifndef DG_API_HTTP_PAGE_H
-#define DG_API_HTTP_PAGE_H
+#ifndef DG_API_HTTP_WEB_PAGE_H
+#define DG_API_HTTP_WEB_PAGE_H
 
 #include <stddef.h>
 
-struct dg_page_file {
+struct dg_web_page_file {
     const char *name; /* relative to page/ */
     const char *type;
     const char *etag; /* with its quotation marks */
@@ -18,7 +18,7 @@ struct dg_page_file {
     size_t member_len;
 };
 
-extern const struct dg_page_file dg_page_files[];
+extern const struct dg_web_page_file dg_web_page_files[];
 extern const size_t dg_n_page_files;
 
 #endif
