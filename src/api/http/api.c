@@ -7,7 +7,7 @@
 #include "api/compat/azure.h"
 #include "api/compat/libretranslate.h"
 #include "api/http/api_int.h"
-#include "api/http/bodies.h"
+#include "api/http/body_memory.h"
 #include "api/http/upload.h"
 #include "api/http/work.h"
 #include "api/ops/admin.h"
@@ -146,7 +146,7 @@ static void log_call(struct dg_call *call, int status)
     dg_list_unlink(&call->upload);
     dg_list_unlink(&call->events);
     dg_upload_drop(call);
-    dg_bodies_end(call);
+    dg_body_memory_end(call);
     dg_metrics_count(&api->metrics,
                      call->route ? (size_t)(call->route - dg_routes(NULL)) : DG_METRICS_NO_ROUTE,
                      status, dg_clock_now(&api->clock) - call->started_ns);
@@ -291,7 +291,7 @@ static void on_head(void *user, struct dg_http_req *req)
         if (call->route->prepare)
             call->route->prepare(call);
         if (!dg_http_reply_begun(req) && !call->form)
-            (void)dg_bodies_open(call);
+            (void)dg_body_memory_open(call);
     } else if (req->method == DG_HTTP_OPTIONS && (other || dg_span_eq(req->path, DG_SPAN("*")))) {
         answer_options(call);
     } else if (other) {
@@ -310,7 +310,7 @@ static bool on_body(void *user, struct dg_http_req *req, size_t bytes)
 {
     (void)user;
     dg_server_count_buffers(req);
-    return dg_bodies_admit(req->owner, bytes);
+    return dg_body_memory_admit(req->owner, bytes);
 }
 
 static void on_request(void *user, struct dg_http_req *req)

@@ -32,12 +32,12 @@ struct dg_api {
     struct dg_offload *threads, *readers; /* NULL until set */
     const struct dg_admin_ops *admin;     /* NULL until set */
     void *admin_user;
-    struct dg_bulk *bulk;         /* bulk jobs and documents; NULL when the server has neither */
-    bool has_jobs;                /* it has bulk jobs */
-    size_t bulk_bytes_max;        /* the most bytes of one upload */
-    struct dg_list uploads;       /* calls whose bodies may be large */
-    struct dg_list file_uploads;  /* files that go to disk as they arrive (upload.h) */
-    struct dg_list bodies;        /* calls with a body, where their memory is bounded (bodies.h) */
+    struct dg_bulk *bulk;        /* bulk jobs and documents; NULL when the server has neither */
+    bool has_jobs;               /* it has bulk jobs */
+    size_t bulk_bytes_max;       /* the most bytes of one upload */
+    struct dg_list uploads;      /* calls whose bodies may be large */
+    struct dg_list file_uploads; /* files that go to disk as they arrive (upload.h) */
+    struct dg_list bodies; /* calls with a body, where their memory is bounded (body_memory.h) */
     struct dg_list event_streams; /* calls that are answered by server-sent events */
     uint64_t n_bodies_refused;
     struct dg_list resting_streams; /* sockets that have messages for the next turn (v1_stream.c) */

@@ -73,7 +73,7 @@ struct dg_call {
     struct dg_list body;    /* linked in api->bodies, with `body_bytes` of the memory for bodies */
     size_t body_bytes;
     uint64_t client; /* the client whom these bytes count for (dg_gate_client); set by
-                        dg_bodies_open */
+                        dg_body_memory_open */
 
     /* For the access log. */
     uint64_t tokens_in, tokens_out;

@@ -7,7 +7,7 @@
  * is answered at once, and what is still on its way to disk keeps the struct alive. */
 #include "api/http/upload.h"
 #include "api/http/api_int.h"
-#include "api/http/bodies.h"
+#include "api/http/body_memory.h"
 #include "api/http/client_share.h"
 #include "api/v1/translate_options.h"
 #include "base/memory/mem.h"
@@ -354,7 +354,7 @@ void dg_upload_prepare(struct dg_call *call)
     }
     call->form = upload;
     call->client = upload->client;
-    if (!dg_bodies_admit(call, MEMORY)) {
+    if (!dg_body_memory_admit(call, MEMORY)) {
         dg_call_no_memory(call);
         return;
     }

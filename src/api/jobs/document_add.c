@@ -5,7 +5,7 @@
  * or Redis cannot fetch it by that. */
 #include "api/jobs/document_add.h"
 #include "api/http/api_int.h"
-#include "api/http/bodies.h"
+#include "api/http/body_memory.h"
 #include "api/http/work.h"
 #include "api/jobs/bulk_int.h"
 #include "api/jobs/document_text.h"
@@ -289,7 +289,7 @@ static void on_read(struct dg_offload_task *task)
     if (!err)
         err = dg_v1_jobs_read_options(call, dg_buf_span(&adding->options_json), &adding->options,
                                       &failure);
-    if (!err && !dg_bodies_admit(call, adding->text.lines.len)) {
+    if (!err && !dg_body_memory_admit(call, adding->text.lines.len)) {
         failure = no_memory;
         err = DG_ERR_NOMEM;
     }

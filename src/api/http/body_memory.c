@@ -6,7 +6,7 @@
  * has taken it. Half is kept for bodies: what else is held, by heads of requests and answers that
  * nobody reads, belongs to no client and counts as at most the other half, so that many idle
  * connections shut nobody out. */
-#include "api/http/bodies.h"
+#include "api/http/body_memory.h"
 #include "api/http/api_int.h"
 #include "api/http/client_share.h"
 
@@ -35,7 +35,7 @@ static uint64_t taken_of(const struct dg_call *call, const struct dg_allowance *
     return buffers->used < most ? buffers->used : most;
 }
 
-bool dg_bodies_open(struct dg_call *call)
+bool dg_body_memory_open(struct dg_call *call)
 {
     const struct dg_allowance *buffers = buffers_of(call);
     if (!buffers)
@@ -67,7 +67,7 @@ static bool has_room(const struct dg_call *call, const struct dg_allowance *buff
                                     count(call, call->client), more);
 }
 
-bool dg_bodies_admit(struct dg_call *call, size_t bytes)
+bool dg_body_memory_admit(struct dg_call *call, size_t bytes)
 {
     const struct dg_allowance *buffers = buffers_of(call);
     if (!buffers)
@@ -83,7 +83,7 @@ bool dg_bodies_admit(struct dg_call *call, size_t bytes)
     return true;
 }
 
-void dg_bodies_end(struct dg_call *call)
+void dg_body_memory_end(struct dg_call *call)
 {
     dg_list_unlink(&call->body);
     call->body_bytes = 0;

@@ -5,12 +5,12 @@
  * connections, jobs and scores: dg_api_opts.buffers) is bounded, and one client's bodies are
  * bounded to half of what others leave, so that nobody uses up all of it by sending slowly.
  *
- *     if (!dg_bodies_open(call)) return;               the headers are read; else it has answered
- *     if (!dg_bodies_admit(call, bytes)) ... refused with 503 ...
- *     dg_bodies_end(call);                             the call is over
+ *     if (!dg_body_memory_open(call)) return;               the headers are read; else it has
+ * answered if (!dg_body_memory_admit(call, bytes)) ... refused with 503 ...
+ *     dg_body_memory_end(call);                             the call is over
  * One thread: the loop's. */
-#ifndef DG_API_HTTP_BODIES_H
-#define DG_API_HTTP_BODIES_H
+#ifndef DG_API_HTTP_BODY_MEMORY_H
+#define DG_API_HTTP_BODY_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,11 +19,11 @@ struct dg_call;
 
 /* Lowers the body's maximum to what the client could have if it were alone. False: all memory is
  * taken, and the call was answered with 503. */
-bool dg_bodies_open(struct dg_call *call);
+bool dg_body_memory_open(struct dg_call *call);
 
 /* Whether the body may take `bytes` in all. */
-bool dg_bodies_admit(struct dg_call *call, size_t bytes);
+bool dg_body_memory_admit(struct dg_call *call, size_t bytes);
 
-void dg_bodies_end(struct dg_call *call);
+void dg_body_memory_end(struct dg_call *call);
 
 #endif
