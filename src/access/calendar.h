@@ -12,7 +12,6 @@
 #ifndef DG_ACCESS_CALENDAR_H
 #define DG_ACCESS_CALENDAR_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -3,7 +3,7 @@
 
 /* flock(2), retried every few milliseconds, because it has no wait with a time limit. */
 #include "access/file_lock.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

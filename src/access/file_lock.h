@@ -11,7 +11,6 @@
 #ifndef DG_ACCESS_FILE_LOCK_H
 #define DG_ACCESS_FILE_LOCK_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 struct dg_file_lock {

@@ -8,7 +8,7 @@
 #include "access/quota.h"
 #include "access/calendar.h"
 #include "base/file/file_out.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/map.h"
 #include "base/memory/mem.h"
 #include "base/option/opt_ini.h"

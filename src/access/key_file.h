@@ -39,7 +39,6 @@
 
 #include "access/secret.h"
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "base/option/opt.h"

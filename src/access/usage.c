@@ -17,7 +17,7 @@
 #include "access/calendar.h"
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/hash.h"
 #include "base/memory/map.h"
 #include "base/memory/mem.h"

@@ -24,7 +24,6 @@
 
 #include "base/file/map_file.h"
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stdbool.h>

@@ -12,7 +12,7 @@
 #define DG_ARCHIVE_ZIP_NEW_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdint.h>

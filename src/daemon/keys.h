@@ -16,7 +16,6 @@
 
 #include "access/access.h"
 #include "base/log/log.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/option/opt.h"
 #include "daemon/process.h"

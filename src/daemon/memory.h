@@ -12,7 +12,6 @@
 #ifndef DG_DAEMON_MEMORY_H
 #define DG_DAEMON_MEMORY_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE 1 /* setresuid, setresgid, getresuid */
 #include "daemon/process.h"
 
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>

@@ -6,7 +6,6 @@
 #ifndef DG_DAEMON_PROCESS_H
 #define DG_DAEMON_PROCESS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stdbool.h>

@@ -19,7 +19,6 @@
 #define DG_DAEMON_SERVICE_H
 
 #include "base/log/log.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/option/opt.h"
 #include "engine/engine.h"

@@ -18,7 +18,6 @@
 #include "access/quota.h"
 #include "base/log/log.h"
 #include "base/memory/clock.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "daemon/options.h"
 #include "net/loop/redis.h"

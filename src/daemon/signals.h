@@ -15,7 +15,6 @@
 #ifndef DG_DAEMON_SIGNALS_H
 #define DG_DAEMON_SIGNALS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stdbool.h>

@@ -18,7 +18,6 @@
 #ifndef DG_DECODE_ANALYSER_H
 #define DG_DECODE_ANALYSER_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "network/net.h"
 

@@ -28,7 +28,6 @@
 #ifndef DG_DECODE_DECODER_H
 #define DG_DECODE_DECODER_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "decode/search_opts.h"
 #include "decode/analyser.h"

@@ -10,7 +10,7 @@
 #ifndef DG_DECODE_SAMPLING_H
 #define DG_DECODE_SAMPLING_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/rng.h"
 #include "tensor/forward/kernels.h"
 
@@ -25,8 +25,9 @@ struct dg_candidate {
 
 /* Scratch for rows of up to `n_columns_max`, over the given kernels. One thread. */
 struct dg_sampling;
-struct dg_sampling *dg_sampling_new(const struct dg_kernels *kernels, size_t n_columns_max); /* NULL:
-                                                                                        no memory */
+struct dg_sampling *dg_sampling_new(const struct dg_kernels *kernels,
+                                    size_t n_columns_max); /* NULL:
+                                                      no memory */
 void dg_sampling_free(struct dg_sampling *pick);
 
 /* Writes, in one pass over the row, the `k` largest (0 to DG_TOP_K_MAX) to `out`, best first, and

@@ -15,7 +15,6 @@
 #ifndef DG_DECODE_SCORE_H
 #define DG_DECODE_SCORE_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "network/net.h"
 

@@ -19,7 +19,6 @@
 #ifndef DG_DECODE_SEARCH_H
 #define DG_DECODE_SEARCH_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "decode/search_opts.h"
 #include "decode/sampling.h"

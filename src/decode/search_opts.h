@@ -12,7 +12,6 @@
 #ifndef DG_DECODE_SEARCH_OPTS_H
 #define DG_DECODE_SEARCH_OPTS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 

@@ -28,7 +28,6 @@
 #define DG_ENGINE_ENGINE_H
 
 #include "base/memory/clock.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "engine/interface/engine_model.h"

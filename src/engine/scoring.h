@@ -14,7 +14,6 @@
 #ifndef DG_ENGINE_SCORING_H
 #define DG_ENGINE_SCORING_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "engine/engine.h"

@@ -3,7 +3,7 @@
 
 /* SHA-256 is libsodium's. It has no SHA-1, which is written out here. */
 #include "fetch/digest.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

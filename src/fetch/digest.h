@@ -13,7 +13,6 @@
 #ifndef DG_FETCH_DIGEST_H
 #define DG_FETCH_DIGEST_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <signal.h>

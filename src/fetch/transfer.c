@@ -4,7 +4,7 @@
 /* One easy handle of libcurl. An attempt gives one of three outcomes: done, failed for good, or
  * worth another try; the loop around attempts keeps count and pauses. */
 #include "config.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "fetch/transfer.h"
 
 #include "base/file/file_out.h"

@@ -22,7 +22,6 @@
 #define DG_FETCH_TRANSFER_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include "fetch/unpack.h"
 
 #include "base/file/file_out.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "base/memory/span.h"
 

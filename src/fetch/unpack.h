@@ -14,7 +14,6 @@
 #ifndef DG_FETCH_UNPACK_H
 #define DG_FETCH_UNPACK_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <signal.h>

@@ -11,7 +11,7 @@
 #ifndef DG_FILTER_BIDI_H
 #define DG_FILTER_BIDI_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

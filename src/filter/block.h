@@ -16,7 +16,6 @@
 #define DG_FILTER_BLOCK_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "markup/markup.h"

@@ -12,7 +12,7 @@
 #define DG_FILTER_CHARSET_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

@@ -22,7 +22,6 @@
 #define DG_FILTER_FILTER_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "markup/doc.h"

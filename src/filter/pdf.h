@@ -11,7 +11,7 @@
 #define DG_FILTER_PDF_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 /* Appends to `html`. DG_ERR_UTF8; DG_ERR_LIMIT: more lines than any document has; DG_ERR_NOMEM. */

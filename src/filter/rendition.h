@@ -7,7 +7,6 @@
 #define DG_FILTER_RENDITION_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -9,7 +9,6 @@
 #define DG_FILTER_SUBPROCESS_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

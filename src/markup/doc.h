@@ -33,7 +33,6 @@
 #define DG_MARKUP_DOC_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

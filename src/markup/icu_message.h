@@ -16,7 +16,7 @@
 #define DG_MARKUP_ICU_MESSAGE_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

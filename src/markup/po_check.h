@@ -13,7 +13,6 @@
 #define DG_MARKUP_PO_CHECK_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

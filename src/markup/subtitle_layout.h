@@ -15,7 +15,7 @@
 #ifndef DG_MARKUP_SUBTITLE_LAYOUT_H
 #define DG_MARKUP_SUBTITLE_LAYOUT_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

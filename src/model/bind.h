@@ -10,7 +10,6 @@
 #define DG_MODEL_BIND_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "model/file/safetensors.h"

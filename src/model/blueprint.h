@@ -12,7 +12,6 @@
 #ifndef DG_MODEL_BLUEPRINT_H
 #define DG_MODEL_BLUEPRINT_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stdbool.h>

@@ -25,7 +25,6 @@
 #ifndef DG_MODEL_CALIBRATION_H
 #define DG_MODEL_CALIBRATION_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

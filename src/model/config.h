@@ -17,7 +17,6 @@
 #define DG_MODEL_CONFIG_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 

@@ -19,7 +19,6 @@
 
 #include "base/json/json.h"
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "model/labels.h"

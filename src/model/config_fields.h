@@ -12,7 +12,6 @@
 #define DG_MODEL_CONFIG_FIELDS_H
 
 #include "base/json/json.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 

@@ -14,7 +14,6 @@
 #define DG_MODEL_LABELS_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/map.h"
 #include "base/memory/span.h"

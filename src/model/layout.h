@@ -12,7 +12,7 @@
 #ifndef DG_MODEL_LAYOUT_H
 #define DG_MODEL_LAYOUT_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "model/weights.h"
 

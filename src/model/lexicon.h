@@ -15,7 +15,6 @@
 #ifndef DG_MODEL_LEXICON_H
 #define DG_MODEL_LEXICON_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stdbool.h>

@@ -17,7 +17,6 @@
 #ifndef DG_MODEL_MODEL_DIR_H
 #define DG_MODEL_MODEL_DIR_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "model/weights.h"

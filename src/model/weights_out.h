@@ -14,7 +14,6 @@
 #ifndef DG_MODEL_WEIGHTS_OUT_H
 #define DG_MODEL_WEIGHTS_OUT_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "tensor/tensor.h"
 

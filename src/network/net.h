@@ -51,7 +51,6 @@
 #ifndef DG_NETWORK_NET_H
 #define DG_NETWORK_NET_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "model/weights.h"

@@ -23,7 +23,6 @@
 #define DG_OFFICE_PART_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/map.h"
 #include "base/memory/span.h"

@@ -19,7 +19,7 @@
 #define DG_OFFICE_SHEETS_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/map.h"
 #include "base/memory/span.h"
 

@@ -43,7 +43,6 @@
 #define DG_SCHED_SCHED_H
 
 #include "base/memory/clock.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "decode/decoder.h"
 #include "sched/ticket.h"

@@ -17,7 +17,7 @@
 #ifndef DG_SCHED_TICKET_H
 #define DG_SCHED_TICKET_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/list.h"
 #include "decode/search_opts.h"
 #include "decode/analyser.h"

@@ -15,7 +15,6 @@
 #define DG_TOKENIZE_MARIAN_VOCAB_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/map.h"
 #include "base/memory/span.h"

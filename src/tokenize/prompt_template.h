@@ -18,7 +18,6 @@
 #define DG_TOKENIZE_PROMPT_TEMPLATE_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "tokenize/tokenizer.h"

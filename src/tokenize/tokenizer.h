@@ -29,7 +29,6 @@
 #define DG_TOKENIZE_TOKENIZER_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "tokenize/hf/subword.h"

@@ -11,7 +11,7 @@
  *     vocab.fren.spm for both. */
 #include "base/file/folder.h"
 #include "base/json/json_file.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "tokenize/tokenizer.h"
 #include "tokenize/tokenizer_int.h"

@@ -12,7 +12,6 @@
 #ifndef DG_TOOLS_COMMAND_H
 #define DG_TOOLS_COMMAND_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/option/opt.h"
 

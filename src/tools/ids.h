@@ -5,7 +5,6 @@
 #ifndef DG_TOOLS_IDS_H
 #define DG_TOOLS_IDS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "tokenize/tokenizer.h"

@@ -12,7 +12,6 @@
 #ifndef DG_TOOLS_INSTALLED_MODELS_H
 #define DG_TOOLS_INSTALLED_MODELS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "engine/engine.h"
 #include "engine/models/model_folders.h"

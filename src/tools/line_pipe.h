@@ -19,7 +19,6 @@
 #define DG_TOOLS_LINE_PIPE_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/list.h"
 #include "base/memory/span.h"

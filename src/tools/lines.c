@@ -4,7 +4,7 @@
 /* One growing buffer: read blocks are appended, lines are given out from the front, and what is
  * left is moved to the front when more must be read. */
 #include "tools/lines.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 
 #include <errno.h>
 #include <stdio.h>

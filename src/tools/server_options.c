@@ -4,7 +4,7 @@
 /* Flag, JSON field, where its value is. */
 #include "tools/server_options.h"
 #include "base/json/json_out.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "engine/request/terms_json.h"
 #include "text/terms/glossary.h"
 

@@ -11,7 +11,6 @@
 #define DG_TOOLS_SERVER_OPTIONS_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/option/opt.h"
 #include "tools/search_flags.h"

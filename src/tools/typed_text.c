@@ -5,7 +5,7 @@
 #include "tools/typed_text.h"
 
 #include "base/file/tmp_file.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 
 #include <errno.h>
 #include <stdio.h>

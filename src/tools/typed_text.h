@@ -5,7 +5,6 @@
 #ifndef DG_TOOLS_TYPED_TEXT_H
 #define DG_TOOLS_TYPED_TEXT_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/option/opt.h"
 

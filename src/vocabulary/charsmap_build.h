@@ -14,7 +14,6 @@
 #define DG_VOCABULARY_CHARSMAP_BUILD_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

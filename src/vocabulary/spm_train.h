@@ -17,7 +17,6 @@
 #define DG_VOCABULARY_SPM_TRAIN_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "tokenize/spm/spm.h"

@@ -11,7 +11,6 @@
 #define DG_VOCABULARY_SPM_TRIM_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "tokenize/spm/spm.h"
 

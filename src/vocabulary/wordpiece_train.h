@@ -18,7 +18,6 @@
 #define DG_VOCABULARY_WORDPIECE_TRAIN_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -13,7 +13,6 @@
 #ifndef DG_TESTS_MKMODEL_H
 #define DG_TESTS_MKMODEL_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "tensor/tensor.h"

@@ -22,7 +22,6 @@
 #define DG_API_COMPAT_CHAT_PROMPT_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "text/language/langnames.h"
 

@@ -15,7 +15,6 @@
 #define DG_API_HTTP_API_H
 
 #include "base/log/log.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "net/loop/server.h"
 

@@ -7,7 +7,7 @@
 #include "api/http/client_share.h"
 #include "api/http/work.h"
 #include "base/file/tmp_file.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "net/loop/offload.h"
 #include "filter/filter.h"

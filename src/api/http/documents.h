@@ -16,7 +16,6 @@
 #ifndef DG_API_HTTP_DOCUMENTS_H
 #define DG_API_HTTP_DOCUMENTS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/list.h"
 #include "base/memory/span.h"

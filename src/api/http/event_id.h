@@ -22,7 +22,6 @@
 #include "api/http/call.h"
 #include "base/memory/arena.h"
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -12,7 +12,7 @@
 #include "api/jobs/shared_jobs.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  * not. */
 #include "api/jobs/bulk_file.h"
 #include "base/file/file_out.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -16,7 +16,6 @@
 #ifndef DG_API_JOBS_BULK_FILE_H
 #define DG_API_JOBS_BULK_FILE_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -6,7 +6,7 @@
  * and nobody holds the lock that bulk.c has on its file `lock`. */
 #include "api/jobs/bulk_scratch.h"
 #include "base/file/folder.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 
 #include <fcntl.h>
 #include <stdio.h>

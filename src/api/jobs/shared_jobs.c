@@ -14,7 +14,7 @@
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
 #include "base/file/map_file.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>

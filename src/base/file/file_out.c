@@ -4,7 +4,7 @@
 /* Temporary name, buffer, fsync, rename, fsync of the folder. */
 #include "base/file/file_out.h"
 #include "base/file/tmp_file.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>

@@ -15,7 +15,6 @@
 #ifndef DG_BASE_FILE_FILE_OUT_H
 #define DG_BASE_FILE_FILE_OUT_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stddef.h>

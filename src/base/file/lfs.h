@@ -7,7 +7,6 @@
 #ifndef DG_BASE_FILE_LFS_H
 #define DG_BASE_FILE_LFS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -4,7 +4,7 @@
 /* Read-only file mapping over mmap(2), and a table of what is mapped for the handler of SIGBUS. */
 #include "base/file/map_file.h"
 
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>

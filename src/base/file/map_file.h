@@ -21,7 +21,6 @@
 #ifndef DG_BASE_FILE_MAP_FILE_H
 #define DG_BASE_FILE_MAP_FILE_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stddef.h>

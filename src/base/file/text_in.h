@@ -15,7 +15,6 @@
 
 #include "base/file/map_file.h"
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -5,7 +5,7 @@
  * that flag, it has one for a moment. */
 #define _GNU_SOURCE 1 /* O_TMPFILE */
 #include "base/file/tmp_file.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,6 @@
 #ifndef DG_BASE_FILE_TMP_FILE_H
 #define DG_BASE_FILE_TMP_FILE_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

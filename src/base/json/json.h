@@ -28,7 +28,6 @@
 #ifndef DG_BASE_JSON_JSON_H
 #define DG_BASE_JSON_JSON_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

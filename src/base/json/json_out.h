@@ -22,7 +22,7 @@
 #define DG_BASE_JSON_JSON_OUT_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

@@ -14,7 +14,7 @@
 #define _GNU_SOURCE 1 /* dup3 */
 #include "base/log/log.h"
 #include "base/log/journal.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 

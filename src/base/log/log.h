@@ -26,7 +26,6 @@
 #define DG_BASE_LOG_LOG_H
 
 #include "base/memory/clock.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -15,7 +15,7 @@
 #ifndef DG_BASE_MEMORY_ARENA_H
 #define DG_BASE_MEMORY_ARENA_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stddef.h>

@@ -18,7 +18,7 @@
 #ifndef DG_BASE_MEMORY_MAP_H
 #define DG_BASE_MEMORY_MAP_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/hash.h"
 #include "base/memory/span.h"
 

@@ -13,7 +13,7 @@
 #ifndef DG_BASE_MEMORY_RING_H
 #define DG_BASE_MEMORY_RING_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

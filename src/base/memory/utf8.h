@@ -16,7 +16,7 @@
 #ifndef DG_BASE_MEMORY_UTF8_H
 #define DG_BASE_MEMORY_UTF8_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

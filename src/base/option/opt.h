@@ -49,7 +49,6 @@
 #define DG_BASE_OPTION_OPT_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -24,7 +24,6 @@
 #ifndef DG_BASE_OPTION_OPT_INI_H
 #define DG_BASE_OPTION_OPT_INI_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -16,7 +16,7 @@
 #ifndef DG_BASE_THREAD_MPSC_H
 #define DG_BASE_THREAD_MPSC_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

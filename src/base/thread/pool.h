@@ -16,7 +16,7 @@
 #ifndef DG_BASE_THREAD_POOL_H
 #define DG_BASE_THREAD_POOL_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <stddef.h>
 

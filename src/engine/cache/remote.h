@@ -23,7 +23,6 @@
 #ifndef DG_ENGINE_CACHE_REMOTE_H
 #define DG_ENGINE_CACHE_REMOTE_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

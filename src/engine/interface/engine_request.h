@@ -5,7 +5,7 @@
 #ifndef DG_ENGINE_INTERFACE_ENGINE_REQUEST_H
 #define DG_ENGINE_INTERFACE_ENGINE_REQUEST_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "decode/search_opts.h"
 #include "markup/doc.h"

@@ -12,7 +12,6 @@
 #ifndef DG_ENGINE_MODELS_BUDGET_H
 #define DG_ENGINE_MODELS_BUDGET_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "decode/decoder.h"
 

@@ -21,7 +21,6 @@
 #ifndef DG_ENGINE_MODELS_LANGS_H
 #define DG_ENGINE_MODELS_LANGS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "decode/search_opts.h"

@@ -6,7 +6,7 @@
 #include "engine/models/model_folders.h"
 
 #include "base/file/folder.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 
 #include <errno.h>
 #include <stdbool.h>

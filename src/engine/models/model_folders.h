@@ -17,7 +17,6 @@
 #ifndef DG_ENGINE_MODELS_MODEL_FOLDERS_H
 #define DG_ENGINE_MODELS_MODEL_FOLDERS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stddef.h>

@@ -15,7 +15,6 @@
 #ifndef DG_ENGINE_MODELS_SERVED_MODEL_H
 #define DG_ENGINE_MODELS_SERVED_MODEL_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "decode/decoder.h"
 #include "engine/interface/engine_model.h"

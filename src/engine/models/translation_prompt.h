@@ -21,7 +21,6 @@
 #define DG_ENGINE_MODELS_TRANSLATION_PROMPT_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "engine/models/langs.h"

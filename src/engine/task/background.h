@@ -18,7 +18,7 @@
 #ifndef DG_ENGINE_TASK_BACKGROUND_H
 #define DG_ENGINE_TASK_BACKGROUND_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -23,7 +23,6 @@
 #define DG_ENGINE_TASK_TASK_H
 
 #include "base/memory/clock.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/list.h"
 #include "engine/models/registry.h"

@@ -13,7 +13,7 @@
 #define DG_ENGINE_WORDS_PREPARE_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "engine/words/placeholders.h"
 #include "text/terms/casing.h"

@@ -15,7 +15,6 @@
 #define DG_IMPORT_CONTAINER_BUNDLE_H
 
 #include "base/file/map_file.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "archive/zip_in.h"

@@ -13,7 +13,6 @@
 #define DG_IMPORT_CONTAINER_CT2_FILE_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "tensor/tensor.h"
 

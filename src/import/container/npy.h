@@ -7,7 +7,6 @@
 #ifndef DG_IMPORT_CONTAINER_NPY_H
 #define DG_IMPORT_CONTAINER_NPY_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "tensor/tensor.h"
 

@@ -20,7 +20,6 @@
 #define DG_IMPORT_CONTAINER_PICKLE_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "tensor/tensor.h"

@@ -7,7 +7,6 @@
 #ifndef DG_IMPORT_CONTAINER_YAML_IN_H
 #define DG_IMPORT_CONTAINER_YAML_IN_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -8,7 +8,7 @@
 #include "base/file/folder.h"
 #include "base/file/map_file.h"
 #include "base/memory/buf.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "import/format/import_int.h"
 #include "import/format/import_rows.h"

@@ -16,7 +16,6 @@
 #ifndef DG_IMPORT_FORMAT_IMPORT_H
 #define DG_IMPORT_FORMAT_IMPORT_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "tensor/tensor.h"

@@ -13,7 +13,6 @@
 #define DG_MODEL_FILE_MANIFEST_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/file/minisign.h"
 

@@ -19,7 +19,6 @@
 #define DG_MODEL_FILE_MINISIGN_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

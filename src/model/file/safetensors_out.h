@@ -19,7 +19,6 @@
 #ifndef DG_MODEL_FILE_SAFETENSORS_OUT_H
 #define DG_MODEL_FILE_SAFETENSORS_OUT_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "tensor/tensor.h"
 

@@ -15,7 +15,6 @@
 #ifndef DG_NET_LOOP_ADDRESS_H
 #define DG_NET_LOOP_ADDRESS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

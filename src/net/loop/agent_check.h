@@ -12,7 +12,6 @@
 #ifndef DG_NET_LOOP_AGENT_CHECK_H
 #define DG_NET_LOOP_AGENT_CHECK_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <uv.h>

@@ -14,7 +14,6 @@
 #ifndef DG_NET_LOOP_MAILBOX_H
 #define DG_NET_LOOP_MAILBOX_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <uv.h>

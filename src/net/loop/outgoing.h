@@ -15,7 +15,6 @@
 #ifndef DG_NET_LOOP_OUTGOING_H
 #define DG_NET_LOOP_OUTGOING_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "net/loop/tls.h"

@@ -28,7 +28,6 @@
 #define DG_NET_LOOP_REDIS_H
 
 #include "base/log/log.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "net/loop/tls.h"

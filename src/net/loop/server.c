@@ -9,7 +9,7 @@
  * runs right before the loop would sleep, writes all of it, so a burst of tokens is one write. */
 #include "net/loop/server.h"
 #include "base/memory/clock.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "net/loop/server_int.h"
 

@@ -20,7 +20,6 @@
 
 #include "base/log/log.h"
 #include "base/memory/allowance.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "net/loop/address.h"
 #include "net/proto/http.h"

@@ -16,7 +16,6 @@
 #ifndef DG_NET_LOOP_TLS_H
 #define DG_NET_LOOP_TLS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

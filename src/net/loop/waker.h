@@ -10,7 +10,6 @@
 #ifndef DG_NET_LOOP_WAKER_H
 #define DG_NET_LOOP_WAKER_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <uv.h>

@@ -11,7 +11,7 @@
 #define DG_NET_PROTO_GZIP_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 /* DG_ERR_NOMEM, or DG_ERR_LIMIT of the buffer; in either case the buffer is unchanged. */

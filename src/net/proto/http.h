@@ -30,7 +30,7 @@
 
 #include "base/memory/arena.h"
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

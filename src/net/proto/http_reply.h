@@ -17,7 +17,7 @@
 #ifndef DG_NET_PROTO_HTTP_REPLY_H
 #define DG_NET_PROTO_HTTP_REPLY_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "net/proto/http.h"
 

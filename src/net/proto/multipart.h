@@ -20,7 +20,6 @@
 #define DG_NET_PROTO_MULTIPART_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -17,7 +17,7 @@
 #define DG_NET_PROTO_REDIS_READER_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

@@ -11,7 +11,7 @@
 #define DG_NET_PROTO_SSE_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 /* `event` is a literal of ours, and `id` one line of ours; NULL and empty for none. */

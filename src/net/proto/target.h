@@ -14,7 +14,6 @@
 #define DG_NET_PROTO_TARGET_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -18,7 +18,7 @@
 #define DG_NET_PROTO_WS_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "net/proto/http.h"
 

@@ -20,7 +20,6 @@
 #ifndef DG_TENSOR_FORWARD_KERNELS_H
 #define DG_TENSOR_FORWARD_KERNELS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "tensor/forward/packed.h"
 

@@ -14,7 +14,7 @@
 #ifndef DG_TENSOR_FORWARD_LIMITS_H
 #define DG_TENSOR_FORWARD_LIMITS_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 struct dg_limits {
     const char *kernels; /* the widest instruction set in use: "avx512", "avx2", "neon", "ref" */

@@ -24,7 +24,6 @@
 #ifndef DG_TEXT_LANGUAGE_LANGID_H
 #define DG_TEXT_LANGUAGE_LANGID_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -14,7 +14,6 @@
 #define DG_TEXT_LANGUAGE_LANGID_TRAIN_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

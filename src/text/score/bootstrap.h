@@ -15,7 +15,7 @@
 #ifndef DG_TEXT_SCORE_BOOTSTRAP_H
 #define DG_TEXT_SCORE_BOOTSTRAP_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "text/score/metric.h"
 
 #include <stddef.h>

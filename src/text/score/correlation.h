@@ -12,7 +12,7 @@
 #ifndef DG_TEXT_SCORE_CORRELATION_H
 #define DG_TEXT_SCORE_CORRELATION_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <stddef.h>
 

@@ -16,7 +16,7 @@
 #define DG_TEXT_SCORE_METRIC_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "text/score/metric_split.h"
 

@@ -11,7 +11,7 @@
 #define DG_TEXT_SCORE_METRIC_SPLIT_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

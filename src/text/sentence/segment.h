@@ -30,7 +30,6 @@
 #define DG_TEXT_SENTENCE_SEGMENT_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -14,7 +14,6 @@
 #ifndef DG_TEXT_SENTENCE_SENTENCE_FINDER_H
 #define DG_TEXT_SENTENCE_SENTENCE_FINDER_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "text/sentence/abbrev.h"

@@ -28,7 +28,7 @@
 #define DG_TEXT_TERMS_CASING_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

@@ -25,7 +25,6 @@
 
 #include "base/memory/arena.h"
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "text/language/langtag.h"
 

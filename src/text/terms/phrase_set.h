@@ -15,7 +15,7 @@
 #ifndef DG_TEXT_TERMS_PHRASE_SET_H
 #define DG_TEXT_TERMS_PHRASE_SET_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

@@ -19,7 +19,7 @@
 #ifndef DG_TEXT_TERMS_PROTECT_H
 #define DG_TEXT_TERMS_PROTECT_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

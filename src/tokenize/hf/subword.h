@@ -34,7 +34,6 @@
 #define DG_TOKENIZE_HF_SUBWORD_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

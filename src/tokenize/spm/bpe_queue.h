@@ -13,7 +13,7 @@
 #ifndef DG_TOKENIZE_SPM_BPE_QUEUE_H
 #define DG_TOKENIZE_SPM_BPE_QUEUE_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,7 +11,6 @@
 #ifndef DG_TOKENIZE_SPM_CHARSMAP_H
 #define DG_TOKENIZE_SPM_CHARSMAP_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stdbool.h>

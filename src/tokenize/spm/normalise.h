@@ -13,7 +13,7 @@
 #ifndef DG_TOKENIZE_SPM_NORMALISE_H
 #define DG_TOKENIZE_SPM_NORMALISE_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "tokenize/spm/charsmap.h"
 #include "tokenize/spm/piece_trie.h"

@@ -25,7 +25,6 @@
 #ifndef DG_TOKENIZE_SPM_PIECE_TRIE_H
 #define DG_TOKENIZE_SPM_PIECE_TRIE_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "tokenize/spm/pieces.h"
 

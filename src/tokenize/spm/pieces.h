@@ -15,7 +15,6 @@
 #ifndef DG_TOKENIZE_SPM_PIECES_H
 #define DG_TOKENIZE_SPM_PIECES_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 

@@ -14,7 +14,7 @@
 #ifndef DG_TOKENIZE_SPM_PREFIXES_H
 #define DG_TOKENIZE_SPM_PREFIXES_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 
 #include <stdbool.h>

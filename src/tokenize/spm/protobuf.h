@@ -15,7 +15,6 @@
 #ifndef DG_TOKENIZE_SPM_PROTOBUF_H
 #define DG_TOKENIZE_SPM_PROTOBUF_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stddef.h>

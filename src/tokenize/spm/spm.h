@@ -18,7 +18,6 @@
 #ifndef DG_TOKENIZE_SPM_SPM_H
 #define DG_TOKENIZE_SPM_SPM_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "tokenize/spm/pieces.h"

@@ -18,7 +18,7 @@
 #define DG_TOKENIZE_SPM_SPM_DECODE_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "tokenize/spm/normalise.h"
 #include "tokenize/spm/spm.h"

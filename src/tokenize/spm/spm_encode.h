@@ -14,7 +14,7 @@
 #ifndef DG_TOKENIZE_SPM_SPM_ENCODE_H
 #define DG_TOKENIZE_SPM_SPM_ENCODE_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "tokenize/spm/spm.h"
 

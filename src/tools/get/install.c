@@ -5,7 +5,7 @@
  * harms only that process. */
 #define _GNU_SOURCE 1
 #include "config.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "tools/get/install.h"
 
 #include "base/file/file_out.h"

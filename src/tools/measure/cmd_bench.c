@@ -10,7 +10,7 @@
  * the daemon's workers do; with --split one is helped by others, as the daemon's helpers do. */
 #include "base/file/text_in.h"
 #include "base/memory/clock.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "base/memory/rng.h"
 #include "base/option/opt.h"

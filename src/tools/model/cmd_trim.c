@@ -14,7 +14,7 @@
 #include "base/file/map_file.h"
 #include "base/file/text_in.h"
 #include "base/json/json_out.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "model/config.h"
 #include "model/layout.h"

@@ -11,7 +11,7 @@
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
 #include "base/log/progress.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
 #include "base/thread/cpu.h"

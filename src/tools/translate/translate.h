@@ -6,7 +6,6 @@
 #define DG_TOOLS_TRANSLATE_TRANSLATE_H
 
 #include "base/memory/clock.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "decode/search.h"
 #include "tools/search_flags.h"

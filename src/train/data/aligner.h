@@ -19,7 +19,6 @@
 #ifndef DG_TRAIN_DATA_ALIGNER_H
 #define DG_TRAIN_DATA_ALIGNER_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "train/data/example.h"
 #include "train/data/word_links.h"

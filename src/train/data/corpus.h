@@ -18,7 +18,6 @@
 
 #include "base/file/map_file.h"
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "model/labels.h"

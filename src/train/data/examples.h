@@ -14,7 +14,6 @@
 #ifndef DG_TRAIN_DATA_EXAMPLES_H
 #define DG_TRAIN_DATA_EXAMPLES_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "model/labels.h"

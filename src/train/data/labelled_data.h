@@ -28,7 +28,6 @@
 #define DG_TRAIN_DATA_LABELLED_DATA_H
 
 #include "base/memory/arena.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/map.h"
 #include "base/memory/span.h"

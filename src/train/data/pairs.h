@@ -16,7 +16,6 @@
 #define DG_TRAIN_DATA_PAIRS_H
 
 #include "base/file/text_in.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/map.h"
 #include "base/memory/span.h"

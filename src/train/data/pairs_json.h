@@ -9,7 +9,6 @@
 
 #include "base/file/text_in.h"
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stdbool.h>

@@ -20,7 +20,6 @@
 #ifndef DG_TRAIN_DATA_RISK_CANDIDATES_H
 #define DG_TRAIN_DATA_RISK_CANDIDATES_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "tokenize/tokenizer.h"

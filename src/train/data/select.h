@@ -10,7 +10,6 @@
 #ifndef DG_TRAIN_DATA_SELECT_H
 #define DG_TRAIN_DATA_SELECT_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "train/data/pairs.h"
 

@@ -16,7 +16,6 @@
 #ifndef DG_TRAIN_DATA_TEXTS_H
 #define DG_TRAIN_DATA_TEXTS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "text/language/langtag.h"

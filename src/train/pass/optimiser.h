@@ -16,7 +16,6 @@
 #ifndef DG_TRAIN_PASS_OPTIMISER_H
 #define DG_TRAIN_PASS_OPTIMISER_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "train/pass/params.h"
 #include "train/pass/team.h"

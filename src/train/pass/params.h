@@ -17,7 +17,6 @@
 #ifndef DG_TRAIN_PASS_PARAMS_H
 #define DG_TRAIN_PASS_PARAMS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/blueprint.h"
 #include "model/layout.h"

@@ -16,7 +16,6 @@
 #ifndef DG_TRAIN_PASS_PASS_H
 #define DG_TRAIN_PASS_PASS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "tensor/gradient/grad.h"
 #include "tensor/gradient/products.h"

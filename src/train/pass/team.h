@@ -13,7 +13,6 @@
 #ifndef DG_TRAIN_PASS_TEAM_H
 #define DG_TRAIN_PASS_TEAM_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * never seen. */
 #include "train/report/card.h"
 #include "base/file/file_out.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 
 #include <errno.h>

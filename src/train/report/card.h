@@ -12,7 +12,6 @@
 #define DG_TRAIN_REPORT_CARD_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "train/data/corpus.h"

@@ -13,7 +13,6 @@
 #define DG_TRAIN_REPORT_CURVE_H
 
 #include "base/memory/buf.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 
 #include <stddef.h>

@@ -13,7 +13,6 @@
 #ifndef DG_TRAIN_RUN_CHECKPOINT_H
 #define DG_TRAIN_RUN_CHECKPOINT_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "train/pass/optimiser.h"
 #include "train/pass/params.h"

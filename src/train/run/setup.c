@@ -5,7 +5,7 @@
  * directory with a recipe is a complete one. */
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "model/config.h"
 #include "model/labels.h"

@@ -28,7 +28,6 @@
 #define DG_TRAIN_RUN_SETUP_H
 
 #include "base/file/text_in.h"
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/labels.h"
 #include "model/model_dir.h"

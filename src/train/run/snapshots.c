@@ -5,7 +5,7 @@
  * time: nothing else has to be kept in step with it. */
 #include "train/run/snapshots.h"
 #include "base/file/folder.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "train/run/checkpoint.h"
 

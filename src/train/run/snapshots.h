@@ -14,7 +14,6 @@
 #ifndef DG_TRAIN_RUN_SNAPSHOTS_H
 #define DG_TRAIN_RUN_SNAPSHOTS_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "train/pass/params.h"
 

@@ -10,7 +10,7 @@
 #include "base/file/folder.h"
 #include "base/file/text_in.h"
 #include "base/memory/clock.h"
-#include "base/memory/error_errno.h"
+#include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "model/model_dir.h"
 #include "train/data/random.h"

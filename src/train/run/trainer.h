@@ -20,7 +20,6 @@
 #ifndef DG_TRAIN_RUN_TRAINER_H
 #define DG_TRAIN_RUN_TRAINER_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "train/data/corpus.h"
 #include "train/data/risk_candidates.h"

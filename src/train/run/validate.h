@@ -13,7 +13,6 @@
 #ifndef DG_TRAIN_RUN_VALIDATE_H
 #define DG_TRAIN_RUN_VALIDATE_H
 
-#include "base/memory/err.h"
 #include "base/memory/error.h"
 #include "model/labels.h"
 #include "tokenize/tokenizer.h"

@@ -15,7 +15,7 @@
 #ifndef SPM_LATTICE_H
 #define SPM_LATTICE_H
 
-#include "base/memory/err.h"
+#include "base/memory/error.h"
 #include "tokenize/spm/spm.h"
 
 #include <stddef.h>
