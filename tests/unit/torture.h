@@ -5,9 +5,8 @@
  * DRAGOMAN_FAIL_ALLOC=all.
  *
  * Each test then runs again and again in a process of its own, the nth allocation through the
- * second door (base/memory/mem.h) failing, n = 1, 2, 3, ... until the test makes fewer allocations
- * than n. That the test's assertions fail is expected and ignored. What counts is that nothing
- * crashes, hangs or leaks:
+ * second door (base/memory/mem.h) failing, n = 1, 2, 3, ... up to the last one. That the test's
+ * assertions fail is expected and ignored. What counts is that nothing crashes, hangs or leaks:
  *
  *  - a signal, a sanitizer's report and an early exit are what Check calls an error;
  *  - at the first assertion that fails, LeakSanitizer looks for memory that nothing points to. What
@@ -17,10 +16,16 @@
  * same: first each, then steps that grow with n, n / density on average. Their sizes are random
  * with the test's name as the seed: tests that begin alike share the work of trying their
  * beginning. A test with N allocations is so run density * ln(1 + N / density) times; the density
- * is DG_TORTURE_DENSE, and DG_TORTURE_SPARSE where each run takes long (DG_UNIT_SLOW). What still
- * differs from run to run is whose allocation is the nth when a test has several threads, and how
- * far a test comes that takes seconds each time: after DG_TORTURE_LONG_S its n double, after three
- * times that it ends, and says so.
+ * is DG_TORTURE_DENSE, and DG_TORTURE_SPARSE where each run takes long (DG_UNIT_SLOW).
+ *
+ * Of these n, those are left out whose allocation has the same callers, up to the test function,
+ * as DG_TORTURE_ALIKE others that have failed in this program. A first run, in which nothing fails,
+ * tells who the callers are: clang's AddressSanitizer shows each allocation to a hook. In other
+ * builds nothing is left out.
+ *
+ * What still differs from run to run is whose allocation is the nth when a test has several
+ * threads, and how far a test comes that takes seconds each time: after DG_TORTURE_LONG_S its n
+ * double, after three times that it ends, and says so.
  *
  * The n that are left out are for people, now and then and for a test that is new:
  *
@@ -57,6 +62,11 @@
 #endif
 #ifdef DG_TORTURE_LSAN
 #include <sanitizer/lsan_interface.h>
+#if defined(__clang__)
+#define DG_TORTURE_CALLERS 1
+#include <sanitizer/allocator_interface.h>
+#include <unwind.h>
+#endif
 /* An optimiser keeps no pointer that a failed assertion makes useless, and LeakSanitizer would take
  * what it pointed to for lost: tests, not what they test, are compiled as written. */
 #if defined(__clang__)
@@ -70,6 +80,9 @@ enum {
     DG_TORTURE_DENSE = 64,
     DG_TORTURE_SPARSE = 10,
     DG_TORTURE_DEEP = 500,
+    DG_TORTURE_ALIKE = 4,
+    DG_TORTURE_RECORDED = 1 << 14, /* allocations of a test whose callers are looked at */
+    DG_TORTURE_STACKS = 1 << 14,   /* a power of two; in one program */
     DG_TORTURE_LONG_S = 3,
     DG_TORTURE_TIMEOUT_S = 60, /* five times that under make; a run takes seconds at most, this is a
                                   hang */
@@ -134,6 +147,88 @@ static inline bool dg_torture_once(const char *name, const TTest *test, uint64_t
     return ok;
 }
 
+/* Who called the allocations of one run, as a hash for each; shared with the test's process. */
+struct dg_torture_callers {
+    uint64_t before; /* allocations before the test */
+    void (*test)(int);
+    uint64_t hash[DG_TORTURE_RECORDED + 1]; /* by n; 0: unknown */
+};
+
+static struct dg_torture_callers *dg_torture_callers; /* NULL: nobody tells */
+static bool dg_torture_records;
+
+#ifdef DG_TORTURE_CALLERS
+static inline _Unwind_Reason_Code dg_torture_caller(struct _Unwind_Context *frame, void *hash)
+{
+    if (_Unwind_GetRegionStart(frame) == (uintptr_t)dg_torture_callers->test)
+        return _URC_END_OF_STACK;
+    *(uint64_t *)hash = (*(uint64_t *)hash ^ _Unwind_GetIP(frame)) * 0x9e3779b97f4a7c15;
+    *(uint64_t *)hash ^= *(uint64_t *)hash >> 32;
+    return _URC_NO_REASON;
+}
+
+/* AddressSanitizer calls this for each malloc; the first one after dg_try_* has counted is its own.
+ */
+static inline void dg_torture_on_malloc(const volatile void *ptr, size_t size)
+{
+    (void)ptr, (void)size;
+    if (!dg_torture_records)
+        return;
+    uint64_t n = dg_mem_tries() - dg_torture_callers->before, hash = 1;
+    if (n == 0 || n > DG_TORTURE_RECORDED || dg_torture_callers->hash[n])
+        return;
+    dg_torture_callers->hash[n] = 1;
+    _Unwind_Backtrace(dg_torture_caller, &hash);
+    dg_torture_callers->hash[n] = hash;
+}
+
+static inline void dg_torture_on_free(const volatile void *ptr)
+{
+    (void)ptr;
+}
+
+#endif
+
+/* One run in which nothing fails: how many allocations there are, and who calls them. */
+static inline bool dg_torture_record(const char *name, const TTest *test, uint64_t *n_all)
+{
+#ifdef DG_TORTURE_CALLERS
+    if (!dg_torture_callers) {
+        void *shared = mmap(NULL, sizeof *dg_torture_callers, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (shared == MAP_FAILED ||
+            !__sanitizer_install_malloc_and_free_hooks(dg_torture_on_malloc, dg_torture_on_free))
+            return false;
+        dg_torture_callers = shared;
+    }
+    *dg_torture_callers = (struct dg_torture_callers){.before = dg_mem_tries(), .test = test->fn};
+#endif
+    dg_torture_records = dg_torture_callers != NULL;
+    bool ok = dg_torture_once(name, test, 0, n_all);
+    dg_torture_records = false;
+    return ok;
+}
+
+/* Notes that allocation n of the test fails; false when enough have failed that are like it. */
+static inline bool dg_torture_is_new(uint64_t n)
+{
+    static struct {
+        uint64_t hash, times;
+    } seen[DG_TORTURE_STACKS];
+    uint64_t hash =
+        dg_torture_callers && n <= DG_TORTURE_RECORDED ? dg_torture_callers->hash[n] : 0;
+    if (!hash)
+        return true;
+    for (uint64_t i = hash, end = hash + DG_TORTURE_STACKS; i != end; i++) {
+        uint64_t at = i % DG_TORTURE_STACKS;
+        if (seen[at].times == 0)
+            seen[at].hash = hash;
+        if (seen[at].hash == hash)
+            return seen[at].times++ < DG_TORTURE_ALIKE;
+    }
+    return true;
+}
+
 /* The n that everybody tries, for one test. */
 static inline bool dg_torture_usual(const char *name, const TTest *test,
                                     const struct dg_torture *how)
@@ -141,33 +236,27 @@ static inline bool dg_torture_usual(const char *name, const TTest *test,
     const struct dg_clock clock = DG_CLOCK_REAL;
     const uint64_t start = dg_clock_now(&clock), budget = DG_TORTURE_LONG_S * DG_CLOCK_S;
     struct dg_rng rng;
-    uint64_t seed = 0, n = 1, n_gapless = 0, n_runs = 1, n_tried, spent = 0;
+    uint64_t seed = 0, n = 1, n_failed = 0, n_alike = 0, n_all, n_tried, spent = 0;
     for (const char *c = test->name; *c; c++)
         seed = seed * 31 + (unsigned char)*c;
     dg_rng_init(&rng, seed, 0);
-    for (;; n_runs++) {
-        if (!dg_torture_once(name, test, n, &n_tried))
+    if (!dg_torture_record(name, test, &n_all))
+        return false;
+    while (n <= n_all && spent <= 3 * budget) {
+        if (!dg_torture_is_new(n))
+            n_alike++;
+        else if (!dg_torture_once(name, test, n, &n_tried))
             return false;
-        if (n_tried < n)
+        else if (n_tried < n)
             break;
-        if (n_gapless == n - 1)
-            n_gapless = n;
+        else
+            n_failed++;
         spent = dg_clock_now(&clock) - start;
-        if (spent > 3 * budget)
-            break;
         n += spent > budget ? n : 1 + dg_rng_next(&rng) % (1 + 2 * n / how->density);
     }
-    if (spent > budget)
-        printf("torture: %s: takes long: %ju runs, each of the first %ju allocations failed, then "
-               "some up "
-               "to the %juth\n",
-               test->name, (uintmax_t)n_runs, (uintmax_t)n_gapless, (uintmax_t)n);
-    else if (n_gapless == n_tried)
-        printf("torture: %s: each of %ju allocations failed\n", test->name, (uintmax_t)n_tried);
-    else
-        printf(
-            "torture: %s: %ju runs; each of the first %ju allocations failed, then some of %ju\n",
-            test->name, (uintmax_t)n_runs, (uintmax_t)n_gapless, (uintmax_t)n_tried);
+    printf("torture: %s: %s%ju of %ju allocations failed; %ju had the callers of others\n",
+           test->name, spent > budget ? "takes long: " : "", (uintmax_t)n_failed, (uintmax_t)n_all,
+           (uintmax_t)n_alike);
     fflush(stdout);
     return true;
 }
