@@ -69,7 +69,7 @@ enum {
     X(CONNECTIONS_ACCEPTED, SERVER, ALL, server.accepted, "connections_accepted_total",            \
       "Connections accepted.")                                                                     \
     X(CONNECTIONS_REFUSED, SERVER, ALL, server.refused, "connections_refused_total",               \
-      "Connections turned away by a limit.")                                                       \
+      "Connections turned away by a limit, or for want of descriptors.")                           \
     X(CONNECTIONS_EXPIRED, SERVER, ALL, server.expired, "connections_expired_total",               \
       "Connections cut off by a timeout.")                                                         \
     X(CONNECTIONS_STALLED, SERVER, ALL, server.stalled, "connections_stalled_total",               \

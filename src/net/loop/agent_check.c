@@ -6,21 +6,23 @@
 #include "base/memory/list.h"
 #include "base/memory/mem.h"
 #include "net/loop/address.h"
+#include "net/loop/listener.h"
 
-#include <netinet/in.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CONNECTIONS_MAX = 32, BACKLOG = 64, LAST_MS = 1000 };
 
 struct dg_agent_check {
-    uv_tcp_t listener;
+    struct dg_listener *listener; /* NULL when it is closed */
+    uv_loop_t *loop;              /* borrowed */
     dg_agent_check_fn say;
     void *user;
     size_t n_connections;
-    bool is_closed;
 };
 
-/* Freed when both handles are closed, and the agent with its last connection. */
+/* Freed when both handles are closed. A closed agent goes with its last connection. */
 struct connection {
     uv_tcp_t socket;
     uv_timer_t timer;
@@ -31,15 +33,8 @@ struct connection {
 
 static void free_if_last(struct dg_agent_check *agent)
 {
-    if (agent->is_closed && agent->n_connections == 0)
+    if (!agent->listener && agent->n_connections == 0)
         dg_free(agent);
-}
-
-static void on_listener_closed(uv_handle_t *handle)
-{
-    struct dg_agent_check *agent = handle->data;
-    agent->is_closed = true;
-    free_if_last(agent);
 }
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -50,6 +45,8 @@ static void on_handle_closed(uv_handle_t *handle)
         return;
     dg_free(connection);
     agent->n_connections--;
+    if (agent->listener)
+        dg_listener_resume(agent->listener);
     free_if_last(agent);
 }
 
@@ -72,21 +69,24 @@ static void on_shutdown(uv_shutdown_t *request, int status)
     close_connection(DG_LIST_ITEM(request, struct connection, shutdown));
 }
 
-static void on_connection(uv_stream_t *listener, int status)
+static void on_accepted(struct dg_listener *listener, int fd)
 {
-    struct dg_agent_check *agent = listener->data;
-    struct connection *connection = status == 0 ? dg_try_calloc(1, sizeof *connection) : NULL;
+    struct dg_agent_check *agent = listener->opts.user;
+    struct connection *connection =
+        agent->n_connections < CONNECTIONS_MAX ? dg_try_calloc(1, sizeof *connection) : NULL;
     char line[DG_AGENT_CHECK_LINE] = "";
-    if (!connection)
-        return; /* it waits in the backlog */
+    if (!connection) {
+        close(fd);
+        return;
+    }
     connection->agent = agent;
     connection->n_open = 2;
-    uv_tcp_init(listener->loop, &connection->socket);
-    uv_timer_init(listener->loop, &connection->timer);
+    uv_tcp_init(agent->loop, &connection->socket);
+    uv_timer_init(agent->loop, &connection->timer);
     connection->socket.data = connection->timer.data = connection;
     agent->n_connections++;
-    if (uv_accept(listener, (uv_stream_t *)&connection->socket) != 0 ||
-        agent->n_connections > CONNECTIONS_MAX) {
+    if (uv_tcp_open(&connection->socket, fd) != 0) {
+        close(fd);
         close_connection(connection);
         return;
     }
@@ -109,17 +109,15 @@ enum dg_err dg_agent_check_open(struct dg_agent_check **out, uv_loop_t *loop, co
     if (err)
         return err;
     struct dg_agent_check *agent = dg_xcalloc(1, sizeof *agent);
+    agent->loop = loop;
     agent->say = say;
     agent->user = user;
-    uv_tcp_init(loop, &agent->listener);
-    agent->listener.data = agent;
-    int code = uv_tcp_bind(&agent->listener, (const struct sockaddr *)&address.socket, 0);
-    if (code == 0)
-        code = uv_listen((uv_stream_t *)&agent->listener, BACKLOG, on_connection);
-    if (code != 0) {
-        dg_agent_check_close(agent);
-        return dg_error_set(error, dg_err_from_errno(-code), "cannot listen on %s: %s", text,
-                            uv_strerror(code));
+    const struct dg_listener_opts opts = {
+        .backlog = BACKLOG, .on_accepted = on_accepted, .user = agent};
+    err = dg_listener_open(loop, &address, &opts, error, &agent->listener);
+    if (err) {
+        dg_free(agent);
+        return err;
     }
     *out = agent;
     return DG_OK;
@@ -127,16 +125,14 @@ enum dg_err dg_agent_check_open(struct dg_agent_check **out, uv_loop_t *loop, co
 
 void dg_agent_check_close(struct dg_agent_check *agent)
 {
-    if (agent && !uv_is_closing((uv_handle_t *)&agent->listener))
-        uv_close((uv_handle_t *)&agent->listener, on_listener_closed);
+    if (!agent)
+        return;
+    dg_listener_close(agent->listener);
+    agent->listener = NULL;
+    free_if_last(agent);
 }
 
 int dg_agent_check_port(const struct dg_agent_check *agent)
 {
-    struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
-    int len = sizeof bound;
-    if (uv_tcp_getsockname(&agent->listener, (struct sockaddr *)&bound, &len) != 0)
-        return 0;
-    return bound.ss_family == AF_INET6 ? ntohs(((const struct sockaddr_in6 *)&bound)->sin6_port)
-                                       : ntohs(((const struct sockaddr_in *)&bound)->sin_port);
+    return (int)strtol(strrchr(agent->listener->text, ':') + 1, NULL, 10);
 }

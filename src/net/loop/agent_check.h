@@ -5,7 +5,7 @@
  * read.
  *
  *     err = dg_agent_check_open(&agent, loop, "127.0.0.1:8190", say, user, &error);
- *     dg_agent_check_close(agent);          NULL is fine; it is freed when the loop has closed it
+ *     dg_agent_check_close(agent);          NULL is fine; once only
  *
  * At most CONNECTIONS_MAX are served at once; further ones are closed at once, and none lasts
  * longer than a second. The loop's thread. */

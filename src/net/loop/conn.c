@@ -529,20 +529,27 @@ static bool is_over_limit(struct dg_server *server, const struct dg_conn *conn)
     return same > max;
 }
 
+/* In the form of the API's errors (docs/api/openapi.yaml). */
+#define REFUSAL_BODY                                                                               \
+    "{\"error\":{\"code\":\"overloaded\",\"message\":\"There are too many clients.\"},"            \
+    "\"request_id\":\"\"}"
+#define REFUSAL                                                                                    \
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 87\r\n" \
+    "Retry-After: 1\r\nConnection: close\r\n\r\n" REFUSAL_BODY
+_Static_assert(sizeof REFUSAL_BODY - 1 == 87, "as Content-Length says");
+const struct dg_span dg_conn_refusal = {REFUSAL, sizeof REFUSAL - 1};
+
 static void turn_away(struct dg_conn *conn)
 {
-    static const char text[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\n"
-                               "Content-Length: 27\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
-                               "There are too many clients\n";
-    uv_buf_t piece = uv_buf_init((char *)text, sizeof text - 1);
+    uv_buf_t piece = uv_buf_init((char *)dg_conn_refusal.ptr, (unsigned)dg_conn_refusal.len);
     conn->server->stats.refused++;
     uv_try_write(&conn->h.stream, &piece, 1);
     dg_conn_close(conn);
 }
 
-void dg_conn_accept(struct dg_listener *listener)
+void dg_conn_accept(struct dg_listener *listener, int fd)
 {
-    struct dg_server *server = listener->server;
+    struct dg_server *server = listener->opts.user;
     dg_server_touch(server);
     struct dg_conn *conn = dg_xcalloc(1, sizeof *conn);
     conn->server = server;
@@ -561,14 +568,15 @@ void dg_conn_accept(struct dg_listener *listener)
     server->conns = conn;
     server->stats.connections++;
     server->stats.accepted++;
-    int code = uv_accept(&listener->h.stream, &conn->h.stream);
+    int code = conn->is_unix ? uv_pipe_open(&conn->h.pipe, fd) : uv_tcp_open(&conn->h.tcp, fd);
+    if (code != 0)
+        close(fd);
     conn->http = code == 0 ? dg_http_new(&server->shared, &server->events, server->user) : NULL;
-    if (conn->http)
-        dg_http_set_owner(conn->http, conn);
     if (!conn->http) {
         dg_conn_close(conn);
         return;
     }
+    dg_http_set_owner(conn->http, conn);
     name_client(conn);
     if (is_over_limit(server, conn)) {
         turn_away(conn);

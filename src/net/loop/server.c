@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Listeners, the time wheel, drain. Connections are in conn.c.
+/* Life, the time wheel, drain. Connections are in conn.c, sockets that listen in listener.c.
  *
  * One timer serves all timeouts: every DG_WHEEL_TICK_MS it processes the wheel's slots that are
  * due. It runs only while there are connections, so an idle server sleeps. Output produced anywhere
@@ -13,8 +13,6 @@
 #include "base/memory/mem.h"
 #include "net/loop/server_int.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -202,11 +200,6 @@ void dg_server_free(struct dg_server *server)
     dg_free(server);
 }
 
-static void on_listener_closed(uv_handle_t *handle)
-{
-    dg_free(handle->data);
-}
-
 static void stop_listening(struct dg_server *server)
 {
     struct dg_listener *listener = server->listeners;
@@ -214,7 +207,7 @@ static void stop_listening(struct dg_server *server)
     server->n_listeners = 0;
     while (listener) {
         struct dg_listener *next = listener->next;
-        uv_close(&listener->h.handle, on_listener_closed);
+        dg_listener_close(listener);
         listener = next;
     }
 }
@@ -232,73 +225,37 @@ void dg_server_close(struct dg_server *server)
 
 /* ---- Listening ------------------------------------------------------------------------------- */
 
-static void on_connection(uv_stream_t *stream, int status)
+static void on_refused(struct dg_listener *listener, int code, bool is_told)
 {
-    struct dg_listener *listener = stream->data;
-    struct dg_server *server = listener->server;
-    const uint64_t second = uv_now(server->loop) / 1000 + 1;
-    if (status == 0) {
-        dg_conn_accept(listener);
-    } else if (server->not_accepted_s != second) { /* it fails again in every turn of the loop */
-        server->not_accepted_s = second;
-        dg_log_event(server->log, DG_LOG_WARNING, "net",
-                     DG_LOG_FIELDS(dg_log_str("listener", listener->text)),
-                     "cannot accept a connection: %s", uv_strerror(status));
-    }
-}
-
-static struct dg_listener *make_listener(struct dg_server *server, bool is_unix)
-{
-    struct dg_listener *listener = dg_xcalloc(1, sizeof *listener);
-    listener->server = server;
-    listener->is_unix = is_unix;
-    if (is_unix)
-        uv_pipe_init(server->loop, &listener->h.pipe, 0);
-    else
-        uv_tcp_init(server->loop, &listener->h.tcp);
-    listener->h.handle.data = listener;
-    return listener;
-}
-
-/* The address that a TCP listener really has. */
-static void name_tcp(struct dg_listener *listener)
-{
-    struct sockaddr_storage bound;
-    int len = sizeof bound;
-    char host[INET6_ADDRSTRLEN] = "?";
-    if (uv_tcp_getsockname(&listener->h.tcp, (struct sockaddr *)&bound, &len) != 0)
+    struct dg_server *server = listener->opts.user;
+    dg_server_touch(server);
+    const uint64_t second = server->shared.now_ms / 1000 + 1;
+    server->stats.refused += is_told;
+    if (server->not_accepted_s == second)
         return;
-    if (bound.ss_family == AF_INET6) {
-        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&bound;
-        inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);
-        snprintf(listener->text, sizeof listener->text, "[%s]:%u", host, ntohs(v6->sin6_port));
-    } else {
-        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&bound;
-        inet_ntop(AF_INET, &v4->sin_addr, host, sizeof host);
-        snprintf(listener->text, sizeof listener->text, "%s:%u", host, ntohs(v4->sin_port));
-    }
+    server->not_accepted_s = second;
+    dg_log_event(server->log, DG_LOG_WARNING, "net",
+                 DG_LOG_FIELDS(dg_log_str("listener", listener->text)),
+                 "cannot accept a connection: %s", uv_strerror(-code));
 }
 
-/* Listens, or closes the listener with a sentence. */
-static enum dg_err start_listener(struct dg_listener *listener, struct dg_error *error)
+static struct dg_listener_opts listener_opts(struct dg_server *server)
 {
-    struct dg_server *server = listener->server;
-    int code = uv_listen(&listener->h.stream, (int)server->opts.backlog, on_connection);
-    if (code != 0) {
-        enum dg_err err = dg_error_set(
-            error, dg_err_from_errno(-code), "cannot listen on %s: %s%s", listener->text,
-            uv_strerror(code), code == UV_EADDRINUSE ? " (is another server running there?)" : "");
-        uv_close(&listener->h.handle, on_listener_closed);
-        return err;
-    }
-    if (!listener->is_unix)
-        name_tcp(listener);
+    return (struct dg_listener_opts){.backlog = (int)server->opts.backlog,
+                                     .unix_mode = server->opts.unix_mode,
+                                     .refusal = dg_conn_refusal,
+                                     .on_accepted = dg_conn_accept,
+                                     .on_refused = on_refused,
+                                     .user = server};
+}
+
+static void add_listener(struct dg_server *server, struct dg_listener *listener)
+{
     struct dg_listener **end = &server->listeners;
     while (*end)
         end = &(*end)->next;
     *end = listener;
     server->n_listeners++;
-    return DG_OK;
 }
 
 /* Removes a socket on which no process listens any more. DG_ERR_EXISTS when one does, or when the
@@ -325,47 +282,28 @@ static enum dg_err remove_stale(const char *path, struct dg_error *error)
     return DG_OK;
 }
 
-static enum dg_err listen_unix(struct dg_server *server, const struct dg_address *address,
-                               bool is_private, struct dg_error *error)
+static enum dg_err listen_on(struct dg_server *server, const struct dg_address *address,
+                             bool is_private, struct dg_error *error)
 {
-    enum dg_err err = remove_stale(address->path, error);
+    struct dg_listener_opts opts = listener_opts(server);
+    struct dg_listener *listener;
+    enum dg_err err = address->is_unix ? remove_stale(address->path, error) : DG_OK;
+    if (is_private)
+        opts.unix_mode = PRIVATE_MODE;
+    if (!err)
+        err = dg_listener_open(server->loop, address, &opts, error, &listener);
     if (err)
         return err;
-    struct dg_listener *listener = make_listener(server, true);
-    snprintf(listener->text, sizeof listener->text, "%s", address->text);
     listener->is_private = is_private;
-    /* No other user may connect between bind and chmod. */
-    mode_t before = umask(0777 & ~(is_private ? PRIVATE_MODE : server->opts.unix_mode));
-    int code = uv_pipe_bind(&listener->h.pipe, address->path);
-    umask(before);
-    if (code != 0) {
-        uv_close(&listener->h.handle, on_listener_closed);
-        return dg_error_set(error, dg_err_from_errno(-code), "cannot bind %s: %s", address->text,
-                            uv_strerror(code));
-    }
-    return start_listener(listener, error);
+    add_listener(server, listener);
+    return DG_OK;
 }
 
 enum dg_err dg_server_listen(struct dg_server *server, const char *text, struct dg_error *error)
 {
     struct dg_address address;
     enum dg_err err = dg_address_parse(text, &address, error);
-    if (err)
-        return err;
-    if (address.is_unix)
-        return listen_unix(server, &address, false, error);
-    struct dg_listener *listener = make_listener(server, false);
-    snprintf(listener->text, sizeof listener->text, "%s", address.text);
-    /* A v6 wildcard takes v6 only, so that it can stand beside a v4 one. */
-    bool v6 = address.socket.ss_family == AF_INET6;
-    int code = uv_tcp_bind(&listener->h.tcp, (const struct sockaddr *)&address.socket,
-                           v6 ? UV_TCP_IPV6ONLY : 0);
-    if (code != 0) {
-        uv_close(&listener->h.handle, on_listener_closed);
-        return dg_error_set(error, dg_err_from_errno(-code), "cannot bind %s: %s", text,
-                            uv_strerror(code));
-    }
-    return start_listener(listener, error);
+    return err ? err : listen_on(server, &address, false, error);
 }
 
 enum dg_err dg_server_listen_private(struct dg_server *server, const char *path,
@@ -378,28 +316,17 @@ enum dg_err dg_server_listen_private(struct dg_server *server, const char *path,
                             "the path of the socket has %zu bytes, expected less than %zu",
                             strlen(path), sizeof text - 5);
     enum dg_err err = dg_address_parse(text, &address, error);
-    return err ? err : listen_unix(server, &address, true, error);
+    return err ? err : listen_on(server, &address, true, error);
 }
 
 enum dg_err dg_server_listen_fd(struct dg_server *server, int fd, struct dg_error *error)
 {
-    struct sockaddr_storage bound;
-    socklen_t len = sizeof bound;
-    if (getsockname(fd, (struct sockaddr *)&bound, &len) != 0)
-        return dg_error_errno(error, "inherited descriptor %d is no socket", fd);
-    bool is_unix = bound.ss_family == AF_UNIX;
-    if (!is_unix && bound.ss_family != AF_INET && bound.ss_family != AF_INET6)
-        return dg_error_set(error, DG_ERR_UNSUPPORTED,
-                            "inherited descriptor %d is neither a TCP nor a Unix socket", fd);
-    struct dg_listener *listener = make_listener(server, is_unix);
-    snprintf(listener->text, sizeof listener->text, is_unix ? "unix:(inherited)" : "(inherited)");
-    int code = is_unix ? uv_pipe_open(&listener->h.pipe, fd) : uv_tcp_open(&listener->h.tcp, fd);
-    if (code != 0) {
-        uv_close(&listener->h.handle, on_listener_closed);
-        return dg_error_set(error, dg_err_from_errno(-code),
-                            "cannot use inherited descriptor %d: %s", fd, uv_strerror(code));
-    }
-    return start_listener(listener, error);
+    const struct dg_listener_opts opts = listener_opts(server);
+    struct dg_listener *listener;
+    enum dg_err err = dg_listener_adopt(server->loop, fd, &opts, error, &listener);
+    if (!err)
+        add_listener(server, listener);
+    return err;
 }
 
 size_t dg_server_n_listeners(const struct dg_server *server)
@@ -419,6 +346,8 @@ const char *dg_server_address(const struct dg_server *server, size_t i)
 
 void dg_server_on_conn_gone(struct dg_server *server)
 {
+    for (struct dg_listener *listener = server->listeners; listener; listener = listener->next)
+        dg_listener_resume(listener);
     if (!server->draining || server->conns || !server->on_drained)
         return;
     void (*on_drained)(void *) = server->on_drained;

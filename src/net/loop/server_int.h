@@ -5,6 +5,7 @@
 #ifndef DG_NET_LOOP_SERVER_INT_H
 #define DG_NET_LOOP_SERVER_INT_H
 
+#include "net/loop/listener.h"
 #include "net/loop/server.h"
 
 #include <netinet/in.h>
@@ -15,19 +16,6 @@ struct dg_conn;
  * which it must be checked. Moving a deadline later is free: the connection is found too early and
  * filed again. */
 enum { DG_WHEEL_SLOTS = 512, DG_WHEEL_TICK_MS = 200, DG_READ_BYTES = 64 * 1024 };
-
-struct dg_listener {
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    } h;
-    struct dg_server *server;
-    struct dg_listener *next;
-    bool is_unix, is_private;
-    char text[DG_ADDRESS_TEXT];
-};
 
 struct dg_server {
     uv_loop_t *loop;
@@ -95,8 +83,11 @@ void dg_server_touch(struct dg_server *server);
 /* Starts the wheel, because there is a connection. */
 void dg_server_keep_time(struct dg_server *server);
 
-/* Accepts one connection from the listener. */
-void dg_conn_accept(struct dg_listener *listener);
+/* Makes a connection of a descriptor that a listener of the server has accepted. */
+void dg_conn_accept(struct dg_listener *listener, int fd);
+
+/* The answer to connections that are too many. */
+extern const struct dg_span dg_conn_refusal;
 
 /* Reports from the machines of a server's connections, with their receiver: the handler, or the
  * connection. */
