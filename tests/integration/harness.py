@@ -228,6 +228,8 @@ class Server:
             complaint = openapi.complaint(method, path, response.status, response.headers.get("Content-Type", ""), body)
             if complaint:
                 raise AssertionError(complaint)
+            if response.reason == "Status":  # what dg_http_reason says of a number that it does not know
+                raise AssertionError(f"{method} {path}: {response.status} has no reason phrase")
             return response.status, response.headers, body
         finally:
             if connection is None:
