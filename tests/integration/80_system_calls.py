@@ -4,7 +4,7 @@
 acknowledged is there after a restart. Which calls fail is decided by a seed that every failure prints; the library that
 makes them fail is tests/chaos/faults.c.
 
-DRAGOMAN_CHAOS_RUNS says how often (40), DRAGOMAN_CHAOS_SEED with which number it begins (1)."""
+DRAGOMAN_CHAOS_RUNS says how often (40, a fifth of them with Redis), DRAGOMAN_CHAOS_SEED with which number it begins (1)."""
 import errno
 import http.client
 import json
@@ -18,10 +18,13 @@ import sys
 from harness import MODELS_DIR, SOURCES, IntegrationTest, environment, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "chaos"))
+sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
 from faults import FOR_EVER, Plan, why_not  # noqa: E402
+from redis import Redis  # noqa: E402
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 RUNS = int(os.environ.get("DRAGOMAN_CHAOS_RUNS", "40"))
+RUNS_IN_REDIS = -(-RUNS // 5)
 FIRST = int(os.environ.get("DRAGOMAN_CHAOS_SEED", "1"))
 ERRORS = {
     "file-read": (errno.EIO, errno.EINTR, 0),
@@ -42,7 +45,10 @@ MOST = 8  # jobs and glossaries at a time
 ABSENT = "absent"
 
 
-class Kept(IntegrationTest):
+class Keeping(IntegrationTest):
+    def more_flags(self):
+        return ()
+
     def setUp(self):
         super().setUp()
         reason = why_not(self.run_program)
@@ -51,7 +57,8 @@ class Kept(IntegrationTest):
         self.plan = Plan(os.path.join(self.directory, "plan"))
         self.keys = os.path.join(self.directory, "keys")
         self.flags = (f"--models-dir={MODELS_DIR}", f"--jobs-dir={self.directory}/jobs", "--require-key=yes",
-                      f"--glossaries-dir={self.directory}/glossaries", f"--keys-file={self.keys}", "--threads=1")
+                      f"--glossaries-dir={self.directory}/glossaries", f"--keys-file={self.keys}", "--threads=1",
+                      *self.more_flags())
         self.secrets = {}  # by name, those that the tool has acknowledged
         self.glossaries = {}  # by id: the contents that may be, ABSENT among them where it may be gone
         self.jobs = {}  # by id: its lines, or ABSENT where it may be gone
@@ -59,6 +66,7 @@ class Kept(IntegrationTest):
         self.short = set()  # jobs of which a line found no memory
         self.characters = [0, 0]  # charged at least, and at most
         self.n = 0
+        self.kind = None
         self.add_key(faulty=False)
         self.server = self.begin()
         self.oracle = {}
@@ -277,8 +285,22 @@ class Kept(IntegrationTest):
         self.check_keys()
         self.check_glossaries()
         self.check_jobs()
+        self.settle()
+
+    def settle(self):
         self.characters = [self.check_usage()] * 2
 
+    def run_all(self, first, n):
+        self.hit = self.ends = 0
+        for seed in range(first, first + n):
+            try:
+                self.one_run(seed)
+            except Exception as error:
+                raise AssertionError(f"DRAGOMAN_CHAOS_SEED={seed}: {self.kind}, {os.strerror(self.error)}") from error
+        sys.stderr.write(f"{n} runs, {self.hit} in which calls failed, {self.ends} ended for want of memory\n")
+
+
+class OnDisk(Keeping):
     def test_a_job_waits_until_files_can_be_opened(self):
         waited = 0
         for nth in range(1, 10):  # one of them is the first that the job opens after it was taken
@@ -306,13 +328,48 @@ class Kept(IntegrationTest):
         self.assertNotIn("left alone", self.server.log())
 
     def test_what_was_acknowledged_is_there_after_a_restart(self):
-        self.hit = self.ends = 0
-        for seed in range(FIRST, FIRST + RUNS):
-            try:
-                self.one_run(seed)
-            except Exception as error:
-                raise AssertionError(f"DRAGOMAN_CHAOS_SEED={seed}: {self.kind}, {os.strerror(self.error)}") from error
-        sys.stderr.write(f"{RUNS} runs, {self.hit} in which calls failed, {self.ends} ended for want of memory\n")
+        self.run_all(FIRST, RUNS - RUNS_IN_REDIS)
+
+
+class InRedis(Keeping):
+    """Glossaries, keys, quotas and jobs are tables of a Redis, which lives."""
+    def more_flags(self):
+        if "redis      yes" not in self.run_program("--version").stdout:
+            self.skipTest("built without Redis")
+        self.redis = Redis(self).start()
+        secret = os.path.join(self.directory, "secret")
+        with open(secret, "w", encoding="ascii") as file:
+            file.write("s" * 40 + "\n")
+        return f"--redis={self.redis.address}", "--redis-timeout=1s", "--jobs-shared=yes", f"--keys-shared-secret-file={secret}"
+
+    def begin(self):
+        server = super().begin()
+        server.wait_for_log("Redis is there")
+        return server
+
+    def check_glossaries(self):
+        """Until the server has made a change of its own it may not have heard of earlier ones."""
+        one = {"name": "mine", "source": "fr", "target": "en", "terms": [["chat", "moggy"]]}
+        status, answer = self.ask("POST", "/v1/glossaries", json.dumps(one))
+        self.assertEqual(status, 201, answer)
+        self.assertEqual(self.ask("DELETE", f"/v1/glossaries/{json.loads(answer)['id']}")[0], 204)
+        super().check_glossaries()
+
+    def check_usage(self):
+        """What was charged or asked while Redis gave no answer in time, only the server itself has counted."""
+        used = self.usage()["characters"]
+        self.assertLessEqual(used, self.characters[1])
+        return used
+
+    def settle(self):
+        self.check_usage()
+
+    def wait_until_usage_is_written(self):
+        """Redis has it at once."""
+        self.check_usage()
+
+    def test_what_was_acknowledged_is_there_after_a_restart(self):
+        self.run_all(FIRST, RUNS_IN_REDIS)
 
 
 if __name__ == "__main__":
