@@ -56,8 +56,8 @@ def models_dir(*names):
 
 MODELS_DIR = models_dir("fr-en")
 # Two sentences and what the embedded fr-en says of them: where a new model words them otherwise, only these lines change.
-CAT, CAT_SAID = "Le chat dort.", "The cat is asleep."
-STATION, STATION_SAID = "Où est la gare ?", "Where is the station?"
+CAT, CAT_SAID = "Le chat dort.", "The cat is sleeping."
+STATION, STATION_SAID = "Où est la gare ?", "Where's the station?"
 PATIENCE_S = 60  # how long to wait for what should take a moment; a slow machine is no failure
 
 REPORTS = re.compile(
