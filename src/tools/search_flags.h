@@ -22,91 +22,41 @@ struct search_flags {
 };
 
 #define SEARCH_FLAGS(T, f)                                                                         \
-    {DG_OPT_INT(T, f.beam),                                                                        \
-     "beam",                                                                                       \
-     .letter = 'b',                                                                                \
-     .min = 1,                                                                                     \
-     .max = DG_BEAM_MAX,                                                                           \
-     .heading = "Search",                                                                          \
+    {DG_OPT_INT_IN(T, f.beam, 1, DG_BEAM_MAX), "beam", .letter = 'b', .heading = "Search",         \
      .help = "hypotheses kept for each sentence; 1 is greedy search (default: as the model's "     \
              "makers have it)"},                                                                   \
-        {DG_OPT_INT(T, f.nbest),                                                                   \
-         "nbest",                                                                                  \
-         .letter = 'n',                                                                            \
-         .def = "1",                                                                               \
-         .min = 1,                                                                                 \
-         .max = DG_BEAM_MAX,                                                                       \
+        {DG_OPT_INT_IN(T, f.nbest, 1, DG_BEAM_MAX), "nbest", .letter = 'n', .def = "1",            \
          .help = "answers for each sentence, at most the beam (or that many draws)"},              \
-        {DG_OPT_REAL(T, f.length_penalty), "length-penalty", .real_min = 0, .real_max = 10,        \
+        {DG_OPT_REAL_IN(T, f.length_penalty, 0, 10), "length-penalty",                             \
          .help = "score is log-probability divided by length to this power (default: as the "      \
                  "model's makers have it)"},                                                       \
-        {DG_OPT_REAL(T, f.coverage_penalty),                                                       \
-         "coverage-penalty",                                                                       \
-         .def = "0",                                                                               \
-         .real_min = 0,                                                                            \
-         .real_max = 10,                                                                           \
+        {DG_OPT_REAL_IN(T, f.coverage_penalty, 0, 10), "coverage-penalty", .def = "0",             \
          .help = "weight of source words that were left out"},                                     \
-        {DG_OPT_REAL(T, f.patience),                                                               \
-         "patience",                                                                               \
-         .def = "1",                                                                               \
-         .real_min = 0.1,                                                                          \
-         .real_max = 16,                                                                           \
+        {DG_OPT_REAL_IN(T, f.patience, 0.1, 16), "patience", .def = "1",                           \
          .help = "the search ends when beam times this many have finished"},                       \
         {DG_OPT_BOOL(T, f.early_stop), "early-stop", .def = "yes",                                 \
          .help = "end then, even if an unfinished hypothesis could still win"},                    \
         {DG_OPT_BOOL(T, f.sample), "sample", .def = "no",                                          \
          .help = "draw words instead of searching"},                                               \
-        {DG_OPT_REAL(T, f.temperature),                                                            \
-         "temperature",                                                                            \
-         .def = "1",                                                                               \
-         .real_min = 0.001,                                                                        \
-         .real_max = 100,                                                                          \
+        {DG_OPT_REAL_IN(T, f.temperature, 0.001, 100), "temperature", .def = "1",                  \
          .help = "above 1 more varied draws, below 1 safer ones"},                                 \
-        {DG_OPT_INT(T, f.top_k),                                                                   \
-         "top-k",                                                                                  \
-         .def = "0",                                                                               \
-         .min = 0,                                                                                 \
-         .max = DG_TOP_K_MAX,                                                                      \
+        {DG_OPT_INT_IN(T, f.top_k, 0, DG_TOP_K_MAX), "top-k", .def = "0",                          \
          .help = "draw among the k likeliest words; 0: all"},                                      \
-        {DG_OPT_REAL(T, f.top_p),                                                                  \
-         "top-p",                                                                                  \
-         .def = "1",                                                                               \
-         .real_min = 0.00001,                                                                      \
-         .real_max = 1,                                                                            \
+        {DG_OPT_REAL_IN(T, f.top_p, 0.00001, 1), "top-p", .def = "1",                              \
          .help = "draw among the likeliest words that hold this mass"},                            \
-        {DG_OPT_INT(T, f.seed),          "seed", .def = "0", .min = 0, .max = INT64_MAX,           \
+        {DG_OPT_INT_IN(T, f.seed, 0, INT64_MAX), "seed", .def = "0",                               \
          .help = "same seed, same draws"},                                                         \
-        {DG_OPT_INT(T, f.min_len),                                                                 \
-         "min-len",                                                                                \
-         .def = "0",                                                                               \
-         .min = 0,                                                                                 \
-         .max = DG_TARGET_MAX,                                                                     \
+        {DG_OPT_INT_IN(T, f.min_len, 0, DG_TARGET_MAX), "min-len", .def = "0",                     \
          .help = "least tokens of a sentence"},                                                    \
-        {DG_OPT_INT(T, f.max_len),                                                                 \
-         "max-len",                                                                                \
-         .def = "512",                                                                             \
-         .min = 0,                                                                                 \
-         .max = DG_TARGET_MAX,                                                                     \
+        {DG_OPT_INT_IN(T, f.max_len, 0, DG_TARGET_MAX), "max-len", .def = "512",                   \
          .help = "most tokens of a sentence"},                                                     \
-        {DG_OPT_REAL(T, f.max_ratio),                                                              \
-         "max-ratio",                                                                              \
-         .def = "2",                                                                               \
-         .real_min = 0,                                                                            \
-         .real_max = 100,                                                                          \
+        {DG_OPT_REAL_IN(T, f.max_ratio, 0, 100), "max-ratio", .def = "2",                          \
          .help = "most tokens relative to the source (plus --max-extra); 0: no such limit"},       \
-        {DG_OPT_INT(T, f.max_extra), "max-extra", .def = "10", .min = 0, .max = DG_TARGET_MAX,     \
+        {DG_OPT_INT_IN(T, f.max_extra, 0, DG_TARGET_MAX), "max-extra", .def = "10",                \
          .help = "see --max-ratio"},                                                               \
-        {DG_OPT_REAL(T, f.repetition_penalty),                                                     \
-         "repetition-penalty",                                                                     \
-         .def = "1",                                                                               \
-         .real_min = 1,                                                                            \
-         .real_max = 10,                                                                           \
+        {DG_OPT_REAL_IN(T, f.repetition_penalty, 1, 10), "repetition-penalty", .def = "1",         \
          .help = "lowers the score of words said before"},                                         \
-        {DG_OPT_INT(T, f.no_repeat_ngram),                                                         \
-         "no-repeat-ngram",                                                                        \
-         .def = "0",                                                                               \
-         .min = 0,                                                                                 \
-         .max = 16,                                                                                \
+        {DG_OPT_INT_IN(T, f.no_repeat_ngram, 0, 16), "no-repeat-ngram", .def = "0",                \
          .help = "no n words twice in the same order; 0: allowed"},                                \
         {DG_OPT_BOOL(T, f.suppress_unk), "suppress-unk", .def = "no",                              \
          .help = "with --ids: never say the unknown word; text never has it"},                     \

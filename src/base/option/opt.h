@@ -11,7 +11,7 @@
  *     static const struct dg_opt_row rows[] = {
  *         DG_OPT_HELP(struct inspect, help),
  *         {DG_OPT_BOOL(struct inspect, json), "json", .help = "print JSON instead of a table"},
- *         {DG_OPT_INT(struct inspect, beam), "beam", .min = 1, .max = 64, .def = "4",
+ *         {DG_OPT_INT_IN(struct inspect, beam, 1, 64), "beam", .def = "4",
  *          .letter = 'b', .help = "hypotheses kept for each sentence"},
  *     };
  *     static const struct dg_opt_table table = {
@@ -94,6 +94,13 @@ struct dg_opt_list {
 #define DG_OPT_STRINGS(T, field)   DG_OPT_AT_(T, field, struct dg_opt_list, DG_OPT_TYPE_STRINGS)
 #define DG_OPT_PATHS(T, field)     DG_OPT_AT_(T, field, struct dg_opt_list, DG_OPT_TYPE_PATHS)
 #define DG_OPT_ADDRESSES(T, field) DG_OPT_AT_(T, field, struct dg_opt_list, DG_OPT_TYPE_ADDRESSES)
+/* The same with inclusive bounds, for `min` and `max`, or for `real_min` and `real_max`. */
+#define DG_OPT_INT_IN(T, field, least, most)  .min = least, .max = most, DG_OPT_INT(T, field)
+#define DG_OPT_SIZE_IN(T, field, least, most) .min = least, .max = most, DG_OPT_SIZE(T, field)
+#define DG_OPT_DURATION_IN(T, field, least, most)                                                  \
+    .min = least, .max = most, DG_OPT_DURATION(T, field)
+#define DG_OPT_REAL_IN(T, field, least, most)                                                      \
+    .real_min = least, .real_max = most, DG_OPT_REAL(T, field)
 #define DG_OPT_AT_(T, field, ctype, kind)                                                          \
     .type = kind, .at = _Generic(((T *)0)->field, ctype : offsetof(T, field))
 

@@ -30,23 +30,11 @@ struct get_flags {
          .help = "files that were fetched elsewhere (--print-urls), instead of the network"},      \
         {DG_OPT_PATH(T, f.ca_file), "ca-file",                                                     \
          .help = "trust the certificates in this file instead of the system's"},                   \
-        {DG_OPT_INT(T, f.retries),                                                                 \
-         "retries",                                                                                \
-         .def = "5",                                                                               \
-         .min = 0,                                                                                 \
-         .max = 100,                                                                               \
+        {DG_OPT_INT_IN(T, f.retries, 0, 100), "retries", .def = "5",                               \
          .help = "tries again so often in a row when nothing arrives"},                            \
-        {DG_OPT_DURATION(T, f.retry_wait),                                                         \
-         "retry-wait",                                                                             \
-         .def = "1s",                                                                              \
-         .min = 1,                                                                                 \
-         .max = 600000,                                                                            \
+        {DG_OPT_DURATION_IN(T, f.retry_wait, 1, 600000), "retry-wait", .def = "1s",                \
          .help = "pause before the first of these; each is twice the one before"},                 \
-        {DG_OPT_DURATION(T, f.stall),                                                              \
-         "stall-limit",                                                                            \
-         .def = "30s",                                                                             \
-         .min = 1000,                                                                              \
-         .max = 3600000,                                                                           \
+        {DG_OPT_DURATION_IN(T, f.stall, 1000, 3600000), "stall-limit", .def = "30s",               \
          .help = "gives a connection up when nothing arrives for so long"},                        \
         {DG_OPT_PATH(T, f.models_dir), "models-dir", .heading = "Where to", .unit = "DIR",         \
          .help = "the folder of models, instead of this account's"},                               \

@@ -40,10 +40,10 @@ static const struct dg_opt_row rows[] = {
      .help = "language of the target, where the model has to be told"},
     {DG_OPT_BOOL(struct score, ids), "ids", .def = "no",
      .help = "both sides are token ids with spaces between; no text layer"},
-    {DG_OPT_REAL(struct score, length_penalty), "length-penalty", .real_min = 0, .real_max = 10,
+    {DG_OPT_REAL_IN(struct score, length_penalty, 0, 10), "length-penalty",
      .help = "score is log-probability divided by length to this power (default: as the model's "
              "makers have it)"},
-    {DG_OPT_INT(struct score, max_tokens), "max-tokens", .def = "512", .min = 1, .max = 4096,
+    {DG_OPT_INT_IN(struct score, max_tokens, 1, 4096), "max-tokens", .def = "512",
      .help = "most tokens of a source or target; longer lines are refused"},
 };
 

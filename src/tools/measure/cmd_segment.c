@@ -27,7 +27,7 @@ static const char *const formats[] = {"text", "json", NULL};
 static const struct dg_opt_row rows[] = {
     {DG_OPT_STRING(struct segment, language), "language", .letter = 'l', .unit = "TAG",
      .help = "language of the text, e.g. de; decides about abbreviations"},
-    {DG_OPT_INT(struct segment, tokens_max), "tokens-max", .min = 0, .max = 1000000, .def = "0",
+    {DG_OPT_INT_IN(struct segment, tokens_max, 0, 1000000), "tokens-max", .def = "0",
      .help = "cut longer sentences, by estimated tokens; 0: never"},
     {DG_OPT_BOOL(struct segment, document), "document",
      .help = "take standard input as one document, not line by line"},

@@ -42,8 +42,8 @@ static const struct dg_opt_row own_rows[] = {
     {DG_OPT_STRING(T, expires), "expires", .def = "", .unit = "TIME",
      .help = "add: from when on the key is refused: 2027-12-31 or 2027-12-31T23:59:59Z (UTC); "
              "empty for never"},
-    {DG_OPT_DURATION(T, grace_ms), "grace", .def = "0", .min = 0,
-     .max = INT64_C(366) * 86400 * 1000, .help = "rotate: how long the old secret is still taken"},
+    {DG_OPT_DURATION_IN(T, grace_ms, 0, INT64_C(366) * 86400 * 1000), "grace", .def = "0",
+     .help = "rotate: how long the old secret is still taken"},
     {DG_OPT_BOOL(T, json), "json", .help = "list: print JSON, one object a line"},
     DG_OPT_HELP(T, help),
 };

@@ -18,32 +18,15 @@ struct aligner_flags {
 
 /* `T` has a member `aligner` of type struct aligner_flags. */
 #define ALIGNER_ROWS(T)                                                                            \
-    {DG_OPT_INT(T, aligner.iterations),                                                            \
-     "iterations",                                                                                 \
-     .def = "5",                                                                                   \
-     .min = 1,                                                                                     \
-     .max = 100,                                                                                   \
-     .heading = "Learning",                                                                        \
-     .help = "passes over the pairs"},                                                             \
-        {DG_OPT_REAL(T, aligner.null_share),                                                       \
-         "null-share",                                                                             \
-         .def = "0.08",                                                                            \
-         .real_min = 0.0001,                                                                       \
-         .real_max = 0.9,                                                                          \
+    {DG_OPT_INT_IN(T, aligner.iterations, 1, 100), "iterations", .def = "5",                       \
+     .heading = "Learning", .help = "passes over the pairs"},                                      \
+        {DG_OPT_REAL_IN(T, aligner.null_share, 0.0001, 0.9), "null-share", .def = "0.08",          \
          .help = "share of words that stand for nothing on the other side"},                       \
-        {DG_OPT_REAL(T, aligner.tension),                                                          \
-         "tension",                                                                                \
-         .def = "4",                                                                               \
-         .real_min = 0,                                                                            \
-         .real_max = 14,                                                                           \
+        {DG_OPT_REAL_IN(T, aligner.tension, 0, 14), "tension", .def = "4",                         \
          .help = "how strongly words in like places belong together; 0: not at all"},              \
         {DG_OPT_BOOL(T, aligner.fixed_tension), "fixed-tension", .def = "no",                      \
          .help = "keep it, instead of learning it"},                                               \
-        {DG_OPT_REAL(T, aligner.alpha),                                                            \
-         "alpha",                                                                                  \
-         .def = "0.01",                                                                            \
-         .real_min = 0.000001,                                                                     \
-         .real_max = 10,                                                                           \
+        {DG_OPT_REAL_IN(T, aligner.alpha, 0.000001, 10), "alpha", .def = "0.01",                   \
          .help = "the prior's pseudo-count of each translation"},                                  \
     {                                                                                              \
         DG_OPT_SIZE(T, aligner.memory), "memory",                                                  \

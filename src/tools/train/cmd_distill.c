@@ -51,18 +51,18 @@ static const char *const score_words[] = {"chrf", "bleu", "both", NULL};
 static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(struct distill, model), "model", .letter = 'm', .unit = "DIR",
      .flags = DG_OPT_REQUIRED, .help = "the teacher"},
-    {DG_OPT_INT(struct distill, beam), "beam", .letter = 'b', .def = "4", .min = 1,
-     .max = DG_BEAM_MAX, .help = "answers to choose from"},
+    {DG_OPT_INT_IN(struct distill, beam, 1, DG_BEAM_MAX), "beam", .letter = 'b', .def = "4",
+     .help = "answers to choose from"},
     {DG_OPT_ENUM(struct distill, pick), "pick", .words = pick_words,
      .help = "of them the one nearest to the given translation, or the most probable one; or all, "
              "a line each with a tab and the "
              "--score behind, for train --rivals"},
     {DG_OPT_ENUM(struct distill, score), "score", .words = score_words,
      .help = "what is near: by chrF, by BLEU of the sentence, or by the mean of both"},
-    {DG_OPT_REAL(struct distill, least), "least", .def = "0", .real_min = 0, .real_max = 100,
+    {DG_OPT_REAL_IN(struct distill, least, 0, 100), "least", .def = "0",
      .help = "leave out answers whose --score against the given translation is less than this"},
     {DG_OPT_BOOL(struct distill, swap), "swap", .def = "no", .help = "lines are target<TAB>source"},
-    {DG_OPT_INT(struct distill, threads), "threads", .letter = 't', .def = "0", .max = DG_TEAM_MAX,
+    {DG_OPT_INT_IN(struct distill, threads, 0, DG_TEAM_MAX), "threads", .letter = 't', .def = "0",
      .help = "threads; 0: one for each core"},
     {DG_OPT_BOOL(struct distill, quiet), "quiet", .letter = 'q', .help = "no summary"},
     DG_OPT_HELP(struct distill, help),

@@ -21,16 +21,15 @@ struct train {
 };
 
 static const struct dg_opt_row rows[] = {
-    {DG_OPT_SIZE(struct train, size_max), "size-max", .min = 65536, .max = 8000000,
-     .def = "1000000B", .help = "bytes of the model"},
-    {DG_OPT_INT(struct train, epochs), "epochs", .min = 1, .max = 1000, .def = "40",
+    {DG_OPT_SIZE_IN(struct train, size_max, 65536, 8000000), "size-max", .def = "1000000B",
+     .help = "bytes of the model"},
+    {DG_OPT_INT_IN(struct train, epochs, 1, 1000), "epochs", .def = "40",
      .help = "passes over the sentences, before and again after n-grams are chosen"},
-    {DG_OPT_REAL(struct train, held_out), "held-out", .real_min = 0.01, .real_max = 0.5,
-     .def = "0.1",
+    {DG_OPT_REAL_IN(struct train, held_out, 0.01, 0.5), "held-out", .def = "0.1",
      .help = "share of each language's lines, its last, that calibrates the confidence"},
     {DG_OPT_BOOL(struct train, keep_held_out), "keep-held-out",
      .help = "never train the weights on those lines (to measure on them)"},
-    {DG_OPT_INT(struct train, seed), "seed", .min = 0, .max = INT64_MAX, .def = "1",
+    {DG_OPT_INT_IN(struct train, seed, 0, INT64_MAX), "seed", .def = "1",
      .help = "start of the random numbers; the same seed gives the same model"},
     {DG_OPT_BOOL(struct train, verbose), "verbose", .letter = 'v',
      .help = "show the loss of each pass"},

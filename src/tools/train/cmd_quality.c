@@ -53,7 +53,7 @@ static const struct dg_opt_row option_rows[] = {
      .help = "language of the target, where that has to be told"},
     {DG_OPT_BOOL(struct flags, rows), "rows", .def = "no",
      .help = "make rows: translate the first column and compare with the second"},
-    {DG_OPT_INT(struct flags, wrong), "wrong", .def = "0", .min = 0, .max = 100, .unit = "PERCENT",
+    {DG_OPT_INT_IN(struct flags, wrong, 0, 100), "wrong", .def = "0", .unit = "PERCENT",
      .help = "with --rows: so many lines in a hundred get the reference of the line before as "
              "their translation"},
     {DG_OPT_BOOL(struct flags, fit), "fit", .def = "no",
@@ -66,7 +66,7 @@ static const struct dg_opt_row option_rows[] = {
          "with --fit: the models whose translations it judges in a server, with commas between"},
     {DG_OPT_BOOL(struct flags, test), "test", .def = "no",
      .help = "say how well it foretells the third column"},
-    {DG_OPT_INT(struct flags, threads), "threads", .letter = 't', .def = "0", .min = 0, .max = 256,
+    {DG_OPT_INT_IN(struct flags, threads, 0, 256), "threads", .letter = 't', .def = "0",
      .help = "workers; 0: one for each core"},
     SEARCH_FLAGS(struct flags, search),
 };

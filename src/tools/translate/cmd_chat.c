@@ -29,8 +29,8 @@ struct options {
 
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct options, help),
-    {DG_OPT_INT(struct options, alternatives), "alternatives", .letter = 'a', .def = "0", .min = 0,
-     .max = ALTERNATIVES_MAX, .help = "other wordings shown below each translation"},
+    {DG_OPT_INT_IN(struct options, alternatives, 0, ALTERNATIVES_MAX), "alternatives",
+     .letter = 'a', .def = "0", .help = "other wordings shown below each translation"},
     SERVER_FLAGS(struct options, remote, "http://127.0.0.1:8090", 't'),
 };
 

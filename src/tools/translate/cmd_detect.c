@@ -27,8 +27,8 @@ static const char *const formats[] = {"text", "json", NULL};
 static const struct dg_opt_row rows[] = {
     {DG_OPT_STRINGS(struct detect, candidates), "candidates", .letter = 'c', .unit = "TAG,...",
      .help = "the languages it can be, in any spelling (default: all that the model knows)"},
-    {DG_OPT_INT(struct detect, count), "count", .letter = 'n', .min = 1, .max = GUESSES_MAX,
-     .def = "1", .help = "guesses printed for a line"},
+    {DG_OPT_INT_IN(struct detect, count, 1, GUESSES_MAX), "count", .letter = 'n', .def = "1",
+     .help = "guesses printed for a line"},
     {DG_OPT_PATH(struct detect, model), "model", .letter = 'm',
      .help = "the model, made by dragoman langid-train (default: the installed one)"},
     {DG_OPT_ENUM(struct detect, format), "format", .words = formats, .def = "text",

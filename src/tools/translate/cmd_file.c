@@ -37,9 +37,9 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(struct file_flags, model), "model", .letter = 'm',
      .help = "the model directory (default: the installed model of these languages); with --server "
              "a model's name there, or nothing"},
-    {DG_OPT_INT(struct file_flags, threads), "threads", .letter = 't', .def = "0", .min = 0,
-     .max = 256, .help = "workers; 0: one for each core"},
-    {DG_OPT_INT(struct file_flags, beam), "beam", .letter = 'b', .def = "0", .min = 0, .max = 32,
+    {DG_OPT_INT_IN(struct file_flags, threads, 0, 256), "threads", .letter = 't', .def = "0",
+     .help = "workers; 0: one for each core"},
+    {DG_OPT_INT_IN(struct file_flags, beam, 0, 32), "beam", .letter = 'b', .def = "0",
      .help = "hypotheses that are kept; 0: as many as the model's makers had"},
     {DG_OPT_ENUM(struct file_flags, kind), "kind", .words = kind_words, .def = "auto",
      .heading = "File", .help = "what the file is; auto: by its name, else by its first bytes"},

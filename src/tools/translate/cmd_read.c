@@ -57,11 +57,11 @@ static const char *const poolings[] = {"mean", "cls", NULL};
 
 static const struct dg_opt_row classify_rows[] = {
     ROW_MODEL("an encoder with labels, or a model made by dragoman train --task classify"),
-    {DG_OPT_INT(struct flags, count), "count", .letter = 'n', .min = 0,
-     .max = DG_READING_RESULT_LABELS_MAX, .def = "0",
+    {DG_OPT_INT_IN(struct flags, count, 0, DG_READING_RESULT_LABELS_MAX), "count", .letter = 'n',
+     .def = "0",
      .help = "most labels printed for a line, the likeliest first; 0: one, or all that reach the "
              "threshold where there is one"},
-    {DG_OPT_REAL(struct flags, threshold), "threshold", .real_min = 0, .real_max = 1, .def = "0",
+    {DG_OPT_REAL_IN(struct flags, threshold, 0, 1), "threshold", .def = "0",
      .help = "print the labels that are at least so likely; 0: any, but where each label is right "
              "or wrong by itself 0.5 (unless "
              "--count says how many)"},
@@ -81,7 +81,7 @@ static const struct dg_opt_row fill_rows[] = {
 };
 static const struct dg_opt_row tag_rows[] = {
     ROW_MODEL("an encoder with labels of tokens, or one that tells replaced words"),
-    {DG_OPT_REAL(struct flags, threshold), "threshold", .real_min = 0, .real_max = 1, .def = "0",
+    {DG_OPT_REAL_IN(struct flags, threshold, 0, 1), "threshold", .def = "0",
      .help = "leave out what is less likely"},
     ROW_CHARACTERS,
     ROW_THREADS,
@@ -90,8 +90,8 @@ static const struct dg_opt_row tag_rows[] = {
 static const struct dg_opt_row answer_rows[] = {
     ROW_MODEL("an encoder with a head for answers"),
     ROW_COUNT(DG_READING_RESULT_ANSWERS_MAX, "1", "answers to a question, the best first"),
-    {DG_OPT_INT(struct flags, max_tokens), "max-tokens", .letter = 't', .min = 1,
-     .max = DG_ANSWER_LEN_MAX, .def = "30", .help = "most tokens of an answer"},
+    {DG_OPT_INT_IN(struct flags, max_tokens, 1, DG_ANSWER_LEN_MAX), "max-tokens", .letter = 't',
+     .def = "30", .help = "most tokens of an answer"},
     ROW_CHARACTERS,
     ROW_THREADS,
     ROW_HELP,

@@ -34,9 +34,9 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(struct translate, model), "model", .letter = 'm',
      .help = "the model directory (default: the installed model of these languages); with --server "
              "a model's name there, or nothing"},
-    {DG_OPT_INT(struct translate, threads), "threads", .letter = 't', .def = "0", .min = 0,
-     .max = 256, .help = "workers; 0: one for each core"},
-    {DG_OPT_INT(struct translate, slots), "slots", .def = "32", .min = 1, .max = 1024,
+    {DG_OPT_INT_IN(struct translate, threads, 0, 256), "threads", .letter = 't', .def = "0",
+     .help = "workers; 0: one for each core"},
+    {DG_OPT_INT_IN(struct translate, slots, 1, 1024), "slots", .def = "32",
      .help = "sentences under way in each worker"},
     {DG_OPT_BOOL(struct translate, shortlist), "shortlist", .def = "yes",
      .help = "consider only the words of the model's lexical shortlist, where it has one"},
@@ -81,10 +81,10 @@ static const struct dg_opt_row rows[] = {
      .help =
          "put ' ||| ' behind each answer and, for each of its tokens, how much it looks at each "
          "token of its sentence's source"},
-    {DG_OPT_INT(struct translate, alignment_layer), "alignment-layer", .def = "0", .min = 0,
-     .max = 64, .help = "decoder layer that says what is aligned, from 1; 0: the last one"},
-    {DG_OPT_INT(struct translate, alignment_head), "alignment-head", .def = "0", .min = 0,
-     .max = 256, .help = "head of that layer, from 1; 0: the mean of all"},
+    {DG_OPT_INT_IN(struct translate, alignment_layer, 0, 64), "alignment-layer", .def = "0",
+     .help = "decoder layer that says what is aligned, from 1; 0: the last one"},
+    {DG_OPT_INT_IN(struct translate, alignment_head, 0, 256), "alignment-head", .def = "0",
+     .help = "head of that layer, from 1; 0: the mean of all"},
     {DG_OPT_PATH(struct translate, quality), "quality", .unit = "DIR",
      .help = "a quality estimator; put ' ||| ' and how good it finds the translation, 0 to 1, "
              "behind each line"},
