@@ -243,9 +243,7 @@ static const struct dg_opt_row model_rows[] = {
 static const struct dg_opt_table sections[] = {{
     .program = "model",
     .summary = "A model to serve: [model fr-en].",
-    .rows = model_rows,
-    .n_rows = DG_OPT_COUNT(model_rows),
-    .size = sizeof(struct dg_model_options),
+    DG_OPT_ROWS(model_rows, struct dg_model_options),
 }};
 
 /* A prefix begins with one '/', does not end in one, and holds only what a path needs no escapes
@@ -354,9 +352,7 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
 const struct dg_opt_table dg_options_table = {
     .program = "dragomand",
     .summary = "A translation server: answers HTTP requests with machine translation.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct dg_options),
+    DG_OPT_ROWS(rows, struct dg_options),
     .env_prefix = "DRAGOMAN_",
     .reference = "dragomand.conf(5)",
     .sections = sections,

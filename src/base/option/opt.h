@@ -16,7 +16,7 @@
  *     };
  *     static const struct dg_opt_table table = {
  *         .program = "dragoman inspect", .summary = "Says what is inside a model directory.",
- *         .rows = rows, .n_rows = DG_OPT_COUNT(rows), .size = sizeof(struct inspect),
+ *         DG_OPT_ROWS(rows, struct inspect),
  *         .args = "MODEL...", .args_min = 1, .args_max = 100};
  *
  *     struct dg_opt_set *set = NULL;
@@ -177,6 +177,10 @@ enum dg_err dg_opt_check_rules(const struct dg_opt_table *table, const void *val
                                struct dg_error *error) DG_MUST_CHECK;
 
 #define DG_OPT_COUNT(rows) (sizeof(rows) / sizeof *(rows))
+
+/* Of a table: its rows, which describe struct T. */
+#define DG_OPT_ROWS(the_rows, T)                                                                   \
+    .rows = the_rows, .n_rows = DG_OPT_COUNT(the_rows), .size = sizeof(T)
 
 /* The row of --help (-h): the field is an int, an index in dg_opt_help_words. */
 extern const char *const dg_opt_help_words[];

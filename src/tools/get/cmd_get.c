@@ -85,9 +85,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman get",
     .summary = "Fetches models and installs them. PAIR is de-en, opus:de-en, or "
                "hf:OWNER/NAME[@REVISION].",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
     .args = "[PAIR...]",
     .args_max = PAIRS_MAX,
     .env_prefix = "DRAGOMAN_GET_",

@@ -31,9 +31,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman models",
     .summary = "Lists the models that are installed, or those that can be fetched.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
     .args = "[LANG]",
     .args_max = 1,
     .env_prefix = "DRAGOMAN_GET_",

@@ -31,9 +31,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman remove",
     .summary = "Removes installed models.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
     .args = "PAIR...",
     .args_min = 1,
     .args_max = PAIRS_MAX,

@@ -104,9 +104,7 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
 static const struct dg_opt_table table = {
     .program = "dragoman bench",
     .summary = "Measures how fast a model decodes; one line of key=value pairs a case.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct bench),
+    DG_OPT_ROWS(rows, struct bench),
     .check = check,
 };
 

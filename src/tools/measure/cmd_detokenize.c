@@ -35,9 +35,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman detokenize",
     .summary = "Turns a model's pieces or ids on standard input, one sequence a line, into text.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
 };
 
 static void print(struct dg_span text)

@@ -59,9 +59,7 @@ static const struct dg_opt_row option_rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman eval",
     .summary = "BLEU and chrF of translations against references, as sacreBLEU computes them.",
-    .rows = option_rows,
-    .n_rows = DG_OPT_COUNT(option_rows),
-    .size = sizeof(struct eval),
+    DG_OPT_ROWS(option_rows, struct eval),
     .args = "HYPOTHESES [REFERENCES]",
     .args_min = 1,
     .args_max = 2,

@@ -50,9 +50,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman score",
     .summary = "Scores lines 'source<TAB>target' from stdin; one line of JSON for each.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct score),
+    DG_OPT_ROWS(rows, struct score),
 };
 
 struct work {

@@ -43,9 +43,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman segment",
     .summary = "Splits text from standard input into sentences.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct segment),
+    DG_OPT_ROWS(rows, struct segment),
 };
 
 static const char *cut_name(unsigned cut)

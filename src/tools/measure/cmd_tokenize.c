@@ -40,9 +40,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman tokenize",
     .summary = "Turns text on standard input, line by line, into a model's pieces or ids.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
 };
 
 struct encoded {

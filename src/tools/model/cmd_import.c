@@ -34,9 +34,7 @@ static const struct dg_opt_table table = {
     .summary =
         "Turns a model of Hugging Face, PyTorch, Marian, Bergamot, CTranslate2 or Argos into the "
         "new model directory OUT.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
     .args = "PATH OUT",
     .args_min = 2,
     .args_max = 2,

@@ -42,9 +42,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman inspect",
     .summary = "Prints what a model directory holds: network, sizes, memory, languages, hashes, "
                "signature.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
     .args = "DIR",
     .args_min = 1,
     .args_max = 1,

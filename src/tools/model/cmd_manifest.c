@@ -20,9 +20,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman manifest",
     .summary = "Writes the BLAKE2b hashes of a model directory's files into DIR/" DG_MANIFEST_NAME
                ", which b2sum -c reads too.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
     .args = "DIR",
     .args_min = 1,
     .args_max = 1,

@@ -82,9 +82,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman quantize",
     .summary = "Stores the model directory DIR in a smaller type as the new directory OUT, and "
                "says what that costs.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct quantize),
+    DG_OPT_ROWS(rows, struct quantize),
     .args = "DIR OUT",
     .args_min = 2,
     .args_max = 2,

@@ -48,9 +48,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman shortlist",
     .summary = "Learns from lines source<TAB>target which words a model must compute for which "
                "source words.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct shortlist),
+    DG_OPT_ROWS(rows, struct shortlist),
     .args = "PAIRS...",
     .args_min = 1,
     .args_max = FILES_MAX,

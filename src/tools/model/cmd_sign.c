@@ -60,9 +60,7 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
 static const struct dg_opt_table table = {
     .program = "dragoman sign",
     .summary = "Writes the hashes of a model directory's files and a minisign signature over them.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
     .args = "[DIR]",
     .args_max = 1,
     .check = check,

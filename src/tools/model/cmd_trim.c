@@ -48,9 +48,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman trim",
     .summary = "Makes OUT of the model DIR without the pieces that the texts do not use.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct trim),
+    DG_OPT_ROWS(rows, struct trim),
     .args = "DIR OUT TEXT...",
     .args_min = 3,
     .args_max = FILES_MAX + 2,

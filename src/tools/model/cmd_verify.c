@@ -36,9 +36,7 @@ static const struct dg_opt_table table = {
     .summary =
         "Checks a model directory against its manifest, and the manifest's signature when a key is "
         "given.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
     .args = "DIR",
     .args_min = 1,
     .args_max = 1,

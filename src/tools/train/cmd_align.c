@@ -41,9 +41,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman align",
     .summary = "Finds which words of lines source<TAB>target translate each other; prints "
                "source-target positions.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct align),
+    DG_OPT_ROWS(rows, struct align),
     .args = "PAIRS...",
     .args_min = 1,
     .args_max = FILES_MAX,

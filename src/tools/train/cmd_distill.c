@@ -72,9 +72,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman distill",
     .summary = "Translates the sources of sentence pairs with a model; prints "
                "source<TAB>translation to learn from.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct distill),
+    DG_OPT_ROWS(rows, struct distill),
     .args = "PAIRS...",
     .args_min = 1,
     .args_max = FILES_MAX,

@@ -40,9 +40,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman langid-train",
     .summary = "Makes a model of language identification from \"tag<TAB>sentence\" lines on "
                "standard input.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct train),
+    DG_OPT_ROWS(rows, struct train),
     .args = "MODEL",
     .args_min = 1,
     .args_max = 1,

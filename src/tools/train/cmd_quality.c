@@ -75,9 +75,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman quality",
     .summary = "Says how good translations are: lines 'source<TAB>translation' from stdin; makes "
                "and fits estimators of that.",
-    .rows = option_rows,
-    .n_rows = DG_OPT_COUNT(option_rows),
-    .size = sizeof(struct flags),
+    DG_OPT_ROWS(option_rows, struct flags),
 };
 
 /* What is known of a row. */

@@ -628,9 +628,7 @@ static const struct dg_opt_table table = {
     .program = "dragoman train",
     .summary = "Trains a network on lines source<TAB>target, or on what --task says, and makes a "
                "model directory of it.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct train),
+    DG_OPT_ROWS(rows, struct train),
     .args = "PAIRS...",
     .args_min = 0,
     .args_max = FILES_MAX,

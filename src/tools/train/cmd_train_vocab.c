@@ -42,9 +42,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman train-vocab",
     .summary = "Learns a SentencePiece model from lines of text.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct train_vocab),
+    DG_OPT_ROWS(rows, struct train_vocab),
     .args = "MODEL TEXT...",
     .args_min = 2,
     .args_max = FILES_MAX + 1,

@@ -37,9 +37,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman chat",
     .summary = "Translates with a running daemon, line by line, while it is translated.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct options),
+    DG_OPT_ROWS(rows, struct options),
 };
 
 struct chat {

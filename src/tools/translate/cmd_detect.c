@@ -39,9 +39,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman detect",
     .summary = "Says which language each line of standard input is in.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct detect),
+    DG_OPT_ROWS(rows, struct detect),
 };
 
 static enum dg_err print_text(const struct dg_langid_guess *guesses, size_t n, struct dg_buf *out)

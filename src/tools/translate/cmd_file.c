@@ -69,9 +69,7 @@ static const struct dg_opt_table table = {
                "pdf, csv, yml, tex, eml, strings, stringsdict, properties, resx, Android's "
                "strings.xml, txt, "
                "srt, vtt, ass, sbv, ttml, html, xml, md, po, xliff, json. '-': stdin, stdout.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct file_flags),
+    DG_OPT_ROWS(rows, struct file_flags),
     .args = "IN OUT",
     .args_min = 2,
     .args_max = 2,

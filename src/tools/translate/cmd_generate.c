@@ -75,9 +75,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman generate",
     .summary = "Has a language model go on with standard input.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct generate),
+    DG_OPT_ROWS(rows, struct generate),
 };
 
 enum { WINDOW = 32, LINE_MAX_BYTES = 64 << 20 };

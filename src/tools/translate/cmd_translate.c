@@ -109,9 +109,7 @@ static const struct dg_opt_row rows[] = {
 static const struct dg_opt_table table = {
     .program = "dragoman translate",
     .summary = "Translates TEXT, or lines from stdin to stdout; order and line ends are kept.",
-    .rows = rows,
-    .n_rows = DG_OPT_COUNT(rows),
-    .size = sizeof(struct translate),
+    DG_OPT_ROWS(rows, struct translate),
     .args = "[TEXT...]",
     .args_max = TEXTS_MAX,
 };
