@@ -10,6 +10,7 @@
 #include "base/file/file_out.h"
 #include "base/memory/error.h"
 #include "base/memory/map.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/option/opt_ini.h"
 #include "base/option/opt_value.h"
@@ -496,14 +497,8 @@ enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key,
     if (file->n >= DG_KEY_FILE_KEYS)
         return dg_error_set(error, DG_ERR_LIMIT, "there are %d keys already, which is the most",
                             DG_KEY_FILE_KEYS);
-    if (file->n == file->cap) {
-        size_t cap = file->cap ? 2 * file->cap : 8;
-        struct dg_key *grown = dg_try_realloc(file->keys, cap * sizeof *grown);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        file->keys = grown;
-        file->cap = cap;
-    }
+    if (DG_GROW(file->keys, file->n, file->cap, 8))
+        return DG_ERR_NOMEM;
     file->keys[file->n++] = *key;
     file->is_none = false;
     return DG_OK;

@@ -7,6 +7,7 @@
  * memory is only offered: at a reload under a tight memory-limit this may be a new version of a
  * model that serves, which is then loaded on demand. */
 #include "daemon/service.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
 #include "daemon/memory.h"
@@ -123,14 +124,8 @@ static enum dg_err add(struct list *list, const struct dg_engine_model *model,
     for (size_t i = 0; i < list->n; i++)
         if (strcmp(list->entries[i].name, model->name) == 0)
             return DG_OK;
-    if (list->n == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 8;
-        struct entry *grown = dg_try_realloc(list->entries, cap * sizeof *grown);
-        if (!grown)
-            return dg_error_set(error, DG_ERR_NOMEM, "no memory for %zu models", cap);
-        list->entries = grown;
-        list->cap = cap;
-    }
+    if (DG_GROW(list->entries, list->n, list->cap, 8))
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for %zu models", 2 * list->cap);
     struct entry *entry = &list->entries[list->n];
     *entry = (struct entry){.loaded = NULL};
     enum dg_err err =

@@ -4,6 +4,7 @@
 /* A block's <p> is a border in HTML, so that it comes back whatever is done to the text inside. */
 #include "filter/block.h"
 #include "base/memory/chars.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/entity.h"
@@ -83,16 +84,8 @@ void dg_block_say(struct dg_blocks *blocks, struct dg_span text)
 /* The number of a new mark in its block. */
 static size_t add_node(struct dg_blocks *blocks, size_t at, size_t len)
 {
-    if (!blocks->err && blocks->n_nodes == blocks->nodes_cap) {
-        const size_t cap = blocks->nodes_cap ? blocks->nodes_cap * 2 : 64;
-        struct dg_block_node *grown = dg_try_realloc(blocks->nodes, cap * sizeof *grown);
-        if (!grown) {
-            blocks->err = DG_ERR_NOMEM;
-        } else {
-            blocks->nodes = grown;
-            blocks->nodes_cap = cap;
-        }
-    }
+    if (!blocks->err)
+        blocks->err = DG_GROW(blocks->nodes, blocks->n_nodes, blocks->nodes_cap, 64);
     if (blocks->err)
         return 0;
     blocks->nodes[blocks->n_nodes] = (struct dg_block_node){.at = at, .len = len};
@@ -140,15 +133,9 @@ void dg_block_mark(struct dg_blocks *blocks, const char *tag)
 
 static void keep(struct dg_blocks *blocks, const struct dg_filter_block *block)
 {
-    if (!blocks->err && blocks->n == blocks->cap) {
-        const size_t cap = blocks->cap ? blocks->cap * 2 : 64;
-        struct dg_filter_block *grown = dg_try_realloc(blocks->items, cap * sizeof *grown);
-        if (!grown) {
-            blocks->err = DG_ERR_NOMEM;
-            return;
-        }
-        blocks->items = grown;
-        blocks->cap = cap;
+    if (!blocks->err && DG_GROW(blocks->items, blocks->n, blocks->cap, 64)) {
+        blocks->err = DG_ERR_NOMEM;
+        return;
     }
     if (!blocks->err)
         blocks->items[blocks->n++] = *block;
@@ -298,14 +285,7 @@ static enum dg_err copy(const struct dg_block_source *source, size_t at, size_t 
 
 static enum dg_err reserve_nested(struct writer *w, size_t n)
 {
-    if (n <= w->cap)
-        return DG_OK;
-    struct dg_span *grown = dg_try_realloc(w->nested, 2 * n * sizeof *grown);
-    if (!grown)
-        return DG_ERR_NOMEM;
-    w->nested = grown;
-    w->cap = 2 * n;
-    return DG_OK;
+    return DG_RESERVE(w->nested, n, w->cap, 16);
 }
 
 /* Writes the nested blocks from `i` on; *n is how many these are. */

@@ -11,6 +11,7 @@
  * left alone. Environments of mathematics and of code are copied, and so is the preamble but for
  * the title. */
 #include "base/memory/chars.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/filter_int.h"
@@ -467,15 +468,9 @@ static bool accent_at(const struct reader *reader, size_t at, size_t *end, struc
 
 static void add_note(struct reader *reader, size_t at, size_t end)
 {
-    if (reader->n_notes == reader->notes_cap) {
-        const size_t cap = reader->notes_cap ? 2 * reader->notes_cap : 8;
-        struct dg_span *grown = dg_try_realloc(reader->notes, cap * sizeof *grown);
-        if (!grown) {
-            reader->err = DG_ERR_NOMEM;
-            return;
-        }
-        reader->notes = grown;
-        reader->notes_cap = cap;
+    if (DG_GROW(reader->notes, reader->n_notes, reader->notes_cap, 8)) {
+        reader->err = DG_ERR_NOMEM;
+        return;
     }
     reader->notes[reader->n_notes++] = dg_span_sub(reader->text, at, end - at);
 }

@@ -9,6 +9,7 @@
  * In plain text a paragraph that was wrapped is one block, and is wrapped again behind the marks of
  * a quotation ("> "). What stands behind "-- " is a signature, and stays. */
 #include "base/memory/chars.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/charset.h"
@@ -600,14 +601,8 @@ static enum dg_err escape_html(struct dg_span text, struct dg_buf *out)
 static struct dg_mail_part *new_part(struct reader *reader)
 {
     struct dg_mail_message *mail = reader->mail;
-    if (mail->n == mail->cap) {
-        const size_t cap = mail->cap ? 2 * mail->cap : 4;
-        struct dg_mail_part *grown = dg_try_realloc(mail->parts, cap * sizeof *grown);
-        if (!grown)
-            return NULL;
-        mail->parts = grown;
-        mail->cap = cap;
-    }
+    if (DG_GROW(mail->parts, mail->n, mail->cap, 4))
+        return NULL;
     struct dg_mail_part *part = &mail->parts[mail->n++];
     memset(part, 0, sizeof *part);
     dg_buf_init(&part->text, TEXT_MAX);

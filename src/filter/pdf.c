@@ -13,6 +13,7 @@
  * The text is the document: HTML of <h1>, <h2> and <p>, from which the answer is made. */
 #define _GNU_SOURCE 1 /* memmem */
 #include "base/memory/chars.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/filter_int.h"
@@ -77,21 +78,10 @@ static double number(struct dg_span tag, const char *name)
     return isfinite(x) ? x : 0;
 }
 
-static void *grow(struct reader *reader, void *items, size_t *cap, size_t size)
-{
-    const size_t wanted = *cap ? 2 * *cap : 64;
-    void *grown = dg_try_realloc(items, wanted * size);
-    if (grown)
-        *cap = wanted;
-    else
-        reader->err = DG_ERR_NOMEM;
-    return grown ? grown : items;
-}
-
 static void add_page(struct reader *reader, struct dg_span tag)
 {
-    if (reader->n_pages == reader->pages_cap)
-        reader->pages = grow(reader, reader->pages, &reader->pages_cap, sizeof *reader->pages);
+    if (!reader->err)
+        reader->err = DG_GROW(reader->pages, reader->n_pages, reader->pages_cap, 64);
     if (!reader->err)
         reader->pages[reader->n_pages++] =
             (struct page){.height = number(tag, "height"), .first = reader->n, .end = reader->n};
@@ -103,8 +93,8 @@ static void add_line(struct reader *reader, struct dg_span tag)
         reader->err = DG_ERR_LIMIT;
         return;
     }
-    if (reader->n == reader->cap)
-        reader->lines = grow(reader, reader->lines, &reader->cap, sizeof *reader->lines);
+    if (!reader->err)
+        reader->err = DG_GROW(reader->lines, reader->n, reader->cap, 64);
     if (reader->err)
         return;
     reader->lines[reader->n++] = (struct line){.left = number(tag, "xMin"),

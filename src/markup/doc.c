@@ -5,6 +5,7 @@
  * elements that contain nothing but protected spans are frozen; the plain text is laid out. After
  * that the document is immutable. */
 #include "markup/doc.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/doc_int.h"
@@ -49,16 +50,8 @@ size_t dg_doc_add(struct dg_doc *doc, enum dg_doc_kind kind, size_t at, size_t l
         last->plain_len += len;
         return doc->n - 1;
     }
-    if (!doc->err && doc->n == doc->cap) {
-        size_t cap = doc->cap ? doc->cap * 2 : 32;
-        struct dg_doc_item *grown = dg_try_realloc(doc->items, cap * sizeof *grown);
-        if (!grown) {
-            doc->err = DG_ERR_NOMEM;
-        } else {
-            doc->items = grown;
-            doc->cap = cap;
-        }
-    }
+    if (!doc->err)
+        doc->err = DG_GROW(doc->items, doc->n, doc->cap, 32);
     if (doc->err)
         return doc->n;
     doc->items[doc->n] = (struct dg_doc_item){.at = at,
@@ -130,15 +123,9 @@ void dg_doc_add_place(struct dg_doc *doc, size_t at, size_t len)
 {
     if (doc->err || len == 0)
         return;
-    if (doc->n_places == doc->places_cap) {
-        size_t cap = doc->places_cap ? doc->places_cap * 2 : 32;
-        struct dg_doc_place *grown = dg_try_realloc(doc->places, cap * sizeof *grown);
-        if (!grown) {
-            doc->err = DG_ERR_NOMEM;
-            return;
-        }
-        doc->places = grown;
-        doc->places_cap = cap;
+    if (DG_GROW(doc->places, doc->n_places, doc->places_cap, 32)) {
+        doc->err = DG_ERR_NOMEM;
+        return;
     }
     doc->places[doc->n_places++] = (struct dg_doc_place){.at = at, .len = len};
 }

@@ -7,6 +7,7 @@
  * only if the next cue follows at once, because titles and automatic captions have none. */
 #include "markup/subtitle.h"
 #include "base/memory/chars.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/markup.h"
@@ -30,15 +31,9 @@ void dg_subtitle_cue(struct dg_doc *doc, const struct dg_doc_cue *cue)
 {
     if (cue->end <= cue->at || dg_doc_is_over(doc))
         return;
-    if (doc->n_cues == doc->cues_cap) {
-        size_t cap = doc->cues_cap ? doc->cues_cap * 2 : 64;
-        struct dg_doc_cue *grown = dg_try_realloc(doc->cues, cap * sizeof *grown);
-        if (!grown) {
-            doc->err = DG_ERR_NOMEM;
-            return;
-        }
-        doc->cues = grown;
-        doc->cues_cap = cap;
+    if (DG_GROW(doc->cues, doc->n_cues, doc->cues_cap, 64)) {
+        doc->err = DG_ERR_NOMEM;
+        return;
     }
     doc->cues[doc->n_cues++] = *cue;
 }

@@ -6,6 +6,7 @@
  * kept apart until it ends. */
 #include "office/part.h"
 #include "base/memory/chars.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/markup.h"
@@ -55,14 +56,8 @@ static void read_children(struct reader *r, const struct dg_markup_token *start,
 
 void *dg_rows_add(struct dg_rows *rows, size_t size)
 {
-    if (rows->n == rows->cap) {
-        const size_t cap = rows->cap ? rows->cap * 2 : 16;
-        void *items = dg_try_realloc(rows->items, cap * size);
-        if (!items)
-            return NULL;
-        rows->items = items;
-        rows->cap = cap;
-    }
+    if (dg_reserve(&rows->items, rows->n + 1, &rows->cap, size, 16))
+        return NULL;
     void *row = (char *)rows->items + rows->n++ * size;
     memset(row, 0, size);
     return row;

@@ -9,6 +9,7 @@
  * while none of its tickets wait; so it cannot reset its account by sending heavy tickets one at a
  * time. */
 #include "sched/queue.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 
 enum { LINES_MAX = 1 << 20, IDLE_MAX = 1024 };
@@ -80,15 +81,7 @@ static void settle(struct dg_queue *queue, int p, size_t at, struct dg_line *lin
 
 static enum dg_err reserve(struct dg_queue *queue, int p)
 {
-    if (queue->at[p].n < queue->at[p].cap)
-        return DG_OK;
-    const size_t cap = 2 * queue->at[p].cap + 16;
-    struct dg_line **heap = dg_try_realloc(queue->at[p].heap, cap * sizeof *heap);
-    if (!heap)
-        return DG_ERR_NOMEM;
-    queue->at[p].heap = heap;
-    queue->at[p].cap = cap;
-    return DG_OK;
+    return DG_GROW(queue->at[p].heap, queue->at[p].n, queue->at[p].cap, 16);
 }
 
 static void enter(struct dg_queue *queue, int p, struct dg_line *line)

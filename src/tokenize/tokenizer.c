@@ -5,6 +5,7 @@
  * layout differ only in how piece ids become vocabulary ids and back. */
 #include "tokenize/tokenizer.h"
 
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tokenize/spm/spm_encode.h"
 #include "tokenize/spm/spm_int.h"
@@ -137,7 +138,7 @@ static enum dg_err add_language(const struct dg_tokenizer *tokenizer, struct dg_
     struct dg_tokenizer_language found = {token, dg_tokenizer_language_code(token), id, -1};
     if (found.code.len == 0)
         return DG_OK;
-    enum dg_err err = dg_spm_work_reserve(list, cap, *n + 1, sizeof **list);
+    enum dg_err err = dg_reserve(list, *n + 1, cap, sizeof **list, 64);
     if (err)
         return err;
     found.target_id = dg_tokenizer_find_target(tokenizer, token);
@@ -277,11 +278,9 @@ static enum dg_err put_tokens(const struct dg_tokenizer *tokenizer, struct dg_to
 {
     size_t n_spm;
     const struct dg_spm_token *spm_tokens = dg_spm_tokens(work->spm, &n_spm);
-    enum dg_err err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n_spm + work->n + more,
-                                          sizeof *work->tokens);
+    enum dg_err err = DG_RESERVE(work->tokens, n_spm + work->n + more, work->tokens_cap, 64);
     if (!err)
-        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, n_spm + work->n + more,
-                                  sizeof *work->pieces);
+        err = DG_RESERVE(work->pieces, n_spm + work->n + more, work->pieces_cap, 64);
     for (size_t i = 0; !err && i < n_spm; i++)
         put_token(work, id_of(tokenizer, work->spm, &spm_tokens[i]), offset + spm_tokens[i].begin,
                   offset + spm_tokens[i].end, (uint32_t)i);
@@ -304,9 +303,9 @@ static enum dg_err encode_subword(const struct dg_subword *subword, struct dg_to
                          (opts->reads_special ? DG_SUBWORD_SPECIAL : 0u);
     enum dg_err err = dg_subword_encode(subword, work->subword, text, how, error, &tokens, &n);
     if (!err)
-        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, n + 4, sizeof *work->tokens);
+        err = DG_RESERVE(work->tokens, n + 4, work->tokens_cap, 64);
     if (!err)
-        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, n + 4, sizeof *work->pieces);
+        err = DG_RESERVE(work->pieces, n + 4, work->pieces_cap, 64);
     if (!err && opts->first)
         put_token(work, *opts->first, 0, 0, NO_PIECE);
     if (!err && opts->second)
@@ -346,9 +345,9 @@ enum dg_err dg_tokenizer_encode(const struct dg_tokenizer *tokenizer,
         return err;
     err = dg_spm_encode(tokenizer->source, work->spm, dg_span_sub(text, skip, text.len));
     if (!err)
-        err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap, 3, sizeof *work->tokens);
+        err = DG_RESERVE(work->tokens, 3, work->tokens_cap, 64);
     if (!err)
-        err = dg_spm_work_reserve(&work->pieces, &work->pieces_cap, 3, sizeof *work->pieces);
+        err = DG_RESERVE(work->pieces, 3, work->pieces_cap, 64);
     if (!err && opts->first)
         put_token(work, *opts->first, 0, 0, NO_PIECE);
     if (!err && opts->second)

@@ -9,6 +9,7 @@
  * Keys of NFKC: each character that NFKC changes, and each canonical composition in its decomposed
  * spelling (e and U+0301); longer sequences of marks are rare and stay as they are. */
 #include "vocabulary/charsmap_build.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 
@@ -195,14 +196,8 @@ struct rules {
 
 static enum dg_err add(struct rules *rules, struct dg_span from, struct dg_span to)
 {
-    if (rules->n == rules->cap) {
-        const size_t cap = rules->cap ? rules->cap * 2 : 4096;
-        void *at = dg_try_realloc(rules->at, cap * sizeof *rules->at);
-        if (!at)
-            return DG_ERR_NOMEM;
-        rules->at = at;
-        rules->cap = cap;
-    }
+    if (DG_GROW(rules->at, rules->n, rules->cap, 4096))
+        return DG_ERR_NOMEM;
     size_t *at = rules->at[rules->n++];
     at[0] = rules->text.len;
     at[1] = from.len;

@@ -9,6 +9,7 @@
  * the current count. A merge visits only the words of its pair. The numbers of the symbols decide
  * between equal counts, so that the result does not depend on chance. */
 #include "base/memory/map.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "vocabulary/spm_train_int.h"
 
@@ -68,19 +69,6 @@ static enum dg_err grow_table(struct bpe *bpe)
     return DG_OK;
 }
 
-/* Makes room in an array that doubles. */
-static enum dg_err grow(void **array, size_t *cap, size_t size)
-{
-    const size_t next = *cap ? *cap * 2 : 64;
-    size_t bytes;
-    void *grown = dg_mul(next, size, &bytes) ? dg_try_realloc(*array, bytes) : NULL;
-    if (!grown)
-        return DG_ERR_NOMEM;
-    *array = grown;
-    *cap = next;
-    return DG_OK;
-}
-
 static enum dg_err find_pair(struct bpe *bpe, uint32_t left, uint32_t right, uint32_t *index)
 {
     enum dg_err err = bpe->n_pairs * 2 >= bpe->n_table ? grow_table(bpe) : DG_OK;
@@ -88,8 +76,7 @@ static enum dg_err find_pair(struct bpe *bpe, uint32_t left, uint32_t right, uin
         return err;
     const size_t slot = slot_of(bpe, left, right);
     if (bpe->table[slot] == NONE) {
-        if (bpe->n_pairs == bpe->cap_pairs)
-            err = grow((void **)&bpe->pairs, &bpe->cap_pairs, sizeof *bpe->pairs);
+        err = DG_GROW(bpe->pairs, bpe->n_pairs, bpe->cap_pairs, 64);
         if (err || bpe->n_pairs == NONE)
             return err ? err : DG_ERR_LIMIT;
         bpe->pairs[bpe->n_pairs] = (struct pair){.left = left, .right = right};
@@ -111,11 +98,9 @@ static bool is_better(const struct bpe *bpe, struct entry a, struct entry b)
 
 static enum dg_err push(struct bpe *bpe, uint32_t pair)
 {
-    if (bpe->n_heap == bpe->cap_heap) {
-        enum dg_err err = grow((void **)&bpe->heap, &bpe->cap_heap, sizeof *bpe->heap);
-        if (err)
-            return err;
-    }
+    const enum dg_err err = DG_GROW(bpe->heap, bpe->n_heap, bpe->cap_heap, 64);
+    if (err)
+        return err;
     const struct entry entry = {bpe->pairs[pair].count, pair};
     size_t at = bpe->n_heap++;
     for (; at > 0 && is_better(bpe, entry, bpe->heap[(at - 1) / 2]); at = (at - 1) / 2)

@@ -6,6 +6,7 @@
  * Counter and failure cost one relaxed atomic addition per allocation. That is negligible beside
  * malloc, and so tests can run the very binary that ships. */
 #include "base/memory/mem.h"
+#include "base/memory/grow.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -85,6 +86,26 @@ void *dg_try_aligned(size_t size)
     if (refused() || !dg_add(size ? size : 1, 63, &rounded))
         return NULL;
     return aligned_alloc(64, rounded & ~(size_t)63);
+}
+
+enum dg_err dg_reserve(void *items, size_t wanted, size_t *cap, size_t size, size_t first)
+{
+    void *old, *grown;
+    size_t more = *cap ? *cap : first, bytes;
+    if (wanted <= *cap)
+        return DG_OK;
+    while (more < wanted)
+        if (!dg_mul(more, 2, &more))
+            return DG_ERR_NOMEM;
+    if (!dg_mul(more, size, &bytes))
+        return DG_ERR_NOMEM;
+    memcpy(&old, items, sizeof old);
+    grown = dg_try_realloc(old, bytes);
+    if (!grown)
+        return DG_ERR_NOMEM;
+    memcpy(items, &grown, sizeof grown);
+    *cap = more;
+    return DG_OK;
 }
 
 void dg_free(void *ptr)

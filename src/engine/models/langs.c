@@ -5,6 +5,7 @@
  * words for (>>fra<<, __fr__, fra_Latn) decides how the network is told; the configuration picks
  * and renames; the directory's name speaks where both are silent. */
 #include "engine/models/langs.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 
 #include <ctype.h>
@@ -121,14 +122,8 @@ static enum dg_err add(struct side *side, const struct dg_lang *lang, struct dg_
     if (side->n == DG_LANGS_MAX)
         return dg_error_set(error, DG_ERR_LIMIT, "more than %d languages on one side",
                             DG_LANGS_MAX);
-    if (side->n == side->cap) {
-        size_t cap = side->cap ? 2 * side->cap : 4;
-        struct dg_lang *grown = dg_try_realloc(side->items, cap * sizeof *grown);
-        if (!grown)
-            return dg_error_set(error, DG_ERR_NOMEM, "no memory for %zu languages", cap);
-        side->items = grown;
-        side->cap = cap;
-    }
+    if (DG_GROW(side->items, side->n, side->cap, 4))
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for %zu languages", 2 * side->cap);
     side->items[side->n++] = *lang;
     return DG_OK;
 }

@@ -4,6 +4,7 @@
 /* Sentences are gathered as they are translated and given to the estimator as one reading; its
  * calibration turns its numbers into qualities. */
 #include "engine/read/quality_estimate.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "engine/read/reading.h"
 
@@ -50,14 +51,8 @@ void dg_quality_estimate_drop(struct dg_quality_estimate *estimate)
 enum dg_err dg_quality_estimate_note(struct dg_quality_estimate *estimate, struct dg_span source,
                                      struct dg_span text, double logprob, size_t n_tokens)
 {
-    if (estimate->n == estimate->cap) {
-        const size_t cap = estimate->cap ? estimate->cap * 2 : 8;
-        struct dg_judged *grown = dg_try_realloc(estimate->list, cap * sizeof *grown);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        estimate->list = grown;
-        estimate->cap = cap;
-    }
+    if (DG_GROW(estimate->list, estimate->n, estimate->cap, 8))
+        return DG_ERR_NOMEM;
     struct dg_judged *one = &estimate->list[estimate->n];
     *one = (struct dg_judged){.source_at = estimate->texts.len,
                               .source_len = source.len,

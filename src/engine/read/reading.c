@@ -6,6 +6,7 @@
  * texts, shares the texts of pairs, and reports results in order. The worker's side is
  * decode/analyser.h. */
 #include "engine/read/reading.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "engine/read/reading_result.h"
@@ -286,18 +287,7 @@ static size_t stretch(struct dg_span rest)
 /* Room for n more. */
 static enum dg_err reserve(struct dg_reading_result_tokens *to, size_t n)
 {
-    size_t cap = to->cap ? to->cap * 2 : 128, bytes;
-    if (to->n + n <= to->cap)
-        return DG_OK;
-    cap = cap < to->n + n ? to->n + n : cap;
-    if (!dg_mul(cap, sizeof *to->list, &bytes))
-        return DG_ERR_NOMEM;
-    struct dg_reading_result_token *list = dg_try_realloc(to->list, bytes);
-    if (!list)
-        return DG_ERR_NOMEM;
-    to->list = list;
-    to->cap = cap;
-    return DG_OK;
+    return DG_RESERVE(to->list, to->n + n, to->cap, 128);
 }
 
 /* Reads a whole text, and its end, with the recurrent classifier's vocabulary. */

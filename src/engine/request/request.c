@@ -5,6 +5,7 @@
  * ends is collected, what is final is shown in order, and the end is told with sums of all. Nothing
  * here waits: each function does what can be done now, and the engine's poll calls again. */
 #include "engine/request/request.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "engine/cache/remote_value.h"
@@ -497,14 +498,8 @@ static enum dg_err note_terms(struct dg_request *request, const struct dg_senten
 {
     const struct dg_terms *terms = &sentence->terms;
     size_t n = request->n_terms + terms->n;
-    if (n > request->terms_cap) {
-        size_t cap = n > 2 * request->terms_cap ? n : 2 * request->terms_cap;
-        struct dg_engine_term *grown = dg_try_realloc(request->terms, cap * sizeof *grown);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        request->terms = grown;
-        request->terms_cap = cap;
-    }
+    if (DG_RESERVE(request->terms, n, request->terms_cap, 4))
+        return DG_ERR_NOMEM;
     for (size_t i = 0; i < terms->n && request->n_terms < TERMS_MAX; i++) {
         const struct dg_terms_item *item = &terms->items[i];
         size_t begin, end;

@@ -3,6 +3,7 @@
 
 /* The stack machine: a stack, a memo, and one function per group of opcodes. Opcode values are
  * those of Python's pickle protocol 2, which torch.save writes. */
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "import/container/pickle_int.h"
 
@@ -125,16 +126,10 @@ static enum dg_err push(struct machine *m, struct dg_pickle_value *value)
     if (!value)
         return dg_error_set(m->error, DG_ERR_LIMIT, "the pickle needs more than %d MiB",
                             ARENA_MAX >> 20);
-    if (m->n_stack == m->cap_stack) {
-        size_t cap = m->cap_stack ? 2 * m->cap_stack : 256;
-        if (m->n_stack == STACK_MAX)
-            return dg_error_set(m->error, DG_ERR_LIMIT, "the stack is deeper than %d", STACK_MAX);
-        struct dg_pickle_value **grown = dg_try_realloc(m->stack, cap * sizeof *grown);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        m->stack = grown;
-        m->cap_stack = cap;
-    }
+    if (m->n_stack == STACK_MAX)
+        return dg_error_set(m->error, DG_ERR_LIMIT, "the stack is deeper than %d", STACK_MAX);
+    if (DG_GROW(m->stack, m->n_stack, m->cap_stack, 256))
+        return DG_ERR_NOMEM;
     m->stack[m->n_stack++] = value;
     return DG_OK;
 }

@@ -9,6 +9,7 @@
 #include "base/file/map_file.h"
 #include "base/memory/buf.h"
 #include "base/memory/error.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "import/format/import_int.h"
 #include "import/format/import_rows.h"
@@ -60,14 +61,8 @@ struct dg_import_tensor *dg_import_add(struct dg_import *import, const char *nam
 {
     if (import->n_tensors == DG_IMPORT_TENSORS_MAX)
         return NULL;
-    if (import->n_tensors == import->cap_tensors) {
-        size_t cap = import->cap_tensors ? 2 * import->cap_tensors : 256;
-        struct dg_import_tensor *grown = dg_try_realloc(import->tensors, cap * sizeof *grown);
-        if (!grown)
-            return NULL;
-        import->tensors = grown;
-        import->cap_tensors = cap;
-    }
+    if (DG_GROW(import->tensors, import->n_tensors, import->cap_tensors, 256))
+        return NULL;
     struct dg_span copy = dg_arena_copy(&import->arena, dg_span_cstr(name));
     if (!copy.ptr)
         return NULL;

@@ -3,6 +3,7 @@
 
 /* A reply is kept as its bytes, and as a list of values, each a place in them. */
 #include "net/proto/redis_reader.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 
 #include <string.h>
@@ -45,15 +46,8 @@ bool dg_redis_reader_has_rest(const struct dg_redis_reader *reader)
 
 static enum dg_err add_value(struct dg_redis_reader *reader, struct dg_redis_value value)
 {
-    if (reader->n_values == reader->values_cap) {
-        const size_t cap = reader->values_cap ? 2 * reader->values_cap : 16;
-        struct dg_redis_value *values =
-            dg_try_realloc(reader->values, cap * sizeof *reader->values);
-        if (!values)
-            return DG_ERR_NOMEM;
-        reader->values = values;
-        reader->values_cap = cap;
-    }
+    if (DG_GROW(reader->values, reader->n_values, reader->values_cap, 16))
+        return DG_ERR_NOMEM;
     reader->values[reader->n_values++] = value;
     return DG_OK;
 }

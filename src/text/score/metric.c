@@ -5,6 +5,7 @@
  * texts are the intersection of their sorted hashes. (A chance collision among the few thousand
  * n-grams of a sentence pair has odds of about one in 10^12.) */
 #include "text/score/metric.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 
 #include <math.h>
@@ -51,14 +52,8 @@ void dg_metric_free(struct dg_metric *metric)
 
 static enum dg_err push(struct hashes *list, uint64_t value)
 {
-    if (list->n == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 256;
-        uint64_t *grown = dg_try_realloc(list->values, cap * sizeof *grown);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        list->values = grown;
-        list->cap = cap;
-    }
+    if (DG_GROW(list->values, list->n, list->cap, 256))
+        return DG_ERR_NOMEM;
     list->values[list->n++] = value;
     return DG_OK;
 }

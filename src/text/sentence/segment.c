@@ -15,6 +15,7 @@
 #include "text/sentence/segment.h"
 #include "base/memory/chars.h"
 
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "text/language/langtag.h"
@@ -82,16 +83,8 @@ void dg_segmenter_free(struct dg_segmenter *segmenter)
 
 static enum dg_err push(struct dg_segmenter *segmenter, struct dg_segment item)
 {
-    if (segmenter->n == segmenter->cap) {
-        size_t cap = segmenter->cap ? segmenter->cap * 2 : 64, size;
-        if (!dg_mul(cap, sizeof item, &size))
-            return DG_ERR_NOMEM;
-        struct dg_segment *grown = dg_try_realloc(segmenter->items, size);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        segmenter->items = grown;
-        segmenter->cap = cap;
-    }
+    if (DG_GROW(segmenter->items, segmenter->n, segmenter->cap, 64))
+        return DG_ERR_NOMEM;
     segmenter->items[segmenter->n++] = item;
     return DG_OK;
 }

@@ -6,6 +6,7 @@
  * are the only candidates. */
 #include "text/terms/glossary.h"
 #include "base/memory/chars.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "text/terms/casing.h"
@@ -544,14 +545,8 @@ static bool begins_with_capital(const struct dg_glossary_scan *scan)
 
 static enum dg_err add_match(struct dg_glossary_scan *scan, const struct dg_glossary_match *match)
 {
-    if (scan->n_matches == scan->matches_cap) {
-        size_t cap = scan->matches_cap ? 2 * scan->matches_cap : 16;
-        struct dg_glossary_match *grown = dg_try_realloc(scan->matches, cap * sizeof *grown);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        scan->matches = grown;
-        scan->matches_cap = cap;
-    }
+    if (DG_GROW(scan->matches, scan->n_matches, scan->matches_cap, 16))
+        return DG_ERR_NOMEM;
     scan->matches[scan->n_matches++] = *match;
     return DG_OK;
 }

@@ -7,6 +7,7 @@
  */
 #include "text/terms/protect.h"
 
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "text/terms/protect_int.h"
@@ -36,16 +37,8 @@ void dg_protect_list_deinit(struct dg_protect_list *list)
 
 static enum dg_err push(struct dg_protect_list *list, struct dg_protect_span span)
 {
-    if (list->n == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 16, size;
-        if (!dg_mul(cap, sizeof span, &size))
-            return DG_ERR_NOMEM;
-        struct dg_protect_span *grown = dg_try_realloc(list->items, size);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        list->items = grown;
-        list->cap = cap;
-    }
+    if (DG_GROW(list->items, list->n, list->cap, 16))
+        return DG_ERR_NOMEM;
     list->items[list->n++] = span;
     return DG_OK;
 }

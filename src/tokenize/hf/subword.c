@@ -7,6 +7,7 @@
  * (wordpiece.c, unigram.c). Two texts are read one by one; joining them cuts them to the available
  * room and adds the template's tokens. */
 #include "tokenize/hf/subword.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
@@ -103,27 +104,9 @@ void dg_subword_work_free(struct dg_subword_work *work)
     dg_free(work);
 }
 
-enum dg_err dg_subword_grow(void **items, size_t *cap, size_t n, size_t size)
-{
-    if (n <= *cap)
-        return DG_OK;
-    size_t wanted = *cap ? *cap * 2 : 64, bytes;
-    wanted = wanted < n ? n : wanted;
-    if (!dg_mul(wanted, size, &bytes))
-        return DG_ERR_LIMIT;
-    void *grown = dg_try_realloc(*items, bytes);
-    if (!grown)
-        return DG_ERR_NOMEM;
-    *items = grown;
-    *cap = wanted;
-    return DG_OK;
-}
-
 static enum dg_err append(struct dg_subword_tokens *tokens, struct dg_subword_token token)
 {
-    void *list = tokens->list;
-    enum dg_err err = dg_subword_grow(&list, &tokens->cap, tokens->n + 1, sizeof *tokens->list);
-    tokens->list = list;
+    enum dg_err err = DG_GROW(tokens->list, tokens->n, tokens->cap, 64);
     if (!err)
         tokens->list[tokens->n++] = token;
     return err;

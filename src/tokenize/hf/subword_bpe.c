@@ -5,6 +5,7 @@
  * heap of (rank, place) holds all pairs; an entry whose pair has changed in the meantime is
  * skipped. Takes n log n steps for any word. */
 #include "base/memory/utf8.h"
+#include "base/memory/grow.h"
 #include "tokenize/hf/subword_int.h"
 
 #include <string.h>
@@ -28,9 +29,7 @@ static const struct dg_subword_merge *merge_of(const struct dg_subword *subword,
 
 static enum dg_err push(struct dg_subword_work *work, uint32_t rank, uint32_t place)
 {
-    void *heap = work->heap;
-    enum dg_err err = dg_subword_grow(&heap, &work->heap_cap, work->n_heap + 1, sizeof *work->heap);
-    work->heap = heap;
+    enum dg_err err = DG_GROW(work->heap, work->n_heap, work->heap_cap, 64);
     if (err)
         return err;
     size_t at = work->n_heap++;
@@ -99,10 +98,7 @@ static enum dg_err merge_all(const struct dg_subword *subword, struct dg_subword
 
 static enum dg_err put_symbol(struct dg_subword_work *work, int32_t id, size_t begin, size_t end)
 {
-    void *symbols = work->symbols;
-    enum dg_err err =
-        dg_subword_grow(&symbols, &work->symbols_cap, work->n_symbols + 1, sizeof *work->symbols);
-    work->symbols = symbols;
+    enum dg_err err = DG_GROW(work->symbols, work->n_symbols, work->symbols_cap, 64);
     if (err)
         return err;
     const uint32_t at = (uint32_t)work->n_symbols++;

@@ -11,6 +11,7 @@
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
 
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tokenize/spm/utf8_char.h"
 
@@ -41,15 +42,9 @@ void dg_subword_stretch_deinit(struct dg_subword_stretch *stretch)
 /* Makes room for `len` more bytes. */
 static enum dg_err reserve(struct dg_subword_stretch *s, size_t len)
 {
-    void *list = s->from;
     size_t cap = s->cap;
-    enum dg_err err = dg_subword_grow(&list, &cap, s->text.len + len, sizeof *s->from);
-    s->from = list;
-    list = s->to;
-    if (!err)
-        err = dg_subword_grow(&list, &s->cap, s->text.len + len, sizeof *s->to);
-    s->to = list;
-    return err;
+    enum dg_err err = DG_RESERVE(s->from, s->text.len + len, cap, 64);
+    return err ? err : DG_RESERVE(s->to, s->text.len + len, s->cap, 64);
 }
 
 /* Appends bytes that all come from [from, to) of the text. */

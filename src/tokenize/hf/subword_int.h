@@ -184,9 +184,6 @@ struct dg_subword_work {
     struct dg_subword_stretch normal; /* the result of the normaliser; `now` is a part of it */
 };
 
-/* Makes room for `n` items of `size` bytes. */
-enum dg_err dg_subword_grow(void **items, size_t *cap, size_t n, size_t size) DG_MUST_CHECK;
-
 /* Appends a token for [begin, end) of the text. */
 enum dg_err dg_subword_put(struct dg_subword_work *work, int32_t id, size_t begin,
                            size_t end) DG_MUST_CHECK;

@@ -20,6 +20,7 @@
  * out of a text. There, a text that becomes such a string by normalisation (from wide letters)
  * becomes the special token, even if the text is not trusted. */
 #include "tokenize/hf/subword_int.h"
+#include "base/memory/grow.h"
 #include "tokenize/spm/utf8_char.h"
 
 enum { NOWHERE = UINT32_MAX };
@@ -87,11 +88,10 @@ enum dg_err dg_unigram_put(const struct dg_subword *subword, struct dg_subword_w
 {
     const struct dg_span text = dg_buf_span(&work->now.text),
                          word = dg_span_sub(text, begin, end - begin);
-    void *list = work->cells;
-    enum dg_err err = dg_subword_grow(&list, &work->cells_cap, word.len + 1, sizeof *work->cells);
-    struct dg_subword_cell *cells = work->cells = list;
+    enum dg_err err = DG_RESERVE(work->cells, word.len + 1, work->cells_cap, 64);
     if (err)
         return err;
+    struct dg_subword_cell *cells = work->cells;
     for (size_t i = 1; i <= word.len; i++)
         cells[i].from = NOWHERE;
     cells[0].score = 0;

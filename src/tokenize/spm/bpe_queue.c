@@ -8,6 +8,7 @@
  * the places in it are prefetched. */
 #include "tokenize/spm/bpe_queue.h"
 
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tokenize/spm/spm_int.h"
 
@@ -17,8 +18,7 @@
 
 static enum dg_err heap_push(struct dg_bpe_queue *queue, uint64_t entry)
 {
-    enum dg_err err =
-        dg_spm_work_reserve(&queue->heap, &queue->heap_cap, queue->n_heap + 1, sizeof *queue->heap);
+    enum dg_err err = DG_RESERVE(queue->heap, queue->n_heap + 1, queue->heap_cap, 64);
     if (err)
         return err;
     size_t at = queue->n_heap++;
@@ -50,13 +50,11 @@ static uint64_t heap_pop(struct dg_bpe_queue *queue)
 
 static enum dg_err reserve_buckets(struct dg_bpe_queue *queue, uint32_t len)
 {
-    enum dg_err err = dg_spm_work_reserve(&queue->first, &queue->first_cap,
-                                          (size_t)queue->n_ranks + 2, sizeof *queue->first);
+    enum dg_err err = DG_RESERVE(queue->first, (size_t)queue->n_ranks + 2, queue->first_cap, 64);
     if (!err)
-        err = dg_spm_work_reserve(&queue->newest, &queue->newest_cap, queue->n_ranks,
-                                  sizeof *queue->newest);
+        err = DG_RESERVE(queue->newest, queue->n_ranks, queue->newest_cap, 64);
     if (!err)
-        err = dg_spm_work_reserve(&queue->early, &queue->early_cap, len, sizeof *queue->early);
+        err = DG_RESERVE(queue->early, len, queue->early_cap, 64);
     return err;
 }
 
@@ -117,8 +115,7 @@ enum dg_err dg_bpe_queue_push(struct dg_bpe_queue *queue, uint32_t rank, uint32_
 {
     if (queue->n_ranks == 0 || rank < queue->open)
         return heap_push(queue, (uint64_t)rank << 32 | at);
-    enum dg_err err =
-        dg_spm_work_reserve(&queue->late, &queue->late_cap, queue->n_late + 1, sizeof *queue->late);
+    enum dg_err err = DG_RESERVE(queue->late, queue->n_late + 1, queue->late_cap, 64);
     if (err)
         return err;
     queue->late[queue->n_late++] = (struct dg_bpe_queue_late){at, queue->newest[rank]};

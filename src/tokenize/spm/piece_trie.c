@@ -9,6 +9,7 @@
  * only the newest 64 blocks of 256 are tried, older blocks are left with their few holes. */
 #include "tokenize/spm/piece_trie.h"
 
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 
 #include <stdlib.h>
@@ -168,14 +169,9 @@ static enum dg_err enqueue(struct builder *b, struct range range)
             memmove(b->queue, b->queue + b->queue_head, live * sizeof *b->queue);
         b->queue_head = 0;
         b->queue_tail = live;
-        if (live * 2 > b->queue_cap || b->queue_cap == 0) {
-            size_t cap = b->queue_cap ? 2 * b->queue_cap : 1024;
-            struct range *queue = dg_try_realloc(b->queue, cap * sizeof *queue);
-            if (!queue)
-                return DG_ERR_NOMEM;
-            b->queue = queue;
-            b->queue_cap = cap;
-        }
+        if ((live * 2 > b->queue_cap || b->queue_cap == 0) &&
+            DG_RESERVE(b->queue, b->queue_cap + 1, b->queue_cap, 1024))
+            return DG_ERR_NOMEM;
     }
     b->queue[b->queue_tail++] = range;
     return DG_OK;

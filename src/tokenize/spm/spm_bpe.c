@@ -17,6 +17,7 @@
  * Unused pieces take part in merges and are split again at the end, each into the two halves of the
  * last merge that produced it anywhere in the text; for this reason, the text is not cut into
  * chunks for models with unused pieces. */
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tokenize/spm/bpe_queue.h"
 #include "tokenize/spm/spm_int.h"
@@ -72,8 +73,7 @@ static enum dg_err remember_split(struct task *t, uint32_t id, uint32_t left_len
             return DG_OK;
         }
     }
-    enum dg_err err =
-        dg_spm_work_reserve(&bpe->splits, &bpe->splits_cap, bpe->n_splits + 1, sizeof *bpe->splits);
+    enum dg_err err = DG_RESERVE(bpe->splits, bpe->n_splits + 1, bpe->splits_cap, 64);
     if (!err)
         bpe->splits[bpe->n_splits++] = (struct split){id, left_len};
     return err;
@@ -231,7 +231,7 @@ static enum dg_err add_symbol(struct task *t, uint32_t len, bool is_frozen)
 {
     struct dg_spm_bpe *bpe = t->bpe;
     const size_t at = t->end - t->begin, n = at + len + 1;
-    enum dg_err err = dg_spm_work_reserve(&bpe->places, &bpe->places_cap, n, sizeof *bpe->places);
+    enum dg_err err = DG_RESERVE(bpe->places, n, bpe->places_cap, 64);
     if (err)
         return err;
     bpe->places[at].len = bpe->places[at + len].len_before =

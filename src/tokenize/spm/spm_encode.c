@@ -4,6 +4,7 @@
 /* Encoding: normalise, segment, turn segments into tokens. */
 #include "tokenize/spm/spm_encode.h"
 
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tokenize/spm/spm_int.h"
 #include "tokenize/spm/utf8_char.h"
@@ -26,27 +27,6 @@ void dg_spm_work_free(struct dg_spm_work *work)
     dg_free(work->cells.backs);
     dg_spm_bpe_free(work->bpe);
     dg_free(work);
-}
-
-enum dg_err dg_spm_work_reserve(void *array, size_t *cap, size_t n, size_t size)
-{
-    void *old, *grown;
-    size_t new_cap = *cap ? *cap : 64;
-    size_t bytes;
-    if (n <= *cap)
-        return DG_OK;
-    while (new_cap < n)
-        if (!dg_mul(new_cap, 2, &new_cap))
-            return DG_ERR_NOMEM;
-    if (!dg_mul(new_cap, size, &bytes))
-        return DG_ERR_NOMEM;
-    memcpy(&old, array, sizeof old);
-    grown = dg_try_realloc(old, bytes);
-    if (!grown)
-        return DG_ERR_NOMEM;
-    memcpy(array, &grown, sizeof grown);
-    *cap = new_cap;
-    return DG_OK;
 }
 
 void dg_spm_work_reverse(struct dg_spm_work *work)
@@ -85,9 +65,8 @@ enum dg_err dg_spm_populate(const struct dg_spm *spm, struct dg_spm_work *work)
     for (size_t i = 0; i < work->n_segments; i++) {
         const struct dg_spm_segment *s = &work->segments[i];
         bool is_unk = s->id == spm->unk;
-        enum dg_err err = dg_spm_work_reserve(&work->tokens, &work->tokens_cap,
-                                              work->n_tokens + (is_unk ? s->end - s->begin : 1),
-                                              sizeof *work->tokens);
+        enum dg_err err = DG_RESERVE(
+            work->tokens, work->n_tokens + (is_unk ? s->end - s->begin : 1), work->tokens_cap, 64);
         if (err)
             return err;
         if (is_unk && spm->byte_fallback) {

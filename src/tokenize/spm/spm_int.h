@@ -6,6 +6,7 @@
 #define DG_TOKENIZE_SPM_SPM_INT_H
 
 #include "base/file/map_file.h"
+#include "base/memory/grow.h"
 #include "tokenize/spm/normalise.h"
 #include "tokenize/spm/piece_trie.h"
 #include "tokenize/spm/pieces.h"
@@ -69,18 +70,12 @@ struct dg_spm_work {
     struct dg_spm_bpe *bpe; /* owned; NULL until a BPE model was used */
 };
 
-/* Makes `*array` hold at least `n` elements of `size` bytes; the content is kept. */
-enum dg_err dg_spm_work_reserve(void *array, size_t *cap, size_t n, size_t size) DG_MUST_CHECK;
-
 static inline enum dg_err dg_spm_work_segment(struct dg_spm_work *work, uint32_t begin,
                                               uint32_t end, uint32_t id)
 {
-    if (work->n_segments == work->segments_cap) {
-        enum dg_err err = dg_spm_work_reserve(&work->segments, &work->segments_cap,
-                                              work->n_segments + 1, sizeof *work->segments);
-        if (err)
-            return err;
-    }
+    const enum dg_err err = DG_GROW(work->segments, work->n_segments, work->segments_cap, 64);
+    if (err)
+        return err;
     work->segments[work->n_segments++] = (struct dg_spm_segment){begin, end, id};
     return DG_OK;
 }

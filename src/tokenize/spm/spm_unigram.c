@@ -18,6 +18,7 @@
  * The same search written plainly, over an explicit lattice, is in
  * tests/unit/tokenize/spm/spm_lattice.c; a test holds the two together. */
 #include "tokenize/spm/spm_int.h"
+#include "base/memory/grow.h"
 #include "tokenize/spm/utf8_char.h"
 
 #include <math.h>
@@ -119,11 +120,9 @@ static void forward(const struct dg_spm *spm, const uint8_t *text, uint32_t len,
 
 static enum dg_err prepare(struct dg_spm_work *work, uint32_t len)
 {
-    enum dg_err err = dg_spm_work_reserve(&work->cells.scores, &work->scores_cap, (size_t)len + 2,
-                                          sizeof *work->cells.scores);
+    enum dg_err err = DG_RESERVE(work->cells.scores, (size_t)len + 2, work->scores_cap, 64);
     if (!err)
-        err = dg_spm_work_reserve(&work->cells.backs, &work->backs_cap, (size_t)len + 2,
-                                  sizeof *work->cells.backs);
+        err = DG_RESERVE(work->cells.backs, (size_t)len + 2, work->backs_cap, 64);
     for (uint32_t i = 0; !err && i <= len + 1; i++)
         work->cells.scores[i] = -INFINITY;
     return err;

@@ -2,6 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The plan as a list, and as people see it before anything is fetched. */
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tools/get/get.h"
 
@@ -25,14 +26,8 @@ struct dg_package *get_plan_add(struct get_plan *plan)
 {
     if (plan->n == PACKAGES_MAX)
         return NULL;
-    if (plan->n == plan->cap) {
-        const size_t cap = plan->cap ? 2 * plan->cap : 8;
-        struct dg_package *grown = dg_try_realloc(plan->packages, cap * sizeof *grown);
-        if (!grown)
-            return NULL;
-        plan->packages = grown;
-        plan->cap = cap;
-    }
+    if (DG_GROW(plan->packages, plan->n, plan->cap, 8))
+        return NULL;
     dg_package_init(&plan->packages[plan->n]);
     return &plan->packages[plan->n++];
 }

@@ -4,6 +4,7 @@
 /* dragoman shortlist: lex.bin for a model, from sentence pairs. Of each source piece the target
  * pieces are kept that the aligner's table finds most probable. */
 #include "base/file/text_in.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "model/config.h"
 #include "model/lexicon.h"
@@ -105,15 +106,9 @@ static void on_entry(void *ctx, uint32_t source, uint32_t target, double p)
     struct entries *entries = ctx;
     if (p < entries->least || entries->is_full)
         return;
-    if (entries->n == entries->cap) {
-        const size_t cap = entries->cap ? entries->cap * 2 : 4096;
-        struct entry *list = dg_try_realloc(entries->list, cap * sizeof *list);
-        entries->is_full = !list;
-        if (!list)
-            return;
-        entries->list = list;
-        entries->cap = cap;
-    }
+    entries->is_full = DG_GROW(entries->list, entries->n, entries->cap, 4096) != DG_OK;
+    if (entries->is_full)
+        return;
     entries->list[entries->n++] = (struct entry){source, target, (float)p};
 }
 

@@ -3,6 +3,7 @@
 
 /* Reading pairs, one teacher-forced pass for the loss, one search for the scores. */
 #include "tools/model/quality_drift.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "decode/decoder.h"
@@ -30,14 +31,8 @@ static enum dg_err add_pair(struct reading *r, struct dg_span source, struct dg_
                             struct dg_error *error)
 {
     struct drift *drift = r->drift;
-    if (drift->n == drift->cap) {
-        const size_t cap = drift->cap ? 2 * drift->cap : 256;
-        struct drift_pair *grown = dg_try_realloc(drift->pairs, cap * sizeof *grown);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        drift->pairs = grown;
-        drift->cap = cap;
-    }
+    if (DG_GROW(drift->pairs, drift->n, drift->cap, 256))
+        return DG_ERR_NOMEM;
     struct drift_pair pair = {.reference = target};
     const struct dg_tokenizer_opts opts = dg_lang_pair_tokenizer_opts(&drift->pair);
     enum dg_err err = ids_encode(drift->tokenizer, r->source_work, source, &opts, &pair.source,

@@ -3,6 +3,7 @@
 
 /* Every parameter is converted once, row by row, and compared with its original. */
 #include "tools/model/quantized.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tensor/convert.h"
 #include "tensor/narrow.h"
@@ -150,14 +151,8 @@ static enum dg_err on_item(void *ctx, const struct dg_layout_item *layout)
     struct quantized *quantized = ctx;
     if (!dg_tensor_present(layout->slot))
         return DG_OK;
-    if (quantized->n == quantized->cap) {
-        const size_t cap = quantized->cap ? 2 * quantized->cap : 128;
-        struct quantized_item *grown = dg_try_realloc(quantized->items, cap * sizeof *grown);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        quantized->items = grown;
-        quantized->cap = cap;
-    }
+    if (DG_GROW(quantized->items, quantized->n, quantized->cap, 128))
+        return DG_ERR_NOMEM;
     struct quantized_item *item = &quantized->items[quantized->n];
     *item = (struct quantized_item){
         .from = *layout->slot, .is_product = is_product(layout), .is_on = true};

@@ -12,6 +12,7 @@
  * translations that are read it is in the fourth column, or asked of --translator
  * (engine/read/scoring.h). */
 #include "base/memory/list.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
 #include "engine/engine.h"
@@ -221,14 +222,8 @@ static enum dg_err keep_row(struct item *item, struct dg_error *error)
                                          item->n_columns);
     if (err)
         return err;
-    if (work->n == work->cap) {
-        const size_t cap = work->cap ? work->cap * 2 : 1024;
-        struct known *grown = dg_try_realloc(work->known, cap * sizeof *grown);
-        if (!grown)
-            return DG_ERR_NOMEM;
-        work->known = grown;
-        work->cap = cap;
-    }
+    if (DG_GROW(work->known, work->n, work->cap, 1024))
+        return DG_ERR_NOMEM;
     item->row = work->n;
     work->known[work->n++] = known;
     work->lacks_logprob |= !item->has_logprob;

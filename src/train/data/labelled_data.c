@@ -7,6 +7,7 @@
 #include "base/file/text_in.h"
 #include "base/json/json.h"
 #include "base/memory/chars.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "train/data/random.h"
@@ -101,15 +102,8 @@ static enum dg_err key_of(struct dg_labelled_data *labelled_data,
 static enum dg_err append(struct dg_labelled_data *labelled_data,
                           const struct dg_labelled_text *labelled_text)
 {
-    if (labelled_data->n == labelled_data->cap) {
-        size_t cap = labelled_data->cap ? labelled_data->cap * 2 : 1024, bytes;
-        struct dg_labelled_text *list =
-            dg_mul(cap, sizeof *list, &bytes) ? dg_try_realloc(labelled_data->list, bytes) : NULL;
-        if (!list)
-            return DG_ERR_NOMEM;
-        labelled_data->list = list;
-        labelled_data->cap = cap;
-    }
+    if (DG_GROW(labelled_data->list, labelled_data->n, labelled_data->cap, 1024))
+        return DG_ERR_NOMEM;
     labelled_data->list[labelled_data->n++] = *labelled_text;
     return DG_OK;
 }

@@ -5,6 +5,7 @@
  * A line seen before is found by its bytes, cut ends included. */
 #include "train/data/pairs.h"
 #include "base/memory/chars.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "train/data/pairs_json.h"
@@ -106,15 +107,8 @@ static enum dg_drop judge(const struct dg_pairs *pairs, struct dg_span line, str
 
 static enum dg_err append(struct dg_pairs *pairs, struct dg_pair pair)
 {
-    if (pairs->n == pairs->cap) {
-        size_t cap = pairs->cap ? pairs->cap * 2 : 4096, bytes;
-        struct dg_pair *list =
-            dg_mul(cap, sizeof *list, &bytes) ? dg_try_realloc(pairs->list, bytes) : NULL;
-        if (!list)
-            return DG_ERR_NOMEM;
-        pairs->list = list;
-        pairs->cap = cap;
-    }
+    if (DG_GROW(pairs->list, pairs->n, pairs->cap, 4096))
+        return DG_ERR_NOMEM;
     pairs->list[pairs->n++] = pair;
     return DG_OK;
 }

@@ -4,6 +4,7 @@
 /* A grid of cells, source rows and target columns, each with three bits: forward has it, backward
  * has it, it is in the set. */
 #include "train/data/word_links.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 
 #include <string.h>
@@ -124,14 +125,8 @@ static enum dg_err list_taken(struct dg_word_links *links, const struct grid *g)
         for (size_t s = 0; s < g->S; s++) {
             if (!(g->cells[s * g->T + t] & TAKEN))
                 continue;
-            if (links->n == links->cap) {
-                const size_t cap = links->cap ? links->cap * 2 : 64;
-                struct dg_link *list = dg_try_realloc(links->list, cap * sizeof *list);
-                if (!list)
-                    return DG_ERR_NOMEM;
-                links->list = list;
-                links->cap = cap;
-            }
+            if (DG_GROW(links->list, links->n, links->cap, 64))
+                return DG_ERR_NOMEM;
             links->list[links->n++] = (struct dg_link){(uint16_t)s, (uint16_t)t};
         }
     return DG_OK;

@@ -7,6 +7,7 @@
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
 #include "base/file/text_in.h"
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 
 #include <math.h>
@@ -46,15 +47,8 @@ static double number(struct dg_span text)
 
 static enum dg_err append(struct dg_curve *curve, struct dg_curve_point point)
 {
-    if (curve->n == curve->cap) {
-        const size_t cap = curve->cap ? curve->cap * 2 : 256;
-        struct dg_curve_point *points =
-            cap <= POINTS_MAX ? dg_try_realloc(curve->points, cap * sizeof *points) : NULL;
-        if (!points)
-            return DG_ERR_NOMEM;
-        curve->points = points;
-        curve->cap = cap;
-    }
+    if (curve->n == POINTS_MAX || DG_GROW(curve->points, curve->n, curve->cap, 256))
+        return DG_ERR_NOMEM;
     curve->points[curve->n++] = point;
     return DG_OK;
 }

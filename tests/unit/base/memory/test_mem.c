@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "unit.h"
 
@@ -95,6 +96,29 @@ START_TEST(counts_both_doors_and_tries_of_the_second)
 }
 END_TEST
 
-DG_UNIT(checks_products_and_sums, gives_memory_for_zero_bytes_too, aligns_to_cache_lines,
-        zeroes_what_calloc_gives_and_copies_strings, fails_the_nth_try_once_and_only_there,
-        never_fails_the_first_door, counts_both_doors_and_tries_of_the_second)
+START_TEST(arrays_grow_and_keep_their_items)
+{
+    size_t *items = NULL, n = 0, cap = 0;
+    for (; n < 100; n++) {
+        ck_assert_int_eq(DG_GROW(items, n, cap, 3), DG_OK);
+        items[n] = n;
+    }
+    ck_assert_uint_eq(cap, 192);
+    ck_assert_int_eq(DG_RESERVE(items, 193, cap, 3), DG_OK);
+    ck_assert_uint_eq(cap, 384);
+    ck_assert_int_eq(DG_RESERVE(items, SIZE_MAX / 4, cap, 3), DG_ERR_NOMEM);
+    ck_assert_int_eq(DG_RESERVE(items, SIZE_MAX, cap, 3), DG_ERR_NOMEM);
+    const uint64_t tries = dg_mem_tries();
+    ck_assert_int_eq(DG_RESERVE(items, 384, cap, 3), DG_OK);
+    ck_assert_uint_eq(dg_mem_tries(), tries);
+    ck_assert_uint_eq(cap, 384);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_uint_eq(items[i], i);
+    dg_free(items);
+}
+END_TEST
+
+DG_UNIT(arrays_grow_and_keep_their_items, checks_products_and_sums, gives_memory_for_zero_bytes_too,
+        aligns_to_cache_lines, zeroes_what_calloc_gives_and_copies_strings,
+        fails_the_nth_try_once_and_only_there, never_fails_the_first_door,
+        counts_both_doors_and_tries_of_the_second)

@@ -6,6 +6,7 @@
  * characters, there in bytes. */
 #include "spm_lattice.h"
 
+#include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tokenize/spm/spm_int.h"
 #include "tokenize/spm/utf8_char.h"
@@ -20,8 +21,7 @@ static enum dg_err add_node(struct dg_spm_lattice *lattice, struct dg_spm_node n
 {
     if (lattice->n_nodes == NODES_MAX)
         return DG_ERR_LIMIT;
-    enum dg_err err = dg_spm_work_reserve(&lattice->nodes, &lattice->nodes_cap,
-                                          lattice->n_nodes + 1, sizeof *lattice->nodes);
+    enum dg_err err = DG_RESERVE(lattice->nodes, lattice->n_nodes + 1, lattice->nodes_cap, 64);
     if (!err)
         lattice->nodes[lattice->n_nodes++] = node;
     return err;
@@ -69,11 +69,9 @@ static enum dg_err add_nodes_at(const struct dg_spm *spm, const uint8_t *text, u
 /* Groups the nodes by their end: counts, sums up, fills; the order of begins is kept. */
 static enum dg_err group_by_end(struct dg_spm_lattice *lattice, uint32_t len)
 {
-    enum dg_err err = dg_spm_work_reserve(&lattice->ending, &lattice->ending_cap, lattice->n_nodes,
-                                          sizeof *lattice->ending);
+    enum dg_err err = DG_RESERVE(lattice->ending, lattice->n_nodes, lattice->ending_cap, 64);
     if (!err)
-        err = dg_spm_work_reserve(&lattice->ending_from, &lattice->ending_from_cap, (size_t)len + 3,
-                                  sizeof *lattice->ending_from);
+        err = DG_RESERVE(lattice->ending_from, (size_t)len + 3, lattice->ending_from_cap, 64);
     if (err)
         return err;
     uint32_t *from = lattice->ending_from;
