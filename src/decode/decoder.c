@@ -8,6 +8,7 @@
  * network's slot. A beam is reordered by naming parents, so nothing is copied. The order of slots
  * and rows does not matter, because no row's arithmetic depends on another row. */
 #include "decode/decoder.h"
+#include "base/memory/bounds.h"
 #include "base/memory/mem.h"
 #include "decode/attention_anchor.h"
 #include "decode/shortlist.h"
@@ -358,11 +359,6 @@ static uint64_t least_work_done(const struct dg_decoder *decoder)
     return least == UINT64_MAX ? 0 : least;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* An account that is not in use is zeroed. */
 static bool is_of(const struct account *account, uint64_t client)
 {
@@ -377,8 +373,8 @@ static struct account account_now(const struct dg_decoder *decoder, uint64_t cli
         if (is_of(&decoder->accounts[i], client))
             now = decoder->accounts[i];
     if (now.n_sentences == 0) {
-        now.n_rows_done = larger(now.n_rows_done, fewest_rows_done(decoder));
-        now.work_done = larger(now.work_done, least_work_done(decoder));
+        now.n_rows_done = dg_most(now.n_rows_done, fewest_rows_done(decoder));
+        now.work_done = dg_most(now.work_done, least_work_done(decoder));
     }
     return now;
 }

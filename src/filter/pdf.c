@@ -422,14 +422,9 @@ enum dg_err dg_pdf_read(struct dg_span layout, struct dg_buf *html)
 
 /* ---- The program ----------------------------------------------------------------------------- */
 
-static bool holds(struct dg_span text, const char *word)
-{
-    return text.len && memmem(text.ptr, text.len, word, strlen(word)) != NULL;
-}
-
 static enum dg_err explain(struct dg_span complaints, int status, struct dg_error *error)
 {
-    if (holds(complaints, "assword") || holds(complaints, "ncrypt"))
+    if (dg_chars_holds(complaints, "assword") || dg_chars_holds(complaints, "ncrypt"))
         return dg_error_set(error, DG_ERR_UNSUPPORTED,
                             "the PDF is encrypted: save it without a password");
     if (status == 3)
@@ -492,7 +487,7 @@ enum dg_err dg_filter_open_pdf(struct dg_filter *filter, const struct dg_filter_
         return dg_error_set(error, DG_ERR_INVALID,
                             "a PDF is not written as \"%.*s\": expected docx, odt, html or txt",
                             DG_SPAN_FMT(opts->output));
-    if (!holds(head, "%PDF-"))
+    if (!dg_chars_holds(head, "%PDF-"))
         return dg_error_set(error, DG_ERR_FORMAT, "the file is no PDF");
     return DG_OK;
 }

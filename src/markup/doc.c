@@ -5,6 +5,7 @@
  * elements that contain nothing but protected spans are frozen; the plain text is laid out. After
  * that the document is immutable. */
 #include "markup/doc.h"
+#include "base/memory/chars.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -395,15 +396,6 @@ bool dg_doc_format_of(struct dg_span name, enum dg_doc_format *format)
     return false;
 }
 
-static bool holds(struct dg_span text, const char *word)
-{
-    size_t len = strlen(word);
-    for (size_t i = 0; i + len <= text.len; i++)
-        if (memcmp(text.ptr + i, word, len) == 0)
-            return true;
-    return false;
-}
-
 /* "0:00:01.000,0:00:02.000" */
 static bool is_sbv(struct dg_span text)
 {
@@ -426,18 +418,19 @@ enum dg_doc_format dg_doc_format_guess(struct dg_span original)
     if (dg_span_starts(text, DG_SPAN("[Script Info]")))
         return DG_DOC_ASS;
     if (dg_span_starts(text, DG_SPAN("<")))
-        return holds(head, "http://www.w3.org/ns/ttml")                ? DG_DOC_TTML
-               : holds(head, "<xliff")                                 ? DG_DOC_XLIFF
-               : holds(head, "<html") || holds(head, "<!DOCTYPE html") ? DG_DOC_HTML
-               : dg_span_starts(text, DG_SPAN("<?xml"))                ? DG_DOC_XML
-                                                                       : DG_DOC_HTML;
+        return dg_chars_holds(head, "http://www.w3.org/ns/ttml") ? DG_DOC_TTML
+               : dg_chars_holds(head, "<xliff")                  ? DG_DOC_XLIFF
+               : dg_chars_holds(head, "<html") || dg_chars_holds(head, "<!DOCTYPE html")
+                   ? DG_DOC_HTML
+               : dg_span_starts(text, DG_SPAN("<?xml")) ? DG_DOC_XML
+                                                        : DG_DOC_HTML;
     if (dg_span_starts(text, DG_SPAN("{")))
         return DG_DOC_JSON;
-    if (holds(head, "msgid \"") && holds(head, "msgstr"))
+    if (dg_chars_holds(head, "msgid \"") && dg_chars_holds(head, "msgstr"))
         return DG_DOC_PO;
     if (head.len == 0 || head.ptr[0] < '0' || head.ptr[0] > '9')
         return DG_DOC_TEXT;
-    return holds(head, " --> ") ? DG_DOC_SUBRIP : is_sbv(head) ? DG_DOC_SBV : DG_DOC_TEXT;
+    return dg_chars_holds(head, " --> ") ? DG_DOC_SUBRIP : is_sbv(head) ? DG_DOC_SBV : DG_DOC_TEXT;
 }
 
 enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format,

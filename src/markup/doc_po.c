@@ -370,15 +370,6 @@ static struct dg_span header_value(struct dg_span content, const char *name)
     return (struct dg_span){NULL, 0};
 }
 
-static bool contains(struct dg_span text, const char *word)
-{
-    size_t len = strlen(word);
-    for (size_t i = 0; i + len <= text.len; i++)
-        if (memcmp(text.ptr + i, word, len) == 0)
-            return true;
-    return false;
-}
-
 /* "pt-BR" as gettext has it: "pt_BR". */
 static void language_name(struct dg_span tag, char name[32])
 {
@@ -439,9 +430,10 @@ static void take_header(struct reader *reader, const struct entry *entry)
     struct dg_span type = header_value(content, "Content-Type"),
                    rule = header_value(content, "Plural-Forms");
     struct dg_span language = header_value(content, "Language");
-    bool is_template = contains(type, "charset=CHARSET");
-    if (type.len && !is_template && !contains(type, "UTF-8") && !contains(type, "utf-8") &&
-        !contains(type, "ASCII") && !contains(type, "UTF8")) {
+    bool is_template = dg_chars_holds(type, "charset=CHARSET");
+    if (type.len && !is_template && !dg_chars_holds(type, "UTF-8") &&
+        !dg_chars_holds(type, "utf-8") && !dg_chars_holds(type, "ASCII") &&
+        !dg_chars_holds(type, "UTF8")) {
         dg_doc_refuse(reader->doc, DG_ERR_UNSUPPORTED, str->at,
                       "the file's charset is not UTF-8; msgconv -t UTF-8 makes it so");
         return;
@@ -763,7 +755,7 @@ static bool is_of_c(const struct reader *reader, const struct entry *entry)
         return false;
     const size_t end = line_end(reader->text, entry->flags);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (contains(dg_span_sub(reader->text, entry->flags, end - entry->flags), words[i]))
+        if (dg_chars_holds(dg_span_sub(reader->text, entry->flags, end - entry->flags), words[i]))
             return true;
     return false;
 }

@@ -287,57 +287,37 @@ enum dg_err dg_blueprint_check(const struct dg_blueprint *bp, struct dg_error *e
 
 const char *dg_activation_name(enum dg_activation activation)
 {
-    switch (activation) {
-    case DG_ACT_RELU:
-        return "relu";
-    case DG_ACT_SILU:
-        return "silu";
-    case DG_ACT_GELU_ERF:
-        return "gelu";
-    case DG_ACT_GELU_TANH:
-        return "gelu_pytorch_tanh";
-    case DG_ACT_GELU_QUICK:
-        return "quick_gelu";
-    }
-    return "?";
+    static const char *const names[] = {[DG_ACT_RELU] = "relu",
+                                        [DG_ACT_SILU] = "silu",
+                                        [DG_ACT_GELU_ERF] = "gelu",
+                                        [DG_ACT_GELU_TANH] = "gelu_pytorch_tanh",
+                                        [DG_ACT_GELU_QUICK] = "quick_gelu"};
+    const size_t at = (size_t)activation;
+    return at < sizeof names / sizeof *names && names[at] ? names[at] : "?";
 }
 
 const char *dg_decoder_kind_name(enum dg_decoder_kind kind)
 {
-    switch (kind) {
-    case DG_DECODER_ATTENTION:
-        return "attention";
-    case DG_DECODER_SSRU:
-        return "ssru";
-    case DG_DECODER_AAN:
-        return "aan";
-    case DG_DECODER_GRU:
-        return "gru";
-    case DG_DECODER_LSTM:
-        return "lstm";
-    case DG_DECODER_TANH:
-        return "tanh";
-    }
-    return "?";
+    static const char *const names[] = {[DG_DECODER_ATTENTION] = "attention",
+                                        [DG_DECODER_SSRU] = "ssru",
+                                        [DG_DECODER_AAN] = "aan",
+                                        [DG_DECODER_GRU] = "gru",
+                                        [DG_DECODER_LSTM] = "lstm",
+                                        [DG_DECODER_TANH] = "tanh"};
+    const size_t at = (size_t)kind;
+    return at < sizeof names / sizeof *names && names[at] ? names[at] : "?";
 }
 
 const char *dg_positions_name(enum dg_positions positions)
 {
-    switch (positions) {
-    case DG_POS_NONE:
-        return "none";
-    case DG_POS_HALVES:
-        return "halves";
-    case DG_POS_HALVES_CLOSED:
-        return "halves-closed";
-    case DG_POS_INTERLEAVED:
-        return "interleaved";
-    case DG_POS_LEARNED:
-        return "learned";
-    case DG_POS_ROTARY:
-        return "rotary";
-    }
-    return "?";
+    static const char *const names[] = {[DG_POS_NONE] = "none",
+                                        [DG_POS_HALVES] = "halves",
+                                        [DG_POS_HALVES_CLOSED] = "halves-closed",
+                                        [DG_POS_INTERLEAVED] = "interleaved",
+                                        [DG_POS_LEARNED] = "learned",
+                                        [DG_POS_ROTARY] = "rotary"};
+    const size_t at = (size_t)positions;
+    return at < sizeof names / sizeof *names && names[at] ? names[at] : "?";
 }
 
 const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder)
@@ -355,38 +335,22 @@ const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder)
 
 const char *dg_seq_attention_name(enum dg_seq_attention attention)
 {
-    switch (attention) {
-    case DG_SEQ_NONE:
-        return "none";
-    case DG_SEQ_LOCATION:
-        return "location";
-    case DG_SEQ_DOT:
-        return "dot";
-    case DG_SEQ_GENERAL:
-        return "general";
-    case DG_SEQ_ADDITIVE:
-        return "additive";
-    }
-    return "?";
+    static const char *const names[] = {[DG_SEQ_NONE] = "none",
+                                        [DG_SEQ_LOCATION] = "location",
+                                        [DG_SEQ_DOT] = "dot",
+                                        [DG_SEQ_GENERAL] = "general",
+                                        [DG_SEQ_ADDITIVE] = "additive"};
+    const size_t at = (size_t)attention;
+    return at < sizeof names / sizeof *names && names[at] ? names[at] : "?";
 }
 
 const char *dg_head_name(enum dg_head head)
 {
-    switch (head) {
-    case DG_HEAD_NONE:
-        return "none";
-    case DG_HEAD_WORDS:
-        return "words";
-    case DG_HEAD_POOLED:
-        return "pooled";
-    case DG_HEAD_TOKENS:
-        return "tokens";
-    case DG_HEAD_SPANS:
-        return "spans";
-    case DG_HEAD_REPLACED:
-        return "replaced";
-    }
-    return "?";
+    static const char *const names[] = {
+        [DG_HEAD_NONE] = "none",     [DG_HEAD_WORDS] = "words", [DG_HEAD_POOLED] = "pooled",
+        [DG_HEAD_TOKENS] = "tokens", [DG_HEAD_SPANS] = "spans", [DG_HEAD_REPLACED] = "replaced"};
+    const size_t at = (size_t)head;
+    return at < sizeof names / sizeof *names && names[at] ? names[at] : "?";
 }
 
 size_t dg_blueprint_gates(const struct dg_blueprint *bp)

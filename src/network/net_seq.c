@@ -23,6 +23,7 @@
  * is e_s itself if attention has no matrix for it. Slots, lanes, turns and waves are those of
  * net_rnn.c. */
 #include "network/net_int.h"
+#include "base/memory/bounds.h"
 
 #include <string.h>
 
@@ -40,11 +41,6 @@ static size_t state_width(const struct dg_blueprint *bp)
 static size_t gates_width(const struct dg_blueprint *bp)
 {
     return dg_blueprint_gates(bp) * bp->D;
-}
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
 }
 
 /* The encoder's layer whose last state the decoder's layer `i` begins with. */
@@ -67,7 +63,7 @@ void dg_net_seq_carve(struct dg_net_state *state, struct net_carve *carve)
     w->query = dg_net_carve(carve, R, D * sizeof(float));
     w->mixed = dg_net_carve(carve, R, 2 * D * sizeof(float));
     w->readout = dg_net_carve(carve, R, D * sizeof(float));
-    w->mapped = dg_net_carve(carve, larger(state->limits.source_len * D, R * bp->seq.places),
+    w->mapped = dg_net_carve(carve, dg_most(state->limits.source_len * D, R * bp->seq.places),
                              sizeof(float));
     w->record = dg_net_carve(carve, 2 * D, sizeof(float));
     w->states = dg_net_carve(carve, state->limits.slots, width * sizeof(float));

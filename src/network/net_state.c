@@ -10,22 +10,13 @@
  * resident. */
 #include "network/net_int.h"
 
+#include "base/memory/bounds.h"
 #include "base/memory/mem.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { ENCODE_TOKENS = 256, FFN_ROWS = 128 };
-
-static size_t most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */
 
@@ -51,14 +42,14 @@ static enum dg_err fill_limits(struct dg_net_limits *l, const struct dg_net *net
     l->encode_tokens = l->encode_tokens ? l->encode_tokens : ENCODE_TOKENS;
     if (!dg_blueprint_family(&net->bp)->has_prompt) /* a prompt may be computed in parts, a sentence
                                                        may not */
-        l->encode_tokens = most(l->encode_tokens, l->source_len);
+        l->encode_tokens = dg_most(l->encode_tokens, l->source_len);
     const struct dg_family_facts *family = dg_blueprint_family(&net->bp);
     if (family->is_recurrent || family->has_head) /* only one record is kept for each token, so
                                                      there is nothing to save */
         l->kv = DG_NET_KV_F32;
     else if (l->kv == DG_NET_KV_AUTO)
         l->kv = net->type == DG_PACKED_I8 ? DG_NET_KV_F16 : DG_NET_KV_F32;
-    l->logits_rows = l->logits_rows ? least(l->logits_rows, l->rows) : l->rows;
+    l->logits_rows = l->logits_rows ? dg_least(l->logits_rows, l->rows) : l->rows;
     return DG_OK;
 }
 
@@ -100,22 +91,22 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
 {
     const struct dg_blueprint *bp = &state->net->bp;
     const struct dg_net_limits *l = &state->limits;
-    const size_t D = bp->D, H = most(bp->encoder.H, bp->decoder.H);
-    const size_t F = most(most(bp->encoder.F, bp->decoder.F), bp->aan_F);
+    const size_t D = bp->D, H = dg_most(bp->encoder.H, bp->decoder.H);
+    const size_t F = dg_most(dg_most(bp->encoder.F, bp->decoder.F), bp->aan_F);
     const bool is_lm = dg_blueprint_family(bp)->has_prompt;
     const size_t A = is_lm ? bp->decoder.H * bp->lm.head : D; /* the width of attention */
     const size_t longest =
-        is_lm ? l->source_len + l->target_len : most(l->source_len, l->target_len);
+        is_lm ? l->source_len + l->target_len : dg_most(l->source_len, l->target_len);
     const size_t qkv = is_lm ? A + 2 * state->net->kv_width : 3 * D;
-    state->work_rows = most(l->rows, l->encode_tokens);
-    state->ffn_rows = least(state->work_rows, FFN_ROWS);
+    state->work_rows = dg_most(l->rows, l->encode_tokens);
+    state->ffn_rows = dg_least(state->work_rows, FFN_ROWS);
     if (dg_blueprint_has_sinusoids(bp))
         state->positions = dg_net_carve(carve, longest, D * sizeof(float));
     state->x = dg_net_carve(carve, state->work_rows, D * sizeof(float));
     state->y = dg_net_carve(carve, state->work_rows, D * sizeof(float));
     state->z = dg_net_carve(carve, state->work_rows, D * sizeof(float));
     state->wide_len =
-        most(state->work_rows * qkv, most(state->ffn_rows, 2) * F * (bp->lm.gated ? 2 : 1));
+        dg_most(state->work_rows * qkv, dg_most(state->ffn_rows, 2) * F * (bp->lm.gated ? 2 : 1));
     state->wide = dg_net_carve(carve, state->wide_len, sizeof(float));
     state->scores = dg_net_carve(carve, DG_ATTEND_QUERIES * H * longest, sizeof(float));
     state->ld_logits = (bp->decoder.V + 15) & ~(size_t)15;
@@ -129,12 +120,13 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     state->encoded_len = dg_net_carve(carve, l->slots, sizeof *state->encoded_len);
     if (dg_net_families[bp->family].carve)
         dg_net_families[bp->family].carve(state, carve);
-    const size_t inner = most(F, most(2 * bp->rnn.width, bp->family == DG_FAMILY_SEQ ? 2 * D : D));
-    const struct dg_packed exact = {.type = DG_PACKED_F32, .K = most(D, inner)};
-    const struct dg_packed widest = {.type = state->net->type, .K = most(most(D, A), inner)};
+    const size_t inner =
+        dg_most(F, dg_most(2 * bp->rnn.width, bp->family == DG_FAMILY_SEQ ? 2 * D : D));
+    const struct dg_packed exact = {.type = DG_PACKED_F32, .K = dg_most(D, inner)};
+    const struct dg_packed widest = {.type = state->net->type, .K = dg_most(dg_most(D, A), inner)};
     state->scratch = dg_net_carve(carve,
-                                  most(dg_packed_scratch(&exact, state->work_rows),
-                                       dg_packed_scratch(&widest, state->work_rows)),
+                                  dg_most(dg_packed_scratch(&exact, state->work_rows),
+                                          dg_packed_scratch(&widest, state->work_rows)),
                                   1);
 }
 
@@ -189,7 +181,7 @@ static void fill_positions(struct dg_net_state *state)
 {
     const struct dg_blueprint *bp = &state->net->bp;
     const size_t D = bp->D, half = D / 2;
-    const size_t longest = most(state->limits.source_len, state->limits.target_len);
+    const size_t longest = dg_most(state->limits.source_len, state->limits.target_len);
     for (size_t p = 0; state->positions && p < longest; p++)
         for (size_t k = 0; k < half; k++) {
             float *row = state->positions + p * D;
@@ -348,7 +340,7 @@ static void poison(float *x, size_t n)
 void dg_net_poison(struct dg_net_state *state)
 {
     const struct dg_blueprint *bp = &state->net->bp;
-    const size_t D = bp->D, longest = most(state->limits.source_len, state->limits.target_len);
+    const size_t D = bp->D, longest = dg_most(state->limits.source_len, state->limits.target_len);
     for (size_t i = 0; i < state->n_free; i++)
         for (size_t layer = 0; layer < state->net->kv_layers; layer++)
             memset(state->kv +
@@ -358,7 +350,7 @@ void dg_net_poison(struct dg_net_state *state)
     poison(state->y, state->work_rows * D);
     poison(state->z, state->work_rows * D);
     poison(state->wide, state->wide_len);
-    poison(state->scores, most(bp->encoder.H, bp->decoder.H) * longest);
+    poison(state->scores, dg_most(bp->encoder.H, bp->decoder.H) * longest);
     poison(state->logits, state->limits.logits_rows * state->ld_logits);
     poison(state->attention, state->limits.rows * state->limits.source_len);
 }

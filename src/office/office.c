@@ -9,6 +9,7 @@
 #include "office/office.h"
 #include "archive/zip_in.h"
 #include "archive/zip_out.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "markup/markup.h"
 #include "office/part.h"
@@ -371,11 +372,6 @@ static enum dg_err note_sheets(struct dg_office *office, struct dg_span part, bo
     return err;
 }
 
-static bool holds(struct dg_span text, const char *word)
-{
-    return text.len && memmem(text.ptr, text.len, word, strlen(word)) != NULL;
-}
-
 /* Whether a part may refer to sheets. The titles of parts in the properties do not: programs write
  * them anew. */
 static bool may_refer(const struct dg_office *office, size_t i)
@@ -410,7 +406,7 @@ static enum dg_err look_into(struct dg_office *office, size_t i, bool is_open, b
     else
         dg_sheets_look(office->sheets, part);
     if (!names_only && office->roles[i] == SHEET &&
-        (holds(part, "headerFooter") || holds(part, "\"inlineStr\"")))
+        (dg_chars_holds(part, "headerFooter") || dg_chars_holds(part, "\"inlineStr\"")))
         office->roles[i] = TEXT;
     dg_zip_data_free(&data);
     return err;

@@ -5,6 +5,7 @@
  * mark the name is read backwards, over a bounded number of bytes, and looked up. */
 #define _GNU_SOURCE 1 /* memmem */
 #include "office/sheets.h"
+#include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/entity.h"
@@ -174,16 +175,12 @@ static void keep_attributes(struct dg_sheets *sheets, struct dg_span part)
     }
 }
 
-static bool holds(struct dg_span text, const char *word)
-{
-    return text.len && memmem(text.ptr, text.len, word, strlen(word)) != NULL;
-}
-
 static void look(struct dg_sheets *sheets, struct dg_span part)
 {
     bool in_tag = sheets->mark == '!'; /* there, formulas are text of elements */
     /* References that are made of text, and those in addresses, with the signs that these have. */
-    if (holds(part, "INDIRECT") || (holds(part, "%20") && holds(part, "=\"#")))
+    if (dg_chars_holds(part, "INDIRECT") ||
+        (dg_chars_holds(part, "%20") && dg_chars_holds(part, "=\"#")))
         sheets->all_stay = true;
     for (size_t i = 0; i < part.len && !sheets->all_stay; i++) {
         const char c = part.ptr[i];
@@ -202,10 +199,10 @@ static void look(struct dg_sheets *sheets, struct dg_span part)
 
 void dg_sheets_look(struct dg_sheets *sheets, struct dg_span part)
 {
-    char *plain = holds(part, "&#") ? dg_try_malloc(part.len + DG_UTF8_MAX_LEN) : NULL;
+    char *plain = dg_chars_holds(part, "&#") ? dg_try_malloc(part.len + DG_UTF8_MAX_LEN) : NULL;
     if (plain)
         look(sheets, dg_span_make(plain, put_characters(part, plain, part.len + DG_UTF8_MAX_LEN)));
-    else if (holds(part, "&#"))
+    else if (dg_chars_holds(part, "&#"))
         sheets->all_stay = true; /* there is no memory */
     else
         look(sheets, part);

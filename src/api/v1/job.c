@@ -18,6 +18,7 @@
  * own, and begin one text each in turn as its work is delivered. */
 #include "api/v1/job.h"
 #include "base/json/json_out.h"
+#include "base/memory/bounds.h"
 #include "base/memory/mem.h"
 #include "engine/request/terms_json.h"
 #include "text/language/langtag.h"
@@ -602,11 +603,6 @@ static void settle(struct dg_job *job)
     job->listener->on_over(job->owner, job);
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void on_translation_done(void *ctx, const struct dg_engine_result *result)
 {
     struct dg_job_item *item = ctx;
@@ -619,10 +615,10 @@ static void on_translation_done(void *ctx, const struct dg_engine_result *result
     job->n_characters += result->n_characters;
     job->n_shown += result->n_shown;
     job->n_sentences += result->n_sentences;
-    job->queue_ns = larger(job->queue_ns, item->waited_ns + result->queue_ns);
+    job->queue_ns = dg_most(job->queue_ns, item->waited_ns + result->queue_ns);
     job->first_ns =
-        larger(job->first_ns, result->first_ns ? item->waited_ns + result->first_ns : 0);
-    job->total_ns = larger(job->total_ns, item->waited_ns + result->total_ns);
+        dg_most(job->first_ns, result->first_ns ? item->waited_ns + result->first_ns : 0);
+    job->total_ns = dg_most(job->total_ns, item->waited_ns + result->total_ns);
     if (job->listener && !job->err) {
         enum dg_err err = result->err;
         if (result->model)

@@ -77,4 +77,10 @@ static inline int dg_chars_hex(char c)
     return c >= '0' && c <= '9' ? c - '0' : low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
+/* Whether `word` stands anywhere in the text. */
+static inline bool dg_chars_holds(struct dg_span text, const char *word)
+{
+    return dg_span_find_cstr(text, 0, word) < text.len;
+}
+
 #endif

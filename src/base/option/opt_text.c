@@ -16,32 +16,14 @@ static const char *placeholder(const struct dg_opt_row *row)
 {
     if (row->unit)
         return row->unit;
-    switch (row->type) {
-    case DG_OPT_TYPE_INT:
-        return "N";
-    case DG_OPT_TYPE_REAL:
-        return "X";
-    case DG_OPT_TYPE_SIZE:
-        return "SIZE";
-    case DG_OPT_TYPE_DURATION:
-        return "TIME";
-    case DG_OPT_TYPE_ENUM:
-        return "WORD";
-    case DG_OPT_TYPE_STRING:
-        return "TEXT";
-    case DG_OPT_TYPE_PATH:
-        return "PATH";
-    case DG_OPT_TYPE_STRINGS:
-        return "TEXT,...";
-    case DG_OPT_TYPE_PATHS:
-        return "PATH,...";
-    case DG_OPT_TYPE_ADDRESSES:
-        return "ADDRESS,...";
-    case DG_OPT_TYPE_BOOL:
-    case DG_OPT_TYPE_NONE:
-        break;
-    }
-    return "";
+    static const char *const names[] = {
+        [DG_OPT_TYPE_INT] = "N",          [DG_OPT_TYPE_REAL] = "X",
+        [DG_OPT_TYPE_SIZE] = "SIZE",      [DG_OPT_TYPE_DURATION] = "TIME",
+        [DG_OPT_TYPE_ENUM] = "WORD",      [DG_OPT_TYPE_STRING] = "TEXT",
+        [DG_OPT_TYPE_PATH] = "PATH",      [DG_OPT_TYPE_STRINGS] = "TEXT,...",
+        [DG_OPT_TYPE_PATHS] = "PATH,...", [DG_OPT_TYPE_ADDRESSES] = "ADDRESS,..."};
+    const size_t at = (size_t)row->type;
+    return at < sizeof names / sizeof *names && names[at] ? names[at] : "";
 }
 
 /* Whether the range or the words tell more than the placeholder. */

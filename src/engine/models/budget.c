@@ -5,6 +5,7 @@
  * model's usual beam needs at its longest; requests with wider beams are refused there by the
  * decoder, with the reason. */
 #include "engine/models/budget.h"
+#include "base/memory/bounds.h"
 
 /* ---- The ledger ------------------------------------------------------------------------------ */
 
@@ -32,21 +33,16 @@ bool dg_ledger_will_fit(const struct dg_ledger *ledger, size_t bytes)
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */
 
-static size_t most(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* `wanted`, divided by 2^halvings. */
 static struct dg_decoder_limits shrink(const struct dg_decoder_limits *wanted, int halvings,
                                        size_t n_beams)
 {
     struct dg_decoder_limits limits = *wanted;
     size_t one_sentence = n_beams * wanted->target_max + wanted->source_max;
-    limits.sentences = most(wanted->sentences >> halvings, 1);
-    limits.rows = most(wanted->rows >> halvings, n_beams);
-    limits.kv_tokens = most(wanted->kv_tokens >> halvings, one_sentence);
-    limits.batch_tokens = most(wanted->batch_tokens >> halvings, wanted->source_max);
+    limits.sentences = dg_most(wanted->sentences >> halvings, 1);
+    limits.rows = dg_most(wanted->rows >> halvings, n_beams);
+    limits.kv_tokens = dg_most(wanted->kv_tokens >> halvings, one_sentence);
+    limits.batch_tokens = dg_most(wanted->batch_tokens >> halvings, wanted->source_max);
     return limits;
 }
 
@@ -58,7 +54,7 @@ enum dg_err dg_budget_fit(const struct dg_net *net, const struct dg_decoder_limi
     size_t needed = 0;
     for (int halvings = 0; halvings <= HALVINGS; halvings++) {
         struct dg_decoder_limits limits =
-            halvings ? shrink(wanted, halvings, most(n_beams, 1)) : *wanted;
+            halvings ? shrink(wanted, halvings, dg_most(n_beams, 1)) : *wanted;
         enum dg_err err = dg_decoder_size(net, &limits, &needed, error);
         if (err)
             return err;

@@ -11,76 +11,41 @@
 
 const char *dg_http_reason(int status)
 {
-    switch (status) {
-    case 100:
-        return "Continue";
-    case 101:
-        return "Switching Protocols";
-    case 200:
-        return "OK";
-    case 201:
-        return "Created";
-    case 202:
-        return "Accepted";
-    case 204:
-        return "No Content";
-    case 304:
-        return "Not Modified";
-    case 308:
-        return "Permanent Redirect";
-    case 400:
-        return "Bad Request";
-    case 401:
-        return "Unauthorized";
-    case 403:
-        return "Forbidden";
-    case 404:
-        return "Not Found";
-    case 405:
-        return "Method Not Allowed";
-    case 406:
-        return "Not Acceptable";
-    case 408:
-        return "Request Timeout";
-    case 409:
-        return "Conflict";
-    case 410:
-        return "Gone";
-    case 413:
-        return "Content Too Large";
-    case 414:
-        return "URI Too Long";
-    case 415:
-        return "Unsupported Media Type";
-    case 417:
-        return "Expectation Failed";
-    case 422:
-        return "Unprocessable Content";
-    case 426:
-        return "Upgrade Required";
-    case 429:
-        return "Too Many Requests";
-    case 431:
-        return "Request Header Fields Too Large";
-    case 456:
-        return "Quota Exceeded";
-    case 499:
-        return "Client Closed Request";
-    case 500:
-        return "Internal Server Error";
-    case 501:
-        return "Not Implemented";
-    case 503:
-        return "Service Unavailable";
-    case 504:
-        return "Gateway Timeout";
-    case 505:
-        return "HTTP Version Not Supported";
-    case 507:
-        return "Insufficient Storage";
-    default:
-        return "Status";
-    }
+    static const char *const names[] = {[100] = "Continue",
+                                        [101] = "Switching Protocols",
+                                        [200] = "OK",
+                                        [201] = "Created",
+                                        [202] = "Accepted",
+                                        [204] = "No Content",
+                                        [304] = "Not Modified",
+                                        [308] = "Permanent Redirect",
+                                        [400] = "Bad Request",
+                                        [401] = "Unauthorized",
+                                        [403] = "Forbidden",
+                                        [404] = "Not Found",
+                                        [405] = "Method Not Allowed",
+                                        [406] = "Not Acceptable",
+                                        [408] = "Request Timeout",
+                                        [409] = "Conflict",
+                                        [410] = "Gone",
+                                        [413] = "Content Too Large",
+                                        [414] = "URI Too Long",
+                                        [415] = "Unsupported Media Type",
+                                        [417] = "Expectation Failed",
+                                        [422] = "Unprocessable Content",
+                                        [426] = "Upgrade Required",
+                                        [429] = "Too Many Requests",
+                                        [431] = "Request Header Fields Too Large",
+                                        [456] = "Quota Exceeded",
+                                        [499] = "Client Closed Request",
+                                        [500] = "Internal Server Error",
+                                        [501] = "Not Implemented",
+                                        [503] = "Service Unavailable",
+                                        [504] = "Gateway Timeout",
+                                        [505] = "HTTP Version Not Supported",
+                                        [507] = "Insufficient Storage"};
+    const size_t at = (size_t)status;
+    return at < sizeof names / sizeof *names && names[at] ? names[at] : "Status";
 }
 
 static void put(struct dg_http *http, const void *bytes, size_t len)

@@ -11,6 +11,7 @@
  * word of each of ROWS rows and finds them by two distances. A tile of ROWS by PANEL sums stays in
  * registers. */
 #include "tensor/gradient/products.h"
+#include "base/memory/bounds.h"
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -26,11 +27,6 @@ enum {
     A_WORDS = BLOCK_M * BLOCK_K / 2,
     B_WORDS = BLOCK_N * BLOCK_K / 2,
 };
-
-static inline size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static inline __mmask16 first_lanes(size_t n)
 {
@@ -115,7 +111,7 @@ static void turn_rows(uint32_t *to, const float *from, size_t ld, size_t K, size
                 r[i] = first + i < n ? words_of(from + (first + i) * ld + k, K - k)
                                      : _mm512_setzero_si512();
             transpose(r);
-            const size_t n_words = least(LANES, (K - k + 1) / 2);
+            const size_t n_words = dg_least(LANES, (K - k + 1) / 2);
             for (size_t i = 0; i < n_words; i++)
                 _mm512_storeu_si512(to + (k / 2 + i) * PANEL + first, r[i]);
         }
@@ -213,9 +209,9 @@ static void lay_out_b(uint32_t *to, const struct matrix *b, size_t first_n, size
     for (size_t n = 0; n < N; n += PANEL, to += panel_words) {
         const float *from = element(b, first_n + n, first_k);
         if (b->along)
-            turn_rows(to, from, b->ld, K, least(PANEL, N - n));
+            turn_rows(to, from, b->ld, K, dg_least(PANEL, N - n));
         else
-            pair_rows(to, PANEL, from, b->ld, K, least(PANEL, N - n), PANEL);
+            pair_rows(to, PANEL, from, b->ld, K, dg_least(PANEL, N - n), PANEL);
     }
 }
 
@@ -237,18 +233,18 @@ static void multiply(float *c, size_t ld_c, const struct matrix *a, const struct
     uint32_t *a_words = scratch, *b_words = a_words + A_WORDS;
     for (size_t n = 0; n < N; n += BLOCK_N)
         for (size_t k = 0; k < K; k += BLOCK_K) {
-            const size_t n_columns = least(BLOCK_N, N - n), depth = least(BLOCK_K, K - k);
+            const size_t n_columns = dg_least(BLOCK_N, N - n), depth = dg_least(BLOCK_K, K - k);
             const size_t n_words = (depth + 1) / 2;
             const float factor = k == 0 ? beta : 1.0f;
             lay_out_b(b_words, b, n, n_columns, k, depth);
             for (size_t m = 0; m < M; m += BLOCK_M) {
-                const size_t n_rows = least(BLOCK_M, M - m);
+                const size_t n_rows = dg_least(BLOCK_M, M - m);
                 const struct factor all = lay_out_a(a_words, a, m, n_rows, k, depth);
                 for (size_t p = 0; p < n_columns; p += PANEL)
                     for (size_t i = 0; i < n_rows; i += ROWS) {
                         const struct factor rows = {all.a + i * all.by_row, all.by_row,
                                                     all.by_word};
-                        tiles(least(ROWS, n_rows - i), c + (m + i) * ld_c + n + p, ld_c, &rows,
+                        tiles(dg_least(ROWS, n_rows - i), c + (m + i) * ld_c + n + p, ld_c, &rows,
                               b_words + p * n_words, n_words, n_columns - p, factor);
                     }
             }

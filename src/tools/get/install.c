@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH_CAP = DG_MODEL_FOLDERS_PATH, KEPT_S = 7 * 24 * 3600, HASHES_MAX = 4 << 20 };
+enum { PATH_CAP = DG_PATH_CAP, KEPT_S = 7 * 24 * 3600, HASHES_MAX = 4 << 20 };
 
 struct install {
     char dir[PATH_CAP];  /* the folder of the models */
@@ -36,15 +36,6 @@ struct install {
     const struct install_opts *opts; /* about the package under way */
     uint64_t before;                 /* bytes of the package's files before the current one */
 };
-
-static enum dg_err join(char out[PATH_CAP], const char *dir, const char *name,
-                        struct dg_error *error)
-{
-    const int n = snprintf(out, PATH_CAP, "%s/%s", dir, name);
-    return n >= 0 && n < PATH_CAP
-               ? DG_OK
-               : dg_error_set(error, DG_ERR_LIMIT, "the path is too long: %s", dir);
-}
 
 /* ---- Folders --------------------------------------------------------------------------------- */
 
@@ -86,7 +77,8 @@ static void remove_old(const struct install *install)
     struct stat st;
     DIR *dir = dg_folder_open(install->work);
     for (struct dirent *entry; dir && (entry = readdir(dir));)
-        if (entry->d_name[0] != '.' && join(path, install->work, entry->d_name, NULL) == DG_OK &&
+        if (entry->d_name[0] != '.' &&
+            dg_folder_path(install->work, entry->d_name, path, NULL) == DG_OK &&
             lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_mtime + KEPT_S < time(NULL))
             remove_tree(path);
     if (dir)
@@ -101,11 +93,11 @@ enum dg_err install_begin(struct install **install, const char *dir, struct dg_e
         return DG_ERR_NOMEM;
     made->lock = -1;
     snprintf(made->dir, sizeof made->dir, "%s", dir);
-    enum dg_err err = join(made->work, dir, ".get", error);
+    enum dg_err err = dg_folder_path(dir, ".get", made->work, error);
     if (!err)
         err = make_folder(made->work, error);
     if (!err)
-        err = join(lock, made->work, "lock", error);
+        err = dg_folder_path(made->work, "lock", lock, error);
     if (!err) {
         made->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (made->lock < 0)
@@ -140,7 +132,7 @@ void install_end(struct install *install)
 static enum dg_err hashes_path(const struct install *install, char path[PATH_CAP],
                                struct dg_error *error)
 {
-    return join(path, install->work, "hashes", error);
+    return dg_folder_path(install->work, "hashes", path, error);
 }
 
 static enum dg_err read_hashes(const char *path, struct dg_buf *text, struct dg_error *error)
@@ -253,7 +245,8 @@ static enum dg_err import(struct install *install, const struct dg_package *pack
     const bool is_package =
         package->n_files == 1 &&
         dg_span_ends(dg_span_cstr(package->files[0].name), DG_SPAN(".argosmodel"));
-    enum dg_err err = is_package ? join(path, files, package->files[0].name, error) : DG_OK;
+    enum dg_err err =
+        is_package ? dg_folder_path(files, package->files[0].name, path, error) : DG_OK;
     remove_tree(out);
     if (!err)
         err = dg_import(is_package ? path : files, out, &opts, &summary, error);
@@ -266,7 +259,7 @@ static enum dg_err write_text(const char *dir, const char *name, const struct dg
                               struct dg_error *error)
 {
     char path[PATH_CAP];
-    enum dg_err err = join(path, dir, name, error);
+    enum dg_err err = dg_folder_path(dir, name, path, error);
     return err ? err : dg_file_out_save(path, 0644, text->ptr, text->len, error);
 }
 
@@ -407,15 +400,15 @@ static bool is_other(const char *path)
 {
     char config[PATH_CAP];
     struct stat st;
-    return lstat(path, &st) == 0 &&
-           (join(config, path, "config.json", NULL) != DG_OK || access(config, F_OK) != 0);
+    return lstat(path, &st) == 0 && (dg_folder_path(path, "config.json", config, NULL) != DG_OK ||
+                                     access(config, F_OK) != 0);
 }
 
 /* Puts the directory into its place in one step; what was there before is removed. */
 static enum dg_err move_in(const struct install *install, const char *model, const char *name,
                            struct install_result *result, struct dg_error *error)
 {
-    enum dg_err err = join(result->path, install->dir, name, error);
+    enum dg_err err = dg_folder_path(install->dir, name, result->path, error);
     if (err)
         return err;
     if (is_other(result->path))
@@ -460,13 +453,13 @@ enum dg_err install_package(struct install *install, struct dg_package *package,
     char work[PATH_CAP], files[PATH_CAP], made[PATH_CAP], model[PATH_CAP];
     *result = (struct install_result){.note = ""};
     install->opts = opts;
-    enum dg_err err = join(work, install->work, package->name, error);
+    enum dg_err err = dg_folder_path(install->work, package->name, work, error);
     if (!err)
-        err = join(files, work, "files", error);
+        err = dg_folder_path(work, "files", files, error);
     if (!err)
-        err = join(made, work, "made", error);
+        err = dg_folder_path(work, "made", made, error);
     if (!err) /* the present name already states the languages */
-        err = join(model, made, package->name, error);
+        err = dg_folder_path(made, package->name, model, error);
     if (!err)
         err = make_folder(files, error);
     if (!err)
@@ -503,11 +496,11 @@ enum dg_err install_package(struct install *install, struct dg_package *package,
 enum dg_err install_remove(struct install *install, const char *name, struct dg_error *error)
 {
     char path[PATH_CAP], work[PATH_CAP], gone[PATH_CAP];
-    enum dg_err err = join(path, install->dir, name, error);
+    enum dg_err err = dg_folder_path(install->dir, name, path, error);
     if (!err)
-        err = join(work, install->work, name, error);
+        err = dg_folder_path(install->work, name, work, error);
     if (!err)
-        err = join(gone, work, "removed", error);
+        err = dg_folder_path(work, "removed", gone, error);
     if (err)
         return err;
     struct stat st;

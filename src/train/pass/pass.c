@@ -11,6 +11,7 @@
  * and then the same backwards. Memory is one block: a first walk over `carve_all` counts its size,
  * a second divides it. */
 #include "base/memory/mem.h"
+#include "base/memory/bounds.h"
 #include "network/net.h"
 #include "tensor/gradient/gemm.h"
 #include "train/pass/pass_int.h"
@@ -93,15 +94,10 @@ static void carve_side(const struct dg_pass *pass, struct dg_pass_carve *c, stru
     side->positions = dg_pass_carve_floats(c, M, bp->D);
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
-    const size_t Ms = pass->limits.source_rows, Mt = pass->limits.target_rows, M = larger(Ms, Mt),
+    const size_t Ms = pass->limits.source_rows, Mt = pass->limits.target_rows, M = dg_most(Ms, Mt),
                  D = bp->D;
     pass->product_scratch = dg_pass_carve(c, 1, pass->products->scratch);
     if (pass->seq) {
@@ -133,7 +129,7 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
     pass->dmid = dg_pass_carve_floats(c, M, D);
     pass->dz = dg_pass_carve_floats(c, M, D);
     pass->dwide = dg_pass_carve_floats(
-        c, M, larger(larger(3 * D, 2 * bp->aan_F), larger(bp->encoder.F, bp->decoder.F)));
+        c, M, dg_most(dg_most(3 * D, 2 * bp->aan_F), dg_most(bp->encoder.F, bp->decoder.F)));
     const size_t dh = D / (bp->encoder.H < bp->decoder.H ? bp->encoder.H : bp->decoder.H);
     if (!pass->enc) {
         pass->dkv = dg_pass_carve_floats(c, Ms, 2 * D);
@@ -233,7 +229,7 @@ size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *ex
 {
     size_t n_source, n_target;
     count_rows(bp, example, &n_source, &n_target);
-    return larger(n_source, n_target);
+    return dg_most(n_source, n_target);
 }
 
 size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n)
@@ -242,7 +238,7 @@ size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *ex
     for (; i < n; i++) { /* and back to the place where a group begins */
         size_t n_source, n_target;
         count_rows(&pass->params->bp, &examples[i], &n_source, &n_target);
-        const size_t longest = larger(n_source, n_target);
+        const size_t longest = dg_most(n_source, n_target);
         source += n_source;
         target += n_target;
         scores += longest * longest;

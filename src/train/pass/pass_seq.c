@@ -9,17 +9,13 @@
  * and the same backwards, time by time from the last. The decoder reads the target (teacher
  * forcing) or, for sentences drawn for that, the network's own output, until it ends too early. */
 #include "train/pass/pass_seq.h"
+#include "base/memory/bounds.h"
 #include "base/memory/mem.h"
 #include "train/data/random.h"
 
 #include <string.h>
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
-
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
 
 static void carve_order(struct dg_pass_carve *c, struct seq_order *order, size_t B)
 {
@@ -72,19 +68,19 @@ static void carve_decoder(struct dg_pass *pass, struct dg_pass_carve *c, size_t 
     seq->dmixed = floats(c, Mt, D);
     seq->query = floats(c, Mt, D);
     seq->dquery = floats(c, Mt, D);
-    seq->weights = floats(c, larger(pass->limits.scores, Mt * places), 1);
+    seq->weights = floats(c, dg_most(pass->limits.scores, Mt * places), 1);
     seq->fed = dg_pass_carve(c, Mt, sizeof *seq->fed);
     seq->weights_at = dg_pass_carve(c, Mt, sizeof *seq->weights_at);
-    seq->row = floats(c, larger(larger(Ms, Mt), larger(places, D)), 1);
+    seq->row = floats(c, dg_most(dg_most(Ms, Mt), dg_most(places, D)), 1);
     seq->dscore = floats(c, D, 1);
-    pass->scratch = floats(c, larger(Ms, places), 1);
+    pass->scratch = floats(c, dg_most(Ms, places), 1);
 }
 
 void dg_pass_seq_carve(struct dg_pass *pass, struct dg_pass_carve *c)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
     struct seq_pass *seq = pass->seq;
-    const size_t Ms = pass->limits.source_rows, Mt = pass->limits.target_rows, M = larger(Ms, Mt),
+    const size_t Ms = pass->limits.source_rows, Mt = pass->limits.target_rows, M = dg_most(Ms, Mt),
                  D = bp->D;
     const size_t B = M;
     seq->D = D;

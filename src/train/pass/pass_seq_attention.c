@@ -11,6 +11,7 @@
  *     additive   u = tanh(k_s + q);  dv += dscore_s u;  du = dscore_s v (1 - u^2);
  *                dk_s += du;  dq += du */
 #include "train/pass/pass_seq.h"
+#include "base/memory/bounds.h"
 
 #include <string.h>
 
@@ -28,11 +29,6 @@ static const float *encoded(const struct dg_pass *pass)
 static size_t n_weights(const struct dg_pass *pass, size_t S)
 {
     return kind_of(pass) == DG_SEQ_LOCATION ? pass->params->bp.seq.places : S;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 /* The row of the source position j of a target. */
@@ -103,7 +99,7 @@ void dg_seq_look(struct dg_pass *pass, size_t m, size_t j, const float *h)
         score(pass, weights, m, place, h);
     pass->k->softmax(weights, n);
     memset(context, 0, D * sizeof *context);
-    for (size_t s = 0; s < least(S, n); s++)
+    for (size_t s = 0; s < dg_least(S, n); s++)
         pass->k->axpy(context, encoded(pass) + (seq->source.first[s] + place) * D, weights[s], D);
 }
 

@@ -9,6 +9,7 @@
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
 #include "base/file/text_in.h"
+#include "base/memory/bounds.h"
 #include "base/memory/clock.h"
 #include "base/memory/error.h"
 #include "base/memory/mem.h"
@@ -112,11 +113,6 @@ static size_t longest_held(const struct dg_trainer *t, size_t rows)
     return longest;
 }
 
-static size_t larger(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
 /* Rivals are never parted: there must be room for the largest group. */
 static void make_room(const struct dg_trainer *t, struct dg_pass_limits *limits)
 {
@@ -124,24 +120,25 @@ static void make_room(const struct dg_trainer *t, struct dg_pass_limits *limits)
     for (size_t i = 0; t->data.candidates && i < t->data.candidates->n; i++) {
         size_t source = 0, target = 0, scores = 0;
         for (size_t j = 0, n = dg_risk_candidates_group(t->data.candidates, i, group); j < n; j++) {
-            const size_t len = larger(group[j].n_source, group[j].n_target);
+            const size_t len = dg_most(group[j].n_source, group[j].n_target);
             source += group[j].n_source;
             target += group[j].n_target;
             scores += len * len;
         }
-        limits->source_rows = larger(limits->source_rows, source);
-        limits->target_rows = larger(limits->target_rows, target);
-        limits->scores = larger(limits->scores, scores);
+        limits->source_rows = dg_most(limits->source_rows, source);
+        limits->target_rows = dg_most(limits->target_rows, target);
+        limits->scores = dg_most(limits->scores, scores);
     }
 }
 
 static enum dg_err make_passes(struct dg_trainer *t, struct dg_error *error)
 {
-    const size_t rows = larger(t->opts.part_tokens, t->opts.len_max);
-    const size_t longest = larger(longest_held(t, rows), t->opts.len_max);
+    const size_t rows = dg_most(t->opts.part_tokens, t->opts.len_max);
+    const size_t longest = dg_most(longest_held(t, rows), t->opts.len_max);
     struct dg_pass_limits limits = {.source_rows = rows,
                                     .target_rows = rows,
-                                    .scores = larger(rows * t->opts.len_max / 2, longest * longest),
+                                    .scores =
+                                        dg_most(rows * t->opts.len_max / 2, longest * longest),
                                     .products = dg_products_find(t->opts.products)};
     make_room(t, &limits);
     enum dg_err err = DG_OK;

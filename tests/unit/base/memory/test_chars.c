@@ -55,6 +55,8 @@ START_TEST(finds_a_word_in_a_list)
     ck_assert(dg_chars_is_one_of_any_case(DG_SPAN("No"), words));
     ck_assert(!dg_chars_is_one_of_any_case(DG_SPAN("nope"), words));
     ck_assert(!dg_chars_is_one_of(DG_SPAN("no"), words + 3));
+    ck_assert(dg_chars_holds(DG_SPAN("say no"), "no") && !dg_chars_holds(DG_SPAN("say n"), "no"));
+    ck_assert(!dg_chars_holds(DG_SPAN(""), "no"));
 }
 END_TEST
 
