@@ -285,7 +285,6 @@ static enum dg_err read_all(struct reading *r)
                       "the central directory is too short for its members");
     struct dg_zip *zip = r->zip;
     zip->directory = directory.offset;
-    zip->directory_len = directory.len;
     zip->end = directory.end;
     zip->is_zip64 = directory.is_zip64;
     zip->members = dg_arena_calloc(&zip->arena, directory.n_members + 1, sizeof *zip->members);

@@ -47,7 +47,7 @@ struct dg_zip {
     struct dg_arena arena;
     struct dg_zip_member *members; /* [n_members] sorted by name; in the arena */
     size_t n_members;
-    size_t directory, directory_len, end; /* where the central directory and the end record lie */
+    size_t directory, end; /* where the central directory and the end record lie */
     bool is_zip64;
 };
 

@@ -14,6 +14,7 @@
  * written \uXXXX, as in a file that has no character beyond ASCII. Where values have {0}, two
  * apostrophes stand for one (Java's MessageFormat). */
 #include "base/memory/utf8.h"
+#include "base/memory/chars.h"
 #include "filter/filter_int.h"
 #include "markup/icu_message.h"
 
@@ -52,15 +53,11 @@ static void say(struct reader *reader, uint32_t cp)
 }
 
 /* Reads up to `most` digits at `at`; *n is how many there were. */
-static uint32_t hex(struct dg_span text, size_t at, size_t most, size_t *n)
+static uint32_t hex(struct dg_span text, size_t at, size_t *n)
 {
     uint32_t value = 0;
-    for (*n = 0; *n < most && at + *n < text.len; ++*n) {
-        const char c = text.ptr[at + *n], low = (char)(c | 0x20);
-        if (!((c >= '0' && c <= '9') || (low >= 'a' && low <= 'f')))
-            break;
-        value = value * 16 + (uint32_t)(c <= '9' ? c - '0' : low - 'a' + 10);
-    }
+    for (*n = 0; *n < 4 && at + *n < text.len && dg_chars_hex(text.ptr[at + *n]) >= 0; ++*n)
+        value = value * 16 + (uint32_t)dg_chars_hex(text.ptr[at + *n]);
     return value;
 }
 
@@ -68,13 +65,13 @@ static uint32_t hex(struct dg_span text, size_t at, size_t most, size_t *n)
 static size_t take_unit(struct reader *reader, struct dg_span text, size_t at)
 {
     size_t n, n_low = 0;
-    uint32_t cp = hex(text, at + 2, 4, &n);
+    uint32_t cp = hex(text, at + 2, &n);
     if (n < 4)
         return 0;
     size_t taken = 6;
     if (cp >= 0xD800 && cp < 0xDC00 && at + 7 < text.len && text.ptr[at + 6] == '\\' &&
         (text.ptr[at + 7] | 0x20) == 'u') {
-        const uint32_t low = hex(text, at + 8, 4, &n_low);
+        const uint32_t low = hex(text, at + 8, &n_low);
         if (n_low == 4 && low >= 0xDC00 && low < 0xE000) {
             cp = 0x10000 + ((cp - 0xD800) << 10) + (low - 0xDC00);
             taken = 12;

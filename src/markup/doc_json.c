@@ -12,6 +12,7 @@
  * file writes all non-ASCII characters as \uXXXX, so do its translations. Strings, brackets and
  * their nesting are checked; the text between them is not. */
 #include "base/memory/utf8.h"
+#include "base/memory/chars.h"
 #include "markup/doc_int.h"
 #include "markup/icu_message.h"
 
@@ -25,10 +26,9 @@ static int hex_value(struct dg_span text, size_t at, size_t end)
     if (at + 4 > end)
         return -1;
     for (size_t i = at; i < at + 4; i++) {
-        char c = text.ptr[i], low = (char)(c | 0x20);
-        if (!((c >= '0' && c <= '9') || (low >= 'a' && low <= 'f')))
+        if (dg_chars_hex(text.ptr[i]) < 0)
             return -1;
-        value = value * 16 + (c <= '9' ? c - '0' : low - 'a' + 10);
+        value = value * 16 + dg_chars_hex(text.ptr[i]);
     }
     return value;
 }

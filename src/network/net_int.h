@@ -295,7 +295,6 @@ struct dg_net_state {
     } encoding;    /* progress of dg_net_encode_more */
 
     struct dg_packed shortlist; /* its N is 0 if none is set */
-    size_t shortlist_n;
 
     void *block;
     size_t block_bytes;

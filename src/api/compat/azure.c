@@ -123,7 +123,7 @@ bool dg_azure_read(struct dg_compat *compat, struct dg_span **texts, size_t *n)
     }
     *texts = dg_arena_calloc(compat->arena, *n ? *n : 1, sizeof **texts);
     if (!*texts) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
         return false;
     }
     for (const struct dg_field *field = fields->items; field < fields->items + fields->n; field++)
@@ -181,7 +181,7 @@ static void pass(struct dg_compat *compat, bool is_long,
     if (!dg_azure_read(compat, &texts, &n))
         return;
     if (dg_compat_texts(compat, n) != DG_OK) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
         return;
     }
     for (size_t i = 0; i < n; i++)

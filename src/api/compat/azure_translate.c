@@ -420,7 +420,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     struct dg_span *texts;
     (void)call;
     if (!azure) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
         return;
     }
     if (!dg_azure_read(compat, &texts, &azure->n_texts))

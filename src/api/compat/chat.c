@@ -634,7 +634,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
         return;
     }
     if (put_texts(compat, chat) != DG_OK) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
         return;
     }
     if (chat->prompt.is_markdown) {
@@ -663,7 +663,7 @@ static void begin_chat(struct dg_call *call, enum form form)
     struct chat *chat = dg_arena_calloc(compat->arena, 1, sizeof *chat);
     compat->user = chat;
     if (!chat || !api->langnames) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
         return;
     }
     chat->form = form;

@@ -33,9 +33,9 @@ void dg_compat_fail(struct dg_compat *compat, int status, const char *code, cons
                  (struct dg_failure){.status = status, .code = code, .message = message});
 }
 
-void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err, const struct dg_error *error)
+void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err)
 {
-    dg_work_fail(&compat->work, dg_translate_options_failure(compat->arena, err, error, NULL));
+    dg_work_fail(&compat->work, dg_translate_options_failure(compat->arena, err, NULL, NULL));
 }
 
 /* ---- What is asked --------------------------------------------------------------------------- */
@@ -485,7 +485,7 @@ void dg_compat_open(struct dg_call *call,
     if (set_source(compat, call->req))
         dg_compat_open_as(compat, read_fields, on_open);
     else
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
 }
 
 void dg_compat_open_as(struct dg_compat *compat,

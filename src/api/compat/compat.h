@@ -121,7 +121,7 @@ enum dg_err dg_compat_texts_of(struct dg_compat *compat,
 
 /* Before the start: answers with a failure and drops the compat request. */
 void dg_compat_fail(struct dg_compat *compat, int status, const char *code, const char *message);
-void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err, const struct dg_error *error);
+void dg_compat_fail_with(struct dg_compat *compat, enum dg_err err);
 
 /* Starts the translation; takes `compat`. */
 void dg_compat_start(struct dg_compat *compat,

@@ -144,7 +144,7 @@ static void detect(struct dg_call *call, struct dg_compat *compat, const char *n
     const enum dg_err err = field ? dg_compat_texts_of(compat, field) : DG_ERR_NOT_FOUND;
     char text[80];
     if (err == DG_ERR_NOMEM) {
-        dg_compat_fail_with(compat, err, NULL);
+        dg_compat_fail_with(compat, err);
         return;
     }
     if (err || compat->n > call->api->opts.texts_max) {
@@ -359,7 +359,7 @@ void dg_compat_hcfy(struct dg_call *call, struct dg_compat *compat)
     if (!call->api->langnames)
         call->api->langnames = dg_langnames_new();
     if (!call->api->langnames || dg_compat_texts(compat, 1) != DG_OK) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
         return;
     }
     if (!text || text->kind != DG_FIELD_TEXT || text->in_array) {

@@ -129,7 +129,7 @@ static void on_lingva(struct dg_call *call, struct dg_compat *compat)
     struct dg_field *fields = dg_arena_calloc(compat->arena, 3, sizeof *fields);
     struct dg_span rest = dg_span_sub(call->req->path, sizeof "/api/v1/" - 1, call->req->path.len);
     if (!fields) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
         return;
     }
     for (size_t i = 0; i < 3; i++) {
@@ -141,7 +141,7 @@ static void on_lingva(struct dg_call *call, struct dg_compat *compat)
                               .kind = DG_FIELD_TEXT};
         rest = dg_span_sub(rest, len + 1, rest.len);
         if (!fields[i].value.ptr) {
-            dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+            dg_compat_fail_with(compat, DG_ERR_NOMEM);
             return;
         }
     }

@@ -161,7 +161,7 @@ static void add(struct dg_call *call, struct dg_compat *compat, const struct dg_
     struct dg_buf options_json;
     dg_buf_init(&options_json, DG_DOCUMENT_OPTIONS_MAX);
     if (put_options(compat, &options_json) != DG_OK) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
     } else {
         const struct dg_document_order order = {
             .api = DG_BULK_DEEPL,

@@ -169,7 +169,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     struct dg_error error = DG_ERROR_NONE;
     struct wishes *wishes = dg_arena_calloc(compat->arena, 1, sizeof *wishes);
     if (!wishes) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
         return;
     }
     if (!read_texts(compat, &error) || !dg_deepl_pair(compat, &error) ||

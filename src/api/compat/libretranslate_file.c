@@ -212,7 +212,7 @@ static void add(struct dg_call *call, struct dg_compat *compat, const struct dg_
     dg_json_out_put_cstr(&out, "target", compat->to->tag.text);
     dg_json_out_close(&out, '}');
     if (dg_json_out_end(&out) != DG_OK) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
     } else {
         const struct dg_document_order order = {
             .api = DG_BULK_LIBRETRANSLATE,

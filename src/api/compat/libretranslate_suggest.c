@@ -117,7 +117,7 @@ static void on_open(struct dg_call *call, struct dg_compat *compat)
     for (size_t i = 2; i < N_NAMES && is_fine; i++)
         is_fine = dg_libretranslate_language(compat, names[i], DG_LANGUAGE_ANY, &language, &error);
     if (is_fine && dg_compat_texts(compat, 2) != DG_OK) {
-        dg_compat_fail_with(compat, DG_ERR_NOMEM, NULL);
+        dg_compat_fail_with(compat, DG_ERR_NOMEM);
         return;
     }
     if (!is_fine) {

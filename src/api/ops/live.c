@@ -29,10 +29,10 @@ const float *dg_live_row(const struct dg_live *live, size_t i)
     return live->rows[(live->next + DG_LIVE_ROWS - live->n + i) % DG_LIVE_ROWS];
 }
 
-double dg_live_percentile(const uint64_t counts[DG_HISTOGRAM], double first, double share)
+double dg_live_percentile(const uint64_t counts[DG_HISTOGRAM], double share)
 {
     uint64_t total = 0, sum = 0;
-    double from = 0, to = first;
+    double from = 0, to = 1;
     for (size_t b = 0; b < DG_HISTOGRAM; b++)
         total += counts[b];
     if (total == 0)
@@ -88,11 +88,11 @@ static void take_engine(struct dg_live *live, float *row, struct dg_engine *engi
     row[DG_LIVE_RUNNING] = (float)now.n_running;
     row[DG_LIVE_SLOTS] = (float)slots_of(engine, now.n_workers);
     add_window(live->wait_ms, live->next % DG_LIVE_WINDOW, now.wait_ms, before->wait_ms, sums);
-    row[DG_LIVE_WAIT_P50] = (float)dg_live_percentile(sums, 1, 0.5);
-    row[DG_LIVE_WAIT_P95] = (float)dg_live_percentile(sums, 1, 0.95);
+    row[DG_LIVE_WAIT_P50] = (float)dg_live_percentile(sums, 0.5);
+    row[DG_LIVE_WAIT_P95] = (float)dg_live_percentile(sums, 0.95);
     add_window(live->first_ms, live->next % DG_LIVE_WINDOW, now.first_ms, before->first_ms, sums);
-    row[DG_LIVE_FIRST_P50] = (float)dg_live_percentile(sums, 1, 0.5);
-    row[DG_LIVE_FIRST_P95] = (float)dg_live_percentile(sums, 1, 0.95);
+    row[DG_LIVE_FIRST_P50] = (float)dg_live_percentile(sums, 0.5);
+    row[DG_LIVE_FIRST_P95] = (float)dg_live_percentile(sums, 0.95);
     row[DG_LIVE_TOKENS_IN] = rate(now.n_tokens_in, before->n_tokens_in, seconds);
     row[DG_LIVE_TOKENS_OUT] = rate(now.n_tokens_out, before->n_tokens_out, seconds);
     row[DG_LIVE_SENTENCES] = rate(now.n_done, before->n_done, seconds);

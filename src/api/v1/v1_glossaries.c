@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-enum { JSON_VALUES = 1000 * 1000, ANSWER_MAX = 128 << 20, AS_JSON = -1 };
+enum { JSON_VALUES = 1000 * 1000, ANSWER_MAX = 128 << 20 };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 

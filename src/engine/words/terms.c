@@ -381,7 +381,6 @@ static void check_item(struct checker *checker, struct dg_terms_item *item,
         item->is_used = true;
         item->said_at = scan->at[at];
         item->said_len = scan->at[at + n] - scan->at[at];
-        item->said_form = f;
     }
 }
 

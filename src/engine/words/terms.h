@@ -37,7 +37,6 @@ struct dg_terms_item {
     bool is_elsewhere;           /* it belongs to another piece of the first model's output */
     bool is_used;
     size_t said_at, said_len; /* if used: where it lies in the translation */
-    size_t said_form;         /* if used: the index of the term's target that was used */
 };
 
 struct dg_terms {

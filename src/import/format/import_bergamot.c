@@ -126,7 +126,7 @@ static enum dg_err add_item(struct dg_import *import, const struct bin *bin, siz
                             item->name);
     const size_t n_before = import->n_tensors;
     enum dg_err err =
-        dg_marian_add(import, item->name, item->dtype, item->rank, item->shape, i, 0, error);
+        dg_marian_add(import, item->name, item->dtype, item->rank, item->shape, i, error);
     for (size_t n = n_before; !err && item->is_intgemm && n < import->n_tensors; n++)
         set_quantised(&import->tensors[n], item); /* none, for what is left out; two, for Wpos */
     return err;

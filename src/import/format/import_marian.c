@@ -131,7 +131,7 @@ static enum dg_err add_array(struct dg_import *import, size_t blob, struct dg_er
     if (!err)
         err = dg_npy_parse(&npy, array, member->len, member->name, error);
     if (!err)
-        err = dg_marian_add(import, name, npy.dtype, npy.rank, npy.shape, blob, 0, error);
+        err = dg_marian_add(import, name, npy.dtype, npy.rank, npy.shape, blob, error);
     return err;
 }
 

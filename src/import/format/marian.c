@@ -571,7 +571,7 @@ static bool is_vector(const char *name)
 
 static enum dg_err add(struct dg_import *import, const char *name, bool transposed,
                        enum dg_dtype dtype, unsigned rank, const size_t *shape, size_t blob,
-                       size_t offset, struct dg_error *error)
+                       struct dg_error *error)
 {
     size_t ours[DG_TENSOR_RANK_MAX];
     memcpy(ours, shape, sizeof ours);
@@ -588,7 +588,6 @@ static enum dg_err add(struct dg_import *import, const char *name, bool transpos
     if (!tensor)
         return dg_error_set(error, DG_ERR_LIMIT, "too many tensors");
     tensor->blob = blob;
-    tensor->offset = offset;
     if (rank == 2 && transposed) {
         tensor->strides[0] = 1;
         tensor->strides[1] = ours[0];
@@ -597,8 +596,7 @@ static enum dg_err add(struct dg_import *import, const char *name, bool transpos
 }
 
 enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dtype dtype,
-                          unsigned rank, const size_t *shape, size_t blob, size_t offset,
-                          struct dg_error *error)
+                          unsigned rank, const size_t *shape, size_t blob, struct dg_error *error)
 {
     char ours[DG_LAYOUT_NAME_CAP];
     bool transposed = false;
@@ -608,19 +606,19 @@ enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dt
         bool is_known =
             dg_marian_rnn_name(name, import->bp.tie_source_target, ours, sizeof ours, &transposed);
         return add(import, is_known ? ours : name, is_known && transposed, dtype, rank, shape, blob,
-                   offset, error);
+                   error);
     }
     if (strcmp(name, "Wpos") == 0) { /* one learned table for both sides */
         import->bp.positions = DG_POS_LEARNED;
         import->bp.n_positions = shape[0];
         import->bp.embedding_scale = 1;
         enum dg_err err = add(import, "model.encoder.embed_positions.weight", false, dtype, rank,
-                              shape, blob, offset, error);
+                              shape, blob, error);
         return err ? err
                    : add(import, "model.decoder.embed_positions.weight", false, dtype, rank, shape,
-                         blob, offset, error);
+                         blob, error);
     }
     if (!translate(name, ours, sizeof ours, &transposed))
-        return add(import, name, false, dtype, rank, shape, blob, offset, error);
-    return add(import, ours, transposed, dtype, rank, shape, blob, offset, error);
+        return add(import, name, false, dtype, rank, shape, blob, error);
+    return add(import, ours, transposed, dtype, rank, shape, blob, error);
 }

@@ -22,7 +22,7 @@ enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool 
  * DG_TENSOR_RANK_MAX numbers. The parameter's numbers are those of the blob from element `offset`
  * on. A learned position table also changes the blueprint. An unknown name is kept as it is. */
 enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dtype dtype,
-                          unsigned rank, const size_t *shape, size_t blob, size_t offset,
+                          unsigned rank, const size_t *shape, size_t blob,
                           struct dg_error *error) DG_MUST_CHECK;
 
 /* What a file of weights in Marian's folder is, by its name. */

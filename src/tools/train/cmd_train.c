@@ -961,7 +961,6 @@ struct show {
     bool is_terminal, is_dirty;
     double shown;         /* the time of the run, in seconds, when something was last shown */
     double first_seconds; /* the time of the run, in seconds, at which this process took it up */
-    uint64_t first_step;  /* the step at which this process took the run up */
     uint64_t n;           /* pairs in an epoch */
 };
 

@@ -144,22 +144,18 @@ static enum dg_err put_pair(struct writer *w, const struct dg_pair *pair, struct
     return err;
 }
 
-static enum dg_err write_all(const char *path, const struct dg_tokenizer *tokenizer,
-                             const struct dg_labels *labels, const struct dg_pair *pairs, size_t n,
-                             size_t len_max, void (*progress)(void *ctx, size_t n_done), void *ctx,
-                             struct dg_corpus_stats *stats, struct dg_error *error)
+enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
+                            const struct dg_labels *labels, const struct dg_pair *pairs, size_t n,
+                            size_t len_max, struct dg_corpus_stats *stats, struct dg_error *error)
 {
     struct writer w = {.tokenizer = tokenizer, .labels = labels, .len_max = len_max};
     dg_corpus_out_init(&w.out);
     w.source_work = dg_tokenizer_work_new();
     w.target_work = dg_spm_work_new();
     enum dg_err err = w.source_work && w.target_work ? DG_OK : DG_ERR_NOMEM;
-    for (size_t i = 0; i < n && !err; i++) {
+    for (size_t i = 0; i < n && !err; i++)
         for (uint32_t j = 0; j < pairs[i].repeat && !err; j++)
             err = put_pair(&w, &pairs[i], error);
-        if (!err && progress)
-            progress(ctx, i + 1);
-    }
     if (!err)
         err = dg_corpus_out_save(&w.out, path, error);
     if (!err)
@@ -169,22 +165,6 @@ static enum dg_err write_all(const char *path, const struct dg_tokenizer *tokeni
     dg_tokenizer_work_free(w.source_work);
     dg_spm_work_free(w.target_work);
     return err;
-}
-
-enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
-                            const struct dg_pair *pairs, size_t n, size_t len_max,
-                            void (*progress)(void *ctx, size_t n_done), void *ctx,
-                            struct dg_corpus_stats *stats, struct dg_error *error)
-{
-    return write_all(path, tokenizer, NULL, pairs, n, len_max, progress, ctx, stats, error);
-}
-
-enum dg_err dg_corpus_write_labelled(const char *path, const struct dg_tokenizer *tokenizer,
-                                     const struct dg_labels *labels, const struct dg_pair *pairs,
-                                     size_t n, size_t len_max, struct dg_corpus_stats *stats,
-                                     struct dg_error *error)
-{
-    return write_all(path, tokenizer, labels, pairs, n, len_max, NULL, NULL, stats, error);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 /* Pairs as ids in one file, mapped read-only while training: the system may keep or drop its pages,
  * and a resumed run reads exactly what the first one read.
  *
- *     err = dg_corpus_write(path, tokenizer, pairs, n, len_max, NULL, NULL, &stats, &error);
+ *     err = dg_corpus_write(path, tokenizer, NULL, pairs, n, len_max, &stats, &error);
  *     err = dg_corpus_open(&corpus, path, &bp, &error);
  *     struct dg_example example = dg_corpus_get(&corpus, i);        0 <= i < corpus.n
  *     dg_corpus_close(&corpus);
@@ -62,21 +62,15 @@ enum dg_err dg_corpus_out_put(struct dg_corpus_out *out, const int32_t *source, 
 enum dg_err dg_corpus_out_save(const struct dg_corpus_out *out, const char *path,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* `len_max`: tokens of a side with its end token. A pair is written as often as its `repeat` says.
- * `progress` is called for every pair; it may be NULL. */
-enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
-                            const struct dg_pair *pairs, size_t n, size_t len_max,
-                            void (*progress)(void *ctx, size_t n_done), void *ctx,
-                            struct dg_corpus_stats *stats, struct dg_error *error) DG_MUST_CHECK;
-
 struct dg_labels;
 
-/* The same for a classifier: the target of a pair is the number of its label. DG_ERR_NOT_FOUND: an
- * unknown label. */
-enum dg_err dg_corpus_write_labelled(const char *path, const struct dg_tokenizer *tokenizer,
-                                     const struct dg_labels *labels, const struct dg_pair *pairs,
-                                     size_t n, size_t len_max, struct dg_corpus_stats *stats,
-                                     struct dg_error *error) DG_MUST_CHECK;
+/* `len_max`: tokens of a side with its end token. A pair is written as often as its `repeat` says.
+ * `labels`: of a classifier, where the target of a pair is the number of its label, else NULL.
+ * DG_ERR_NOT_FOUND: an unknown label. */
+enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
+                            const struct dg_labels *labels, const struct dg_pair *pairs, size_t n,
+                            size_t len_max, struct dg_corpus_stats *stats,
+                            struct dg_error *error) DG_MUST_CHECK;
 
 enum dg_err dg_corpus_open(struct dg_corpus *corpus, const char *path,
                            const struct dg_blueprint *bp, struct dg_error *error) DG_MUST_CHECK;

@@ -139,12 +139,12 @@ void dg_pass_seq_free(struct seq_pass *seq)
 /* ---- Products -------------------------------------------------------------------------------- */
 
 void dg_seq_nt(const struct dg_pass *pass, float *c, const float *a, const struct dg_tensor *w,
-               size_t M, size_t N, size_t K, float beta)
+               size_t M, size_t N, size_t K)
 {
     if (M <= DG_GRAD_FEW)
-        pass->k->few_nt(c, N, a, K, pass_weight(w), K, M, N, K, beta);
+        pass->k->few_nt(c, N, a, K, pass_weight(w), K, M, N, K, 0.0f);
     else
-        pass_nt(pass, c, N, a, K, pass_weight(w), K, M, N, K, beta);
+        pass_nt(pass, c, N, a, K, pass_weight(w), K, M, N, K, 0.0f);
 }
 
 void dg_seq_nn(const struct dg_pass *pass, float *c, const float *a, const struct dg_tensor *w,
@@ -315,7 +315,7 @@ static void measure(struct dg_pass *pass, const float *tops, size_t M, struct dg
         const size_t rows = M - first < pass->logits_rows ? M - first : pass->logits_rows;
         const float *in = tops + first * D;
         if (!seq->has_logits) {
-            dg_seq_nt(pass, pass->logits, in, &w->output, rows, V, D, 0.0f);
+            dg_seq_nt(pass, pass->logits, in, &w->output, rows, V, D);
             if (dg_tensor_present(&w->output_bias))
                 dg_seq_add_bias(pass->logits, &w->output_bias, rows, V);
         }

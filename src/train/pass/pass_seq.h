@@ -91,7 +91,7 @@ struct seq_pass {
 
 /* Products that choose a kernel by the number of rows. */
 void dg_seq_nt(const struct dg_pass *pass, float *c, const float *a, const struct dg_tensor *w,
-               size_t M, size_t N, size_t K, float beta);
+               size_t M, size_t N, size_t K);
 void dg_seq_nn(const struct dg_pass *pass, float *c, const float *a, const struct dg_tensor *w,
                size_t M, size_t N, size_t K, float beta);
 /* Adds a^T b over M rows to the gradient of w, and the column sums of a to that of its bias, which

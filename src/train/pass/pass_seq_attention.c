@@ -49,7 +49,7 @@ void dg_seq_keys(struct dg_pass *pass)
         }
     if (!seq->keys)
         return;
-    dg_seq_nt(pass, seq->keys, encoded(pass), &w->key.weight, seq->source.M, seq->D, seq->D, 0.0f);
+    dg_seq_nt(pass, seq->keys, encoded(pass), &w->key.weight, seq->source.M, seq->D, seq->D);
     if (dg_tensor_present(&w->key.bias))
         dg_seq_add_bias(seq->keys, &w->key.bias, seq->source.M, seq->D);
 }
@@ -60,15 +60,14 @@ void dg_seq_ask(struct dg_pass *pass, size_t first, size_t n, const float *h)
     struct seq_pass *seq = pass->seq;
     const size_t D = seq->D, places = pass->params->bp.seq.places;
     if (kind_of(pass) == DG_SEQ_ADDITIVE)
-        dg_seq_nt(pass, seq->query + first * D, h, &w->query.weight, n, D, D, 0.0f);
+        dg_seq_nt(pass, seq->query + first * D, h, &w->query.weight, n, D, D);
     if (kind_of(pass) != DG_SEQ_LOCATION)
         return;
     float *both = seq->both + first * 2 * D; /* the context is written later to the place that holds
                                                 h now */
     for (size_t j = 0; j < n; j++)
         memcpy(both + j * 2 * D + D, h + j * D, D * sizeof *both);
-    dg_seq_nt(pass, seq->weights + first * places, both, &w->location.weight, n, places, 2 * D,
-              0.0f);
+    dg_seq_nt(pass, seq->weights + first * places, both, &w->location.weight, n, places, 2 * D);
     dg_seq_add_bias(seq->weights + first * places, &w->location.bias, n, places);
 }
 

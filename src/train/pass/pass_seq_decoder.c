@@ -79,7 +79,7 @@ static void mix(struct dg_pass *pass, size_t t)
         dg_seq_ask(pass, first, n, h);
         for (size_t j = 0; j < n; j++)
             dg_seq_look(pass, first + j, j, h + j * D);
-        dg_seq_nt(pass, mixed, seq->both + first * 2 * D, &w->combine.weight, n, D, 2 * D, 0.0f);
+        dg_seq_nt(pass, mixed, seq->both + first * 2 * D, &w->combine.weight, n, D, 2 * D);
         dg_seq_add_bias(mixed, &w->combine.bias, n, D);
     }
     for (size_t i = 0; i < n * D; i++)
@@ -99,9 +99,9 @@ static void run_layer(struct dg_pass *pass, size_t i, size_t t)
     if (i > 0)
         dg_seq_drop(pass, layer->in + first * D, &seq->target, t, site_of(i));
     memcpy(layer->forward.before + first * D, h, n * D * sizeof(float));
-    dg_seq_nt(pass, seq->product_x, layer->in + first * D, &w->input, n, C, D, 0.0f);
+    dg_seq_nt(pass, seq->product_x, layer->in + first * D, &w->input, n, C, D);
     dg_seq_add_bias(seq->product_x, &w->input_bias, n, C);
-    dg_seq_nt(pass, seq->product_s, h, &w->state, n, C, D, 0.0f);
+    dg_seq_nt(pass, seq->product_s, h, &w->state, n, C, D);
     dg_seq_add_bias(seq->product_s, &w->state_bias, n, C);
     for (size_t j = 0; j < n; j++)
         dg_seq_cell(pass, h + j * D, c + j * D, layer->forward.gates + (first + j) * seq->kept * D,
@@ -123,7 +123,7 @@ static void speak(struct dg_pass *pass, size_t t)
         if (seq->is_forced[j] || seq->is_over[j])
             continue;
         float *row = seq->has_logits ? logits + j * V : logits;
-        dg_seq_nt(pass, row, tops + j * D, &w->output, 1, V, D, 0.0f);
+        dg_seq_nt(pass, row, tops + j * D, &w->output, 1, V, D);
         if (dg_tensor_present(&w->output_bias))
             dg_seq_add_bias(row, &w->output_bias, 1, V);
         size_t best = 0;

@@ -37,14 +37,14 @@ static void run_direction(struct dg_pass *pass, const struct walk *walk, size_t 
     struct seq_pass *seq = pass->seq;
     const struct seq_order *order = &seq->source;
     const size_t D = seq->D, C = seq->C;
-    dg_seq_nt(pass, seq->product_x, walk->layer->in, &walk->w->input, order->M, C, D, 0.0f);
+    dg_seq_nt(pass, seq->product_x, walk->layer->in, &walk->w->input, order->M, C, D);
     dg_seq_add_bias(seq->product_x, &walk->w->input_bias, order->M, C);
     memset(seq->h, 0, order->B * D * sizeof(float));
     memset(seq->c, 0, order->B * D * sizeof(float));
     for (size_t t = 0; t < order->longest; t++) {
         const size_t n = seq_live(order, t);
         memcpy(walk->run->before + order->first[t] * D, seq->h, n * D * sizeof(float));
-        dg_seq_nt(pass, seq->product_s, seq->h, &walk->w->state, n, C, D, 0.0f);
+        dg_seq_nt(pass, seq->product_s, seq->h, &walk->w->state, n, C, D);
         dg_seq_add_bias(seq->product_s, &walk->w->state_bias, n, C);
         for (size_t j = 0; j < n; j++) {
             const size_t row = row_at(order, walk, t, j);

@@ -563,9 +563,7 @@ static enum dg_err write_set(const char *path, const struct dg_tokenizer *tokeni
                                         .is_one_each = is_dev};
     if (dg_blueprint_family(bp)->has_prompt)
         return dg_texts_write(path, &texts, pairs, n, stats, error);
-    return labels
-               ? dg_corpus_write_labelled(path, tokenizer, labels, pairs, n, len_max, stats, error)
-               : dg_corpus_write(path, tokenizer, pairs, n, len_max, NULL, NULL, stats, error);
+    return dg_corpus_write(path, tokenizer, labels, pairs, n, len_max, stats, error);
 }
 
 static enum dg_err write_ids(const struct make *make, const char *name, const struct dg_pair *pairs,
@@ -642,8 +640,8 @@ static enum dg_err align(const struct make *make, struct dg_error *error)
     if (!err)
         err = dg_corpus_open(&train, pairs_path, &make->bp, error);
     if (!err)
-        err = dg_corpus_write(dev_path, make->tokenizer, dev_pairs, n_dev, make->bp.source_len_max,
-                              NULL, NULL, &stats, error);
+        err = dg_corpus_write(dev_path, make->tokenizer, NULL, dev_pairs, n_dev,
+                              make->bp.source_len_max, &stats, error);
     if (!err)
         err = dg_corpus_open(&dev, dev_path, &make->bp, error);
     const struct dg_aligner_pairs pairs = {without_ends, &train, train.n, make->bp.encoder.V,
