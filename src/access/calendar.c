@@ -5,7 +5,6 @@
  * and repeat every 400 years. */
 #include "access/calendar.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -8,7 +8,6 @@
 #include "base/memory/mem.h"
 
 #include <sodium.h>
-#include <string.h>
 
 enum { TAG_BYTES = 16 };
 

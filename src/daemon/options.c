@@ -16,7 +16,6 @@
 #include "net/loop/address.h"
 #include "net/loop/redis.h"
 
-#include <stdio.h>
 #include <unistd.h>
 
 #ifndef DG_SYSCONFDIR

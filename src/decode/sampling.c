@@ -10,7 +10,6 @@
 #include "decode/search_opts.h"
 
 #include <math.h>
-#include <string.h>
 
 struct dg_sampling {
     const struct dg_kernels *kernels;

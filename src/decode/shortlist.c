@@ -5,8 +5,6 @@
 #include "decode/shortlist.h"
 #include "base/memory/mem.h"
 
-#include <string.h>
-
 enum { MULTIPLE = 8 };
 
 static const uint32_t HOMELESS = UINT32_MAX;

@@ -8,7 +8,6 @@
 #include "engine/engine.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
-#include "engine/cache/remote_value.h"
 #include "engine/engine_int.h"
 #include "engine/generate/generation.h"
 #include "engine/read/quality_estimate.h"

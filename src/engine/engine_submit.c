@@ -6,7 +6,6 @@
  * to the operations of its task. */
 #include "base/memory/utf8.h"
 #include "engine/engine_int.h"
-#include "engine/read/quality_estimate.h"
 #include "engine/request/request.h"
 
 #include <string.h>

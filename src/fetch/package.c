@@ -11,7 +11,6 @@
 #include "fetch/unpack.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

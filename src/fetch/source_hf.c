@@ -6,9 +6,7 @@
 #include "fetch/source_hf.h"
 
 #include "base/json/json.h"
-#include "base/memory/mem.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 

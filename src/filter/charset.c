@@ -4,8 +4,6 @@
 /* ICU converts, and says what it takes bytes for; in short texts of Latin script it is often wrong,
  * and so Western European is preferred there. Nothing is guessed for what is valid UTF-8. */
 #include "filter/charset.h"
-#include "base/memory/mem.h"
-#include "base/memory/utf8.h"
 
 #include <stdio.h>
 #include <string.h>

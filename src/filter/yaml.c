@@ -13,11 +13,9 @@
  */
 #include "base/memory/chars.h"
 #include "base/memory/mem.h"
-#include "base/memory/utf8.h"
 #include "filter/filter_int.h"
 #include "text/language/langtag.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <yaml.h>
 

@@ -13,7 +13,6 @@
  * styles and regions. A line that means to be one of times and is none is refused: its neighbours
  * would be shown at the wrong time, and it would be translated. */
 #include "base/memory/chars.h"
-#include "markup/markup.h"
 #include "markup/subtitle.h"
 
 #include <string.h>

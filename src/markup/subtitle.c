@@ -8,7 +8,6 @@
 #include "markup/subtitle.h"
 #include "base/memory/chars.h"
 #include "base/memory/grow.h"
-#include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/markup.h"
 

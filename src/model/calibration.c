@@ -11,7 +11,6 @@
 #include "base/memory/buf.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { FILE_MAX = 1 << 16, N = 3, STEPS = 100, HALVINGS = 40, ROWS_MIN = 10, NAMES_MAX = 100 };

@@ -6,14 +6,12 @@
 #include "model/config.h"
 #include "base/file/map_file.h"
 #include "base/json/json.h"
-#include "base/memory/mem.h"
 #include "model/config_enc.h"
 #include "model/config_fields.h"
 #include "model/config_lm.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     CONFIG_MAX_BYTES = 4 << 20, /* NLLB's tokenizer_config.json is some 600 kB */

@@ -8,7 +8,6 @@
 #include "model/config_fields.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { CONFIG_BYTES = 4 << 20, LABELS_USUAL = 2 };
 

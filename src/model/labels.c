@@ -9,7 +9,6 @@
 #include "base/memory/buf.h"
 #include "base/memory/utf8.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { FILE_MAX = DG_LABELS_MAX * (DG_LABELS_LEN_MAX + 1) };

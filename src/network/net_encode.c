@@ -23,7 +23,6 @@
 #include "network/net_int.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     PART_ROWS = 64

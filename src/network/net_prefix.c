@@ -14,8 +14,6 @@
  * memory besides the pool. */
 #include "network/net_int.h"
 
-#include <string.h>
-
 enum { LEAST = 8 }; /* tokens; it is faster to compute fewer again than to share them */
 
 void dg_net_prefix_carve(struct dg_net_state *state, struct net_carve *carve)

@@ -12,7 +12,6 @@
 #include "office/part_int.h"
 #include "office/sheets.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 struct writer {

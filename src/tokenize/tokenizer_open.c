@@ -17,7 +17,6 @@
 #include "tokenize/tokenizer_int.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

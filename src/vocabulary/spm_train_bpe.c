@@ -13,7 +13,6 @@
 #include "base/memory/mem.h"
 #include "vocabulary/spm_train_int.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NONE UINT32_MAX

@@ -14,7 +14,6 @@
 #include "vocabulary/word_counts.h"
 #include "vocabulary/spm_train_int.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { WORDS_MAX = 1 << 26, WORD_CHARS_MAX = 100, N_SIGNS = 5, START = '\x01' };

@@ -9,7 +9,6 @@
 #include "api/http/api_int.h"
 #include "base/memory/utf8.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* A stretch of a text. */

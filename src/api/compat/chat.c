@@ -12,7 +12,6 @@
 #include "api/compat/chat_prompt_parts.h"
 #include "api/compat/compat_routes.h"
 #include "api/http/api_int.h"
-#include "api/http/json_offload.h"
 
 #include <stdio.h>
 #include <strings.h>

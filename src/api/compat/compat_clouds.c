@@ -6,7 +6,6 @@
  * and hcfy's custom service, whose languages have Chinese names. */
 #include "api/compat/compat_routes.h"
 #include "api/http/api_int.h"
-#include "text/language/langid.h"
 #include "text/language/langnames.h"
 
 #include <stdio.h>

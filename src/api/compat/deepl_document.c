@@ -16,7 +16,6 @@
 #include "api/jobs/document_add.h"
 #include "api/jobs/document_result.h"
 #include "base/memory/mem.h"
-#include "filter/filter.h"
 
 #include <stdio.h>
 #include <strings.h>

@@ -9,7 +9,6 @@
  * `context` is taken and has no effect: it only ever advises. */
 #include "api/compat/deepl.h"
 #include "api/http/api_int.h"
-#include "base/memory/utf8.h"
 #include "net/proto/target.h"
 
 /* What the answer repeats from the request. */

@@ -18,8 +18,6 @@
 #include "api/jobs/document_result.h"
 #include "base/memory/mem.h"
 
-#include <stdio.h>
-
 /* ---- The address ----------------------------------------------------------------------------- */
 
 /* What the path of a proxy has before our path: the target as it was sent, up to our path. */

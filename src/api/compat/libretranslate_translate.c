@@ -17,8 +17,6 @@
 #include "api/http/api_int.h"
 #include "base/memory/utf8.h"
 
-#include <stdio.h>
-
 /* ---- The answer ------------------------------------------------------------------------------ */
 
 static void put_detected(struct dg_json_out *out, const struct dg_compat_item *item)

@@ -6,7 +6,6 @@
 #include "api/http/event_id.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* FNV-1a with 32 bits: a hash that can be continued from any place in a text. */
 static const uint32_t HASH_START = 2166136261u, HASH_PRIME = 16777619u;

@@ -8,8 +8,6 @@
 #include "api/http/gate.h"
 #include "api/http/api_int.h"
 #include "api/http/work.h"
-#include "api/ops/admin.h"
-#include "engine/engine.h"
 #include "net/proto/target.h"
 
 #include <inttypes.h>

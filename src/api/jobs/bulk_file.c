@@ -4,7 +4,6 @@
 /* Plain files: an append is one write where the kernel takes it whole, and is undone where it does
  * not. */
 #include "api/jobs/bulk_file.h"
-#include "base/file/file_out.h"
 #include "base/memory/error.h"
 
 #include <errno.h>

@@ -16,7 +16,6 @@
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     SLOWNESS = 16, /* an archive takes as long as so many times its bytes of JSON */

@@ -11,7 +11,6 @@
 #include "base/memory/mem.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { SLOWNESS = 16 /* an archive takes as long as so many times its bytes of JSON */ };
 

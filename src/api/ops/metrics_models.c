@@ -10,7 +10,6 @@
 
 #include <inttypes.h>
 #include <stddef.h>
-#include <string.h>
 
 enum { LABEL_MAX = 256 };
 

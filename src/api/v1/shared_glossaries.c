@@ -8,7 +8,6 @@
 #include "base/file/file_out.h"
 #include "base/memory/mem.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -11,14 +11,11 @@
  *     PUT /v1/glossaries/ID        replaces it
  *     DELETE /v1/glossaries/ID     204 */
 #include "api/http/api_int.h"
-#include "api/http/fields.h"
 #include "api/v1/glossary_json.h"
 #include "api/v1/translate_options.h"
-#include "base/memory/mem.h"
 #include "engine/request/terms_json.h"
 #include "net/proto/target.h"
 
-#include <stdio.h>
 #include <strings.h>
 
 enum { JSON_VALUES = 1000 * 1000, ANSWER_MAX = 128 << 20 };

@@ -21,7 +21,6 @@
 
 #include <stdalign.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <string.h>
 
 enum { CACHE_LINE = 64 };

@@ -11,8 +11,6 @@
 #include "engine/models/stop_texts.h"
 #include "tokenize/tokenizer.h"
 
-#include <string.h>
-
 enum {
     TEXT_MAX = 1 << 24,
     ARENA_SPARE = 1 << 16,

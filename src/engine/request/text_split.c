@@ -7,8 +7,6 @@
 #include "base/memory/mem.h"
 #include "engine/words/prepare.h"
 
-#include <string.h>
-
 enum {
     STRETCH = 4096, /* bytes that are cut in one turn if the text allows it, about 1 ms */
     LONGEST = 8192, /* the most bytes that are cut in one turn: a longer stretch without an end is

@@ -7,8 +7,6 @@
 #include "base/memory/utf8.h"
 #include "tokenize/target_ids.h"
 
-#include <string.h>
-
 static enum dg_err encode(const struct dg_tokenizer *tokenizer, struct dg_spm_work *work,
                           struct dg_span text, const char *what, int32_t **ids, size_t *n,
                           struct dg_error *error)

@@ -8,7 +8,6 @@
 #include "import/container/pickle_int.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {

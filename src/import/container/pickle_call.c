@@ -5,8 +5,6 @@
 #include "base/memory/mem.h"
 #include "import/container/pickle_int.h"
 
-#include <string.h>
-
 enum kind { ORDERED_DICT, SIZE, TENSOR, TENSOR_V2, PARAMETER, STORAGE, UNTYPED };
 
 static const struct {

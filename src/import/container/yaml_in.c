@@ -6,7 +6,6 @@
 #include "import/container/yaml_in.h"
 #include "base/memory/buf.h"
 
-#include <string.h>
 #include <yaml.h>
 
 enum { TEXT_MAX = 64 << 20, DEPTH_MAX = 16, KEY_MAX = 4096 };

@@ -7,7 +7,6 @@
 #include "base/json/json_out.h"
 #include "base/memory/buf.h"
 #include "base/memory/map.h"
-#include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "import/format/ct2.h"
 #include "tokenize/tokenizer.h"

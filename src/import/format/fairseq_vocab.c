@@ -17,7 +17,6 @@
 #include "base/memory/mem.h"
 
 #include <sodium.h>
-#include <string.h>
 
 enum { CONFIG_MAX = 4 << 20, OUT_MAX = 64 << 20, PIECES_MAX = 1 << 20 };
 

@@ -7,9 +7,6 @@
 #include "base/json/json.h"
 #include "import/format/ct2.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { METADATA_MAX = 1 << 20 };
 
 /* Recognised by its name, or by its contents. */

@@ -8,7 +8,6 @@
 #include "import/format/import_int.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What the part of a name behind "h.<layer>." becomes behind "model.layers.<layer>.". */

@@ -4,7 +4,6 @@
 /* The configuration's keys are collected with Marian's own defaults, then checked. The names of
  * parameters are in one table. */
 #include "import/format/marian.h"
-#include "base/memory/mem.h"
 #include "import/container/yaml_in.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
 #include "model/file/minisign.h"
 
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {

@@ -12,7 +12,6 @@
 #include "base/memory/mem.h"
 #include "net/loop/forwarded.h"
 #include "net/loop/server_int.h"
-#include "net/proto/http_reply.h"
 #include "net/proto/ws_handshake.h"
 
 #include <arpa/inet.h>

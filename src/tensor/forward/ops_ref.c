@@ -10,7 +10,6 @@
 #include "tensor/narrow.h"
 
 #include <math.h>
-#include <string.h>
 
 static float sigmoid(float x)
 {

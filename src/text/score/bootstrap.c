@@ -10,7 +10,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* SplitMix64. */
 static uint64_t next(uint64_t *state)

@@ -7,7 +7,6 @@
 #include "base/memory/chars.h"
 #include "base/memory/utf8.h"
 
-#include <string.h>
 #include <unicode/uchar.h>
 #include <unicode/ucasemap.h>
 

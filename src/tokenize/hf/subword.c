@@ -13,7 +13,6 @@
 #include "tokenize/hf/subword_int.h"
 #include "tokenize/spm/utf8_char.h"
 
-#include <string.h>
 #include <unicode/uchar.h>
 
 /* ---- Questions ------------------------------------------------------------------------------- */

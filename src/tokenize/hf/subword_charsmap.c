@@ -9,7 +9,6 @@
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
 
-#include <string.h>
 #include <unicode/uchar.h>
 
 enum { CLUSTER_MAX = 5 }; /* bytes of a cluster that is replaced as a whole */

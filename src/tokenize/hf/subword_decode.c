@@ -11,8 +11,6 @@
 #include "tokenize/hf/subword_int.h"
 #include "tokenize/spm/utf8_char.h"
 
-#include <string.h>
-
 void dg_subword_stream_init(struct dg_subword_stream *stream, const struct dg_subword *subword,
                             size_t max)
 {

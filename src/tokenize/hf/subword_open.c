@@ -10,7 +10,6 @@
 #include "tokenize/spm/utf8_char.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

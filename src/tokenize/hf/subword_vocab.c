@@ -8,7 +8,6 @@
 #include "tokenize/hf/subword_int.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {

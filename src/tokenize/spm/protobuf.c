@@ -6,8 +6,6 @@
  * 4) are long obsolete and are refused. */
 #include "tokenize/spm/protobuf.h"
 
-#include "base/memory/mem.h"
-
 #include <stdbool.h>
 
 void dg_protobuf_init(struct dg_protobuf *wire, const uint8_t *bytes, size_t len, size_t offset)

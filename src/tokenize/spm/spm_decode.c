@@ -11,7 +11,6 @@
  *  - Last, the model's denormaliser. */
 #include "tokenize/spm/spm_decode.h"
 
-#include "base/memory/mem.h"
 #include "tokenize/spm/spm_int.h"
 #include "tokenize/spm/utf8_char.h"
 

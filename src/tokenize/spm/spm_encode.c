@@ -7,7 +7,6 @@
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tokenize/spm/spm_int.h"
-#include "tokenize/spm/utf8_char.h"
 
 /* ---- Workspace ------------------------------------------------------------------------------- */
 

@@ -8,7 +8,6 @@
  *
  * `raw` keeps what the denormaliser could not finish; `out` begins with the last delta, which the
  * next call drops, followed by what is held back. In the steady state nothing is allocated. */
-#include "base/memory/mem.h"
 #include "tokenize/spm/spm_decode.h"
 #include "tokenize/spm/spm_int.h"
 #include "tokenize/spm/utf8_char.h"

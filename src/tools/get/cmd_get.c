@@ -14,7 +14,6 @@
 #include "tools/get/get.h"
 #include "tools/get/install.h"
 
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 enum { PACKAGES_MAX = 1000 };
 

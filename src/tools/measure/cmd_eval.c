@@ -11,7 +11,6 @@
 #include "tools/command.h"
 #include "tools/tools.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include "access/calendar.h"
 #include "base/json/json_out.h"
 #include "base/memory/clock.h"
-#include "base/memory/mem.h"
 #include "base/option/opt_value.h"
 #include "tools/command.h"
 #include "tools/tools.h"

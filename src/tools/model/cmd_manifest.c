@@ -8,8 +8,6 @@
 #include "model/file/manifest.h"
 #include "tools/command.h"
 
-#include <stdio.h>
-
 struct options {
     int help;
 };

@@ -9,7 +9,6 @@
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
 #include "base/memory/clock.h"
-#include "base/memory/mem.h"
 #include "base/option/opt.h"
 #include "model/file/manifest.h"
 #include "tools/command.h"

@@ -11,7 +11,6 @@
 #include "tools/train/aligner_flags.h"
 #include "train/data/bitext.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 enum { FILES_MAX = 64, LINE_MAX_BYTES = 1 << 20 };

@@ -10,8 +10,6 @@
 #include "tools/lines.h"
 #include "tools/tools.h"
 
-#include <stdio.h>
-
 struct train {
     int help;
     uint64_t size_max;

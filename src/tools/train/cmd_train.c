@@ -12,7 +12,6 @@
 #include "base/file/folder.h"
 #include "base/log/progress.h"
 #include "base/memory/error.h"
-#include "base/memory/mem.h"
 #include "base/option/opt.h"
 #include "base/thread/cpu.h"
 #include "decode/search_opts.h"

@@ -6,7 +6,6 @@
  * under way, Ctrl-D the chat. */
 #include "base/json/json.h"
 #include "base/json/json_out.h"
-#include "base/memory/mem.h"
 #include "base/option/opt.h"
 #include "clients/c/dragoman.h"
 #include "tools/command.h"

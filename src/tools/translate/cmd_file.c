@@ -5,7 +5,6 @@
  * byte as it was. The output appears whole or not at all. */
 #include "base/file/file_out.h"
 #include "base/file/text_in.h"
-#include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "filter/rendition.h"
 #include "markup/po_check.h"

@@ -18,7 +18,6 @@
 #include <inttypes.h>
 #include <semaphore.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 struct generate {

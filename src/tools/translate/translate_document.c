@@ -4,7 +4,6 @@
 /* dragoman translate --format: all of stdin is one document, whose markup comes back around what it
  * was around. The same layer (markup/doc.h) and engine as the daemon's. What is final is written as
  * it comes. */
-#include "base/memory/mem.h"
 #include "engine/engine.h"
 #include "tools/bell.h"
 #include "tools/lines.h"

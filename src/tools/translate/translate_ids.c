@@ -17,7 +17,6 @@
 #include "tools/translate/translate_json.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 struct work {
     const struct translate *flags;

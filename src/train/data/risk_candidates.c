@@ -11,8 +11,6 @@
 #include "tokenize/target_ids.h"
 #include "train/data/labelled_data.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char magic[8] = "dgrivals";

@@ -6,8 +6,6 @@
 #include "tokenize/spm/normalise.h"
 #include "vocabulary/charsmap_build.h"
 
-#include <string.h>
-
 enum { CHARSMAP_MAX = 8 << 20 };
 
 struct select {

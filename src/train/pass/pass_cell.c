@@ -10,7 +10,6 @@
  *
  * The SSRU reads the output of the frame's `enter`; the AAN averages the stream itself, and
  * pre-norm norms the mean. */
-#include "tensor/gradient/gemm.h"
 #include "train/pass/pass_int.h"
 
 #include <math.h>

@@ -6,12 +6,10 @@
 #include "train/report/card.h"
 #include "base/file/file_out.h"
 #include "base/memory/error.h"
-#include "base/memory/mem.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { PATH_CAP = 4096, CARD_MAX = 1 << 20, LENGTHS = 512 };

@@ -4,7 +4,6 @@
 /* The directory of an encoder's run. Besides the files that setup.h lists it has vocab.txt and
  * tokenizer_config.json, or the tokenizer of --init, and labels.txt if there are labels. Held-out
  * texts are kept only as examples. */
-#include "base/file/file_out.h"
 #include "base/file/folder.h"
 #include "base/memory/mem.h"
 #include "model/config.h"
