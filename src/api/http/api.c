@@ -324,12 +324,26 @@ static void on_request(void *user, struct dg_http_req *req)
 
 static const char *code_of_status(int status)
 {
-    static const char *const names[] = {[408] = "timeout",           [413] = "body_too_large",
-                                        [414] = "url_too_long",      [417] = "expectation_failed",
-                                        [431] = "headers_too_large", [501] = "not_implemented",
-                                        [503] = "overloaded",        [505] = "http_version"};
-    const size_t at = (size_t)status;
-    return at < sizeof names / sizeof *names && names[at] ? names[at] : "bad_request";
+    switch (status) {
+    case 408:
+        return "timeout";
+    case 413:
+        return "body_too_large";
+    case 414:
+        return "url_too_long";
+    case 417:
+        return "expectation_failed";
+    case 431:
+        return "headers_too_large";
+    case 501:
+        return "not_implemented";
+    case 503:
+        return "overloaded";
+    case 505:
+        return "http_version";
+    default:
+        return "bad_request";
+    }
 }
 
 static void on_refused(void *user, struct dg_http_req *req, int status, const char *reason)
