@@ -683,7 +683,7 @@ static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *
     if (!connection) {
         uv_freeaddrinfo(found);
         fail(request, "unreachable",
-             status ? "There is no host of that name." : "There is no memory.");
+             status ? "There is no host of that name." : "There is not enough memory.");
         return;
     }
     connection->server = server;

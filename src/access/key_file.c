@@ -47,7 +47,7 @@ const struct dg_opt_row dg_key_rows[] = {
     {DG_OPT_STRING(T, glossary), "glossary", .def = "", .max = 64, .unit = "ID",
      .help = "the glossary that its requests use when they name none; empty for none"},
     {DG_OPT_STRING(T, note), "note", .def = "", .max = 200, .unit = "TEXT",
-     .help = "for people: whose it is, what for"},
+     .help = "a note for people: whose key it is, and what for"},
 };
 const size_t dg_key_n_rows = DG_OPT_COUNT(dg_key_rows);
 enum { N_ROWS = DG_OPT_COUNT(dg_key_rows) };
@@ -227,7 +227,7 @@ static enum dg_err begin_key(struct reader *in, const struct dg_opt_ini_item *it
         return err;
     if (in->file->is_none)
         return dg_error_set(error, DG_ERR_FORMAT,
-                            "%s:%u: read a key behind \"keys = none\", expected one or the other",
+                            "%s:%u: read a key after \"keys = none\", expected one or the other",
                             in->origin, item->line);
     if (!dg_span_eq(item->name, DG_SPAN("key")))
         return dg_error_set(
@@ -388,8 +388,8 @@ enum dg_err dg_key_file_print(const struct dg_key_file *file, struct dg_buf *out
 static enum dg_err check_rights(const struct stat *info, const char *path, struct dg_error *error)
 {
     if (!S_ISREG(info->st_mode))
-        return dg_error_set(error, DG_ERR_INVALID, "%s is no regular file, expected a file of keys",
-                            path);
+        return dg_error_set(error, DG_ERR_INVALID,
+                            "%s is not a regular file, expected a file of keys", path);
     if (info->st_mode & (S_IWGRP | S_IRWXO))
         return dg_error_set(error, DG_ERR_DENIED,
                             "%s has mode %04o, expected one that only its owner may write and "
@@ -397,8 +397,8 @@ static enum dg_err check_rights(const struct stat *info, const char *path, struc
                             path, (unsigned)info->st_mode & 07777, path);
     if (geteuid() != 0 && info->st_uid != 0 && info->st_uid != geteuid())
         return dg_error_set(error, DG_ERR_DENIED,
-                            "%s belongs to the account %u, expected root or %u, who reads it", path,
-                            (unsigned)info->st_uid, (unsigned)geteuid());
+                            "%s belongs to the account %u, expected root or %u, which reads it",
+                            path, (unsigned)info->st_uid, (unsigned)geteuid());
     return DG_OK;
 }
 
@@ -495,7 +495,7 @@ enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key,
     if (dg_key_file_find(file, dg_span_cstr(key->name)))
         return dg_error_set(error, DG_ERR_EXISTS, "there is a key called %s already", key->name);
     if (file->n >= DG_KEY_FILE_KEYS)
-        return dg_error_set(error, DG_ERR_LIMIT, "there are %d keys already, which is the most",
+        return dg_error_set(error, DG_ERR_LIMIT, "there are %d keys already, which is the limit",
                             DG_KEY_FILE_KEYS);
     if (DG_GROW(file->keys, file->n, file->cap, 8))
         return DG_ERR_NOMEM;

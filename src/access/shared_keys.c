@@ -249,7 +249,8 @@ enum dg_err dg_shared_keys_take_file(struct dg_shared_keys *keys, const struct d
     uint64_t value;
     if (file->n == 0 && !file->is_none)
         return dg_error_set(error, DG_ERR_INVALID,
-                            "it has no key, and does not say that this is on purpose");
+                            "it has neither a key nor the line \"keys = none\", which says that "
+                            "this is on purpose");
     for (size_t i = 0; !err && i < file->n; i++) {
         struct dg_buf text;
         dg_buf_init(&text, ROW_MAX - HEAD_MAX);

@@ -36,8 +36,8 @@ enum {
     LINES_MAX = 64 << 20,
     COUNTS_MAX = 64 << 20,
     LINE_CAP = 192,
-    GROWN = 64 << 10,    /* a journal is written anew when it is longer by so many bytes */
-    GROWTH = 8,          /* than so many times its length after rewriting */
+    GROWN = 64 << 10,    /* a journal is written anew when it is longer by this many bytes */
+    GROWTH = 8,          /* than this many times its length after rewriting */
     LOCK_WAIT_MS = 2000, /* for the server before us to end */
     FILE_MODE = 0600,
     SLICE = 4096, /* counts that are copied at once: half a millisecond */

@@ -107,7 +107,7 @@ static enum dg_err read_end(const struct reading *r, struct directory *directory
     if (n == 0xffff || len == 0xffffffff || offset == 0xffffffff || disk == 0xffff)
         return read_end64(r, end, directory);
     if (disk != 0 || uint_at(r->bytes, end + 6, 2) != 0 || uint_at(r->bytes, end + 8, 2) != n)
-        return refuse(r, DG_ERR_UNSUPPORTED, end + 4, "a ZIP in several parts");
+        return refuse(r, DG_ERR_UNSUPPORTED, end + 4, "a ZIP archive in several parts");
     if (n > MEMBERS_MAX)
         return refuse(r, DG_ERR_LIMIT, end + 10, "too many members");
     if (offset > end || len > end - offset)
@@ -177,10 +177,10 @@ static enum dg_err locate(const struct reading *r, uint64_t local, struct dg_spa
         return refuse(r, DG_ERR_TRUNCATED, at + 26, "a local header runs past the end of the file");
     if (!dg_span_eq(name, dg_span_make((const char *)header + LOCAL_BYTES, name_len)))
         return refuse(r, DG_ERR_FORMAT, at + LOCAL_BYTES,
-                      "the local header tells another name than the directory");
+                      "the local header has another name than the directory");
     if ((uint_at(header, 8, 2) == 8) != member->deflated)
         return refuse(r, DG_ERR_FORMAT, at + 8,
-                      "the local header tells another method than the directory");
+                      "the local header has another method than the directory");
     left -= name_len + extra_len;
     if (packed_len > left)
         return refuse(r, DG_ERR_TRUNCATED, at + 18, "a member's data run past the end of the file");
@@ -202,7 +202,7 @@ static enum dg_err read_name(const struct reading *r, size_t at, size_t name_len
     return DG_OK;
 }
 
-/* One row of the central directory at `at`; *next is behind it. */
+/* One row of the central directory at `at`; *next is after it. */
 static enum dg_err read_member(const struct reading *r, size_t at, size_t end, size_t *next,
                                struct dg_zip_member *member)
 {

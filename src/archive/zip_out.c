@@ -3,7 +3,7 @@
 
 /* An archive is a row of stretches, each from one local header to the next. A stretch is copied
  * whole, or written anew; its row of the central directory then gets the new numbers. A new member
- * has its sizes in its header: a data descriptor behind the data is not written again, nor is the
+ * has its sizes in its header: a data descriptor after the data is not written again, nor is the
  * ZIP64 field that some programs put into local headers of small members. */
 #include "archive/zip_out.h"
 #include "base/memory/buf.h"
@@ -57,7 +57,7 @@ static int by_header(const void *a, const void *b)
     return (*x)->header < (*y)->header ? -1 : (*x)->header > (*y)->header;
 }
 
-/* Where the bytes of a member end, including the gap behind it. */
+/* Where the bytes of a member end, including the gap after it. */
 static size_t end_of(const struct writing *w, size_t i)
 {
     return i + 1 < w->zip->n_members ? w->order[i + 1]->header : w->zip->directory;

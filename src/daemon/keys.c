@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* One read of the key file and one turn of the journal are under way at most. A reload that comes
- * while the file is being read asks for another read behind it. */
+ * while the file is being read asks for another read after it. */
 #include "daemon/keys.h"
 #include "access/quota_local.h"
 #include "access/shared_keys.h"
@@ -139,7 +139,7 @@ static void warn_if_locked(const struct dg_keys *keys)
         dg_access_n_keys(keys->access) == 0)
         dg_log_event(keys->log, DG_LOG_WARNING, "keys", DG_LOG_NO_FIELDS,
                      "nobody can get in: require-key is on, and %s has no key; 'dragoman keys add' "
-                     "makes one, and a reload brings it",
+                     "makes one, and a reload takes it into use",
                      keys->path);
 }
 
@@ -207,7 +207,7 @@ static void begin_reading(struct dg_keys *keys, bool is_told)
         dg_free(reading);
     }
     dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_NO_FIELDS,
-                 "the old keys stay in use: there is no memory");
+                 "the old keys stay in use: the server is out of memory");
 }
 
 /* `dragoman keys` has written it, or somebody else has changed it. */
@@ -236,9 +236,10 @@ static void on_have_saved(uv_work_t *work, int status)
     keys->is_saving = false;
     keys->save_again |= saving->err || status != 0; /* once a second */
     if (saving->err)
-        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(saving->err)),
-                     "what servers say of keys cannot be written and is kept in memory: %s",
-                     dg_error_text(&saving->error, saving->err));
+        dg_log_event(
+            keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(saving->err)),
+            "the keys that servers share cannot be written to disk and are kept in memory: %s",
+            dg_error_text(&saving->error, saving->err));
     else if (keys->save_again && status == 0)
         save_common(keys);
     dg_buf_deinit(&saving->text);
@@ -344,9 +345,8 @@ static bool take_row(struct dg_keys *keys, const struct dg_redis_table_row *row)
     struct dg_shared_keys_state *state = dg_shared_keys_state_of(keys->common, row->id);
     if (verdict == DG_SHARED_KEYS_FALSE && !keys->said_false) {
         keys->said_false = true;
-        dg_log_event(
-            keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_span("key", row->id)),
-            "what Redis says of a key comes of no server with our keys-shared-secret-file");
+        dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_span("key", row->id)),
+                     "Redis has a key that no server with our keys-shared-secret-file wrote");
     }
     if (state) {
         state->version = row->version;
@@ -456,11 +456,11 @@ static void end_turn(struct dg_keys *keys)
     keys->is_writing = false;
     if (has_failed && !keys->has_failed)
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_FIELDS(dg_log_err(err)),
-                     "what keys have used cannot be written and is kept in memory: %s",
+                     "the usage of keys cannot be written to disk and is kept in memory: %s",
                      dg_error_text(&error, err));
     else if (keys->has_failed && !has_failed)
         dg_log_event(keys->log, DG_LOG_NOTICE, "keys", DG_LOG_NO_FIELDS,
-                     "what keys have used is written again");
+                     "the usage of keys is written to disk again");
     keys->has_failed = has_failed;
 }
 
@@ -565,7 +565,7 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
     keys->loop = loop;
     keys->log = log;
     if (sodium_init() < 0)
-        return dg_error_set(error, DG_ERR_IO, "the system gives no random numbers (libsodium)");
+        return dg_error_set(error, DG_ERR_IO, "the system provides no random numbers (libsodium)");
     enum dg_err err = name_files(keys, options, error);
     if (!err)
         err = open_usage(keys, error);
@@ -596,7 +596,7 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
         keys->has_watch = true;
         if (uv_fs_poll_start(&keys->watch, on_change, keys->path, WATCH_MS) != 0)
             dg_log_event(keys->log, DG_LOG_WARNING, "keys", DG_LOG_NO_FIELDS,
-                         "changes of %s are seen at reloads only", keys->path);
+                         "changes to %s are seen at reloads only", keys->path);
         keys->table =
             dg_redis_table_new(loop, dg_shared_redis(shared), "keys", &table_ops, keys, log);
     }
@@ -652,8 +652,8 @@ static void change_file(struct dg_keys *keys, const char *path)
     struct dg_error error = DG_ERROR_NONE;
     if (keys->common) {
         dg_log_event(keys->log, DG_LOG_ERROR, "keys", DG_LOG_NO_FIELDS,
-                     "the old keys stay in use: keys-file is another one, which a restart reads, "
-                     "because keys are shared");
+                     "the old keys stay in use: the option keys-file has changed, and because keys "
+                     "are shared, only a restart reads the new file");
         return;
     }
     enum dg_err err = *path ? read_ring(path, &error, &ring) : DG_OK;
@@ -665,9 +665,8 @@ static void change_file(struct dg_keys *keys, const char *path)
     snprintf(keys->path, sizeof keys->path, "%s", path);
     use_ring(keys, ring);
     if (*path && !*keys->usage_path)
-        dg_log_event(
-            keys->log, DG_LOG_WARNING, "keys", DG_LOG_NO_FIELDS,
-            "what keys use is counted in memory until a restart, which opens the usage file");
+        dg_log_event(keys->log, DG_LOG_WARNING, "keys", DG_LOG_NO_FIELDS,
+                     "the usage of keys is counted in memory until a restart opens the usage file");
 }
 
 void dg_keys_reload(struct dg_keys *keys, const struct dg_opt_set *set)

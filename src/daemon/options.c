@@ -64,15 +64,15 @@ static const struct dg_opt_row rows[] = {
      .help = "addresses to serve on: 127.0.0.1:8090, [::1]:8090 or unix:/path; sockets handed over by "
              "systemd replace the default"},
     {DG_OPT_STRING(T, agent_listen), "agent-listen", .def = "", .max = 120, .unit = "ADDRESS",
-     .help = "where HAProxy's agent-check is told this server's free capacity as a weight, and that it drains: "
-             "127.0.0.1:8190; empty for nowhere"},
+     .help = "the address where HAProxy's agent-check asks for this server's free capacity, as a "
+             "weight, and whether it is draining: 127.0.0.1:8190; empty for none"},
     {DG_OPT_PATH(T, admin_socket), "admin-socket", .def = "",
      .help = "a Unix socket for administrators, which only this account and root can use; empty for none"},
     {DG_OPT_BOOL(T, ops_loopback), "ops-loopback", .def = "yes",
-     .help = "let programs of this machine that come straight from it look at /ops without a key"},
+     .help = "let programs that connect directly from this machine look at /ops without a key"},
     {DG_OPT_STRING(T, url_prefix), "url-prefix", .def = "",
-     .help = "the path under which a reverse proxy shows this server, such as /translate; it is cut "
-             "off requests, and requests without it are refused"},
+     .help = "the path under which a reverse proxy shows this server, such as /translate; it is "
+             "removed from the paths of requests, and requests without it are refused"},
     {DG_OPT_STRING(T, cors_origin), "cors-origin", .def = "*",
      .help = "the web origin whose pages may call this server: one origin, * for all, empty for none"},
     {DG_OPT_STRINGS(T, trusted_proxies), "trusted-proxies", .def = "", .max = DG_OPTIONS_NETWORKS,
@@ -102,11 +102,11 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_DURATION(T, idle_timeout_ms), "idle-timeout", .min = 100, .max = HOUR, .def = "75s",
      .help = "how long a connection may stay open between requests"},
     {DG_OPT_DURATION(T, head_timeout_ms), "head-timeout", .min = 100, .max = HOUR, .def = "10s",
-     .help = "from the first byte of a request to the end of its headers"},
+     .help = "time from the first byte of a request to the end of its headers"},
     {DG_OPT_DURATION(T, body_timeout_ms), "body-timeout", .min = 100, .max = HOUR, .def = "20s",
-     .help = "for a request's body, on top of one second for each KiB received"},
+     .help = "time for a request's body, on top of one second for each KiB received"},
     {DG_OPT_DURATION(T, body_limit_ms), "body-limit", .min = 100, .max = 24 * HOUR, .def = "10min",
-     .help = "for a request's body in all, however steadily it arrives"},
+     .help = "time for a request's body in all, however steadily it arrives"},
     {DG_OPT_DURATION(T, write_timeout_ms), "write-timeout", .min = 100, .max = HOUR, .def = "30s",
      .help = "how long a client may leave an answer unread"},
     {DG_OPT_DURATION(T, drain_timeout_ms), "drain-timeout", .min = 0, .max = HOUR, .def = "30s",
@@ -119,31 +119,31 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(T, require_key), "require-key", .def = "no", .flags = DG_OPT_RELOADABLE,
      .help = "refuse requests without a key"},
     {DG_OPT_PATH(T, keys_shared_secret_file), "keys-shared-secret-file", .def = "",
-     .help = "a file whose first line, at least 32 bytes, all servers of redis have: they share their keys; empty: each "
-             "has those of its keys-file"},
+     .help = "a file whose first line, at least 32 bytes, is the same on all servers that share "
+             "redis: with it they share their keys, too; empty: each server has the keys of its own keys-file"},
     {DG_OPT_PATH(T, usage_file), "usage-file", .def = "",
-     .help = "where it is kept what keys have used this month; empty for keys-file with .usage behind it"},
+     .help = "the file that records what keys have used this month; empty for keys-file with .usage appended"},
     {DG_OPT_INT(T, anonymous_requests), "anonymous-requests", .min = 0, .max = DG_QUOTA_LIMIT_MAX, .def = "0",
      .flags = DG_OPT_RELOADABLE, .unit = "PER-MINUTE",
-     .help = "requests of one address without a key, in a minute; 0 for no limit"},
+     .help = "requests without a key from one address, in a minute; 0 for no limit"},
     {DG_OPT_INT(T, anonymous_requests_hour), "anonymous-requests-hour", .min = 0, .max = DG_QUOTA_LONG_MAX,
      .def = "0", .flags = DG_OPT_RELOADABLE, .unit = "PER-HOUR",
-     .help = "requests of one address without a key, in an hour; 0 for no limit"},
+     .help = "requests without a key from one address, in an hour; 0 for no limit"},
     {DG_OPT_INT(T, anonymous_requests_day), "anonymous-requests-day", .min = 0, .max = DG_QUOTA_LONG_MAX,
      .def = "0", .flags = DG_OPT_RELOADABLE, .unit = "PER-DAY",
-     .help = "requests of one address without a key, in a day; 0 for no limit"},
+     .help = "requests without a key from one address, in a day; 0 for no limit"},
     {DG_OPT_INT(T, anonymous_characters), "anonymous-characters", .min = 0, .max = DG_QUOTA_LIMIT_MAX,
      .def = "0", .flags = DG_OPT_RELOADABLE, .unit = "PER-MINUTE",
-     .help = "characters of one address without a key, in a minute; 0 for no limit"},
+     .help = "characters without a key from one address, in a minute; 0 for no limit"},
     {DG_OPT_ENUM(T, anonymous_priority), "anonymous-priority", .words = priority_words, .def = "interactive",
      .flags = DG_OPT_RELOADABLE, .help = "the highest priority that requests without a key may ask for"},
 
     {DG_OPT_PATHS(T, models_dir), "models-dir", .heading = "Models", .def = "", .max = 16,
      .flags = DG_OPT_RELOADABLE,
-     .help = "directories whose sub-directories are models, named by language pair such as fr-en; of one name the "
-             "first counts"},
+     .help = "directories whose sub-directories are models, named by language pair such as "
+             "fr-en; if two have the same name, the first counts"},
     {DG_OPT_BOOL(T, require_signed_models), "require-signed-models", .def = "no", .flags = DG_OPT_RELOADABLE,
-     .help = "load only models whose files are as a trusted key signed them"},
+     .help = "load only models whose files match what a trusted key signed"},
     {DG_OPT_PATHS(T, trusted_keys), "trusted-keys", .def = "", .max = DG_SIGNED_MODELS_KEYS_MAX,
      .flags = DG_OPT_RELOADABLE, .help = "minisign public key files for require-signed-models"},
     {DG_OPT_PATH(T, language_data), "language-data", .def = "",
@@ -154,12 +154,13 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(T, pin_workers), "pin-workers", .def = "no",
      .help = "keep each worker on a core of its own: for a machine that does nothing else"},
     {DG_OPT_INT(T, helpers), "helpers", .min = 0, .max = 255, .def = "0",
-     .help = "workers without work that take part in another's large products, so that a request alone is done sooner"},
+     .help = "how many idle workers help another with its large matrix products, so that a "
+             "single request is done sooner"},
     {DG_OPT_INT(T, slots), "slots", .min = 1, .max = 1024, .def = "32",
      .help = "sentences of one model under way in each worker"},
     {DG_OPT_INT(T, max_sentences), "max-sentences", .min = 1, .max = 10000000, .def = "10000",
-     .help = "sentences waiting and under way; past that clients are told to come back later, and one client as soon as it has "
-             "as many waiting as are still free"},
+     .help = "sentences waiting and under way; beyond that clients are told to come back later, "
+             "and one client as soon as it has as many waiting as there is room left for"},
     {DG_OPT_INT(T, source_max), "source-max", .min = 8, .max = 4096, .def = "256", .unit = "TOKENS",
      .help = "longest sentence given to a model; longer ones are cut and rejoined"},
     {DG_OPT_INT(T, target_max), "target-max", .min = 8, .max = 4096, .def = "512", .unit = "TOKENS",
@@ -169,49 +170,51 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT(T, max_beam), "max-beam", .min = 1, .max = DG_BEAM_MAX, .def = "16",
      .help = "widest beam, and most answers, that a request may ask for"},
     {DG_OPT_INT(T, max_min_length), "max-min-length", .min = 1, .max = DG_TARGET_MAX, .def = "128", .unit = "TOKENS",
-     .help = "largest min_length that a request may ask for: so long it takes, whatever the text"},
+     .help = "largest min_length that a request may ask for: it takes that many steps, whatever the text"},
     {DG_OPT_BOOL(T, shortlist), "shortlist", .def = "yes",
      .help = "consider only the words of a model's lexical shortlist, where it has one"},
     {DG_OPT_DURATION(T, batch_delay_ms), "batch-delay", .min = 0, .max = SECOND, .def = "0",
      .help = "how long an idle worker waits for company before it starts"},
     {DG_OPT_SIZE(T, cache_size), "cache-size", .min = 0, .max = 65536ull * MIB, .def = "32MiB",
-     .help = "memory for sentences that were translated; 0 for no cache"},
+     .help = "memory for the cache of translated sentences; 0 for no cache"},
     {DG_OPT_ENUM(T, cache_scope), "cache-scope", .words = scope_words, .def = "all",
-     .help = "who is answered from it: all, or only the key (without one, the address) that asked before; the "
-             "cache in redis is then not used"},
+     .help = "who is answered from that cache: all, or only the key (without one, the address) "
+             "that asked before; the cache in redis is then not used"},
     {DG_OPT_SIZE(T, memory_limit), "memory-limit", .min = 0, .max = 1024ull * 1024 * MIB, .def = "0",
      .help = "memory of the whole server, models included; models that do not fit beside each other take turns; "
              "0 for no limit"},
     {DG_OPT_BOOL(T, preload), "preload", .def = "yes",
      .help = "load models at start, as far as memory-limit has room; otherwise each when it is first asked for"},
     {DG_OPT_DURATION(T, model_idle_ms), "model-idle", .min = 0, .max = 24 * HOUR, .def = "0",
-     .help = "a model that nobody asked for so long leaves memory and comes back when asked for; 0 for never"},
+     .help = "how long a model may stay in memory without being asked for; it is loaded again "
+             "when it is; 0 for no limit"},
     {DG_OPT_DURATION(T, stall_limit_ms), "stall-limit", .min = 100, .max = HOUR, .def = "10s",
-     .help = "a worker that is at one step for so long counts as hanging: /readyz and the log say so"},
+     .help = "how long a worker may take for one step before it counts as hanging: /readyz and the log say so"},
 
     {DG_OPT_STRING(T, redis), "redis", .heading = "Shared between servers", .def = "", .max = 2000,
      .unit = "ADDRESS",
      .help = "a Redis in which servers share translated sentences, quotas and glossaries: redis.example:6379, "
              "[::1]:6379 or unix:/path; several with commas between; empty for none"},
     {DG_OPT_STRING(T, redis_sentinel), "redis-sentinel", .def = "", .max = 128, .unit = "NAME",
-     .help = "the addresses of redis are Sentinels, which tell where the master of this name is; empty for none"},
+     .help = "the addresses of redis are Sentinels, which know where the master of this name is; empty for none"},
     {DG_OPT_STRING(T, redis_user), "redis-user", .def = "", .max = 128, .unit = "NAME",
-     .help = "account of that Redis; empty for its default one"},
+     .help = "account to use at that Redis; empty for its default one"},
     {DG_OPT_PATH(T, redis_password_file), "redis-password-file", .def = "",
      .help = "a file whose first line is the account's password; empty for none"},
-    {DG_OPT_BOOL(T, redis_tls), "redis-tls", .def = "no", .help = "speak to that Redis, and to Sentinels, through TLS"},
+    {DG_OPT_BOOL(T, redis_tls), "redis-tls", .def = "no", .help = "connect to that Redis, and to "
+                                                                  "Sentinels, through TLS"},
     {DG_OPT_PATH(T, redis_ca_file), "redis-ca-file", .def = "",
      .help = "certificates of the authorities that may vouch for that Redis, as PEM; empty for those of the system"},
     {DG_OPT_PATH(T, redis_certificate_file), "redis-certificate-file", .def = "",
      .help = "the certificate that this server shows to that Redis, as PEM; empty for none"},
     {DG_OPT_PATH(T, redis_key_file), "redis-key-file", .def = "", .help = "the key of that certificate, as PEM"},
     {DG_OPT_DURATION(T, redis_timeout_ms), "redis-timeout", .min = 1, .max = SECOND, .def = "20ms",
-     .help = "how long a request waits for Redis before it goes on without"},
+     .help = "how long a request waits for Redis before it goes on without it"},
     {DG_OPT_DURATION(T, redis_keep_ms), "redis-keep", .min = 60 * SECOND, .max = 8760ll * HOUR, .def = "7d",
      .help = "how long Redis keeps a sentence"},
 
     {DG_OPT_PATH(T, jobs_dir), "jobs-dir", .heading = "Bulk jobs", .def = "",
-     .help = "where bulk jobs are kept, which go on there after a restart; empty for no bulk jobs"},
+     .help = "the folder where bulk jobs are kept, so that they continue after a restart; empty for no bulk jobs"},
     {DG_OPT_BOOL(T, jobs_shared), "jobs-shared", .def = "no",
      .help = "jobs-dir is mounted by all servers of that redis, and all of them work on its jobs"},
     {DG_OPT_SIZE(T, jobs_upload), "jobs-upload", .min = KIB, .max = 1024 * MIB, .def = "32MiB",
@@ -226,18 +229,21 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(T, glossaries), "glossaries", .heading = "Glossaries", .words = whose_words, .def = "all",
      .help = "who may have glossaries kept here: all (with a key, once there are keys), keys, admins or nobody"},
     {DG_OPT_PATH(T, glossaries_dir), "glossaries-dir", .def = "",
-     .help = "where glossaries are kept, each in a file; empty: in memory, until the server ends"},
+     .help = "the folder where glossaries are kept, each in a file; empty: in memory, until the server ends"},
     {DG_OPT_INT(T, glossaries_max), "glossaries-max", .min = 1, .max = 100000, .def = "1000",
      .help = "glossaries kept, of all keys together"},
     {DG_OPT_SIZE(T, glossaries_space), "glossaries-space", .min = 64 * KIB, .max = 65536ull * MIB, .def = "64MiB",
      .help = "memory that glossaries may take together"},
 
     {DG_OPT_PATH(T, documents_dir), "documents-dir", .heading = "Documents", .def = "/var/tmp",
-     .help = "where files go as they come; and, without jobs-dir, documents, until they are fetched or an hour has passed"},
+     .help = "the folder for files while they are uploaded and fetched and, without jobs-dir, "
+             "for documents until they are fetched or an hour has passed"},
     {DG_OPT_SIZE(T, documents_space), "documents-space", .min = 0, .max = 65536ull * MIB, .def = "512MiB",
-     .help = "what such documents may take together, and files as they come besides; 0: none are translated"},
+     .help = "how much such documents may take together, and as much again for files that are "
+             "uploaded or fetched; 0: no documents are translated"},
     {DG_OPT_SIZE(T, max_document), "max-document", .min = KIB, .max = 2047 * MIB, .def = "50MiB",
-     .help = "a file that is sent to be translated; it goes to documents-dir as it comes, whatever max-body is"},
+     .help = "the largest file that may be sent to be translated; it goes to documents-dir as it "
+             "arrives, so max-body does not apply"},
 
     {DG_OPT_ENUM(T, log_level), "log-level", .heading = "Log", .words = level_words, .def = "info",
      .flags = DG_OPT_RELOADABLE,
@@ -250,7 +256,8 @@ static const struct dg_opt_row rows[] = {
      .help = "log a line for each request, at level info"},
 
     {DG_OPT_STRING(T, user), "user", .heading = "Process", .def = "", .max = 64, .unit = "NAME",
-     .help = "account to become, with its groups, once the sockets are open; empty to stay"},
+     .help = "account to become, with its groups, once the sockets are open; empty to stay the "
+             "one that started the server"},
     {DG_OPT_BOOL(T, core_dumps), "core-dumps", .def = "no",
      .help = "allow core dumps and debuggers of the same user; both can show users' text"},
 };
@@ -265,8 +272,8 @@ static const struct dg_opt_row model_rows[] = {
              "the name says (fr-en)"},
     {DG_OPT_STRING(struct dg_model_options, target), "target", .def = "", .max = DG_LANGS_TEXT_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "LANGUAGES",
-     .help = "language of its output, or several of those it can be told, as tag or tag=word; "
-             "empty likewise"},
+     .help = "language of its output, or several if the model can be told which, each as tag or "
+             "tag=word; empty likewise"},
     {DG_OPT_STRING(struct dg_model_options, formal), "formal", .def = "", .max = DG_MANNER_TEXT_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "WORD",
      .help = "word of its vocabulary that asks for formal language, before the text or, as "
@@ -281,13 +288,12 @@ static const struct dg_opt_row model_rows[] = {
              "{source-code}, {target-code}, \\n"},
     {DG_OPT_STRING(struct dg_model_options, stop), "template-stop", .def = "",
      .max = DG_TRANSLATION_PROMPT_STOP_MAX, .flags = DG_OPT_RELOADABLE, .unit = "TEXTS",
-     .help = "what ends its answer, besides its own end: texts with | between them, \\n is a "
-             "line's end"},
+     .help = "texts that end its answer, besides its own end; several with | between them; \\n is "
+             "a line's end"},
     {DG_OPT_STRING(struct dg_model_options, judges), "judges", .def = "", .max = DG_JUDGES_MAX,
      .flags = DG_OPT_RELOADABLE, .unit = "MODELS",
-     .help = "of a quality estimator: the models whose translations it judges, with commas "
-             "between; empty for what its quality.json "
-             "says"},
+     .help = "for a quality estimator: the models whose translations it judges, with commas "
+             "between; empty for what its quality.json says"},
 };
 
 static const struct dg_opt_table sections[] = {{

@@ -29,7 +29,8 @@ struct dg_account {
 enum dg_err dg_process_account(const char *name, struct dg_account *account,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Gives `path` (a socket or log that we made as root) to the account; a missing file is no error.
+/* Gives `path` (a socket or log that we made as root) to the account; a missing file is not an
+ * error.
  */
 enum dg_err dg_process_hand_over(const char *path, const struct dg_account *account,
                                  struct dg_error *error) DG_MUST_CHECK;

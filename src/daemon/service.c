@@ -356,7 +356,7 @@ static void publish_list(struct list *list)
             dg_log_event(
                 list->service->log, DG_LOG_NOTICE, "service",
                 DG_LOG_FIELDS(dg_log_str("model", entry->name), dg_log_str("path", entry->path)),
-                entry->is_later ? "model offered; it is loaded when somebody asks for it"
+                entry->is_later ? "model offered; it will be loaded when it is first asked for"
                                 : "model ready");
     }
     pthread_mutex_lock(&list->service->lock);
@@ -404,7 +404,7 @@ static void on_model(void *arg, const char *name, enum dg_engine_model_state sta
                      "a model cannot be loaded: %s", error);
     else
         dg_log_event(service->log, DG_LOG_NOTICE, "service", &model, 1, "%s",
-                     state == DG_ENGINE_MODEL_READY ? "model ready" : "model left memory");
+                     state == DG_ENGINE_MODEL_READY ? "model ready" : "model removed from memory");
 }
 
 /* Logs when workers hang, and when they work again. */
@@ -662,7 +662,7 @@ enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_se
         service->on_again = on_over;
         service->again_user = user;
         dg_log_event(service->log, DG_LOG_NOTICE, "service", DG_LOG_NO_FIELDS,
-                     "models are being loaded just now; they are loaded anew behind that");
+                     "models are already being loaded; they will be loaded again after that");
         return DG_OK;
     }
     enum dg_err err = make_list(service, options, &error, &list);
@@ -703,7 +703,7 @@ enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set 
 {
     if (service->reloading || service->is_closed)
         return dg_error_set(error, DG_ERR_BUSY,
-                            "models are being loaded just now; try again later");
+                            "models are being loaded at the moment; try again later");
     struct list *list = dg_try_calloc(1, sizeof *list);
     if (!list)
         return DG_ERR_NOMEM;

@@ -14,7 +14,7 @@
 
 enum {
     PASSWORD_MAX = 512,
-    MARGIN_MS = 30, /* the engine's time limit ends so much after that of Redis, which therefore
+    MARGIN_MS = 30, /* the engine's time limit ends this much after that of Redis, which therefore
                        always answers */
     PUT_MS = 1000,  /* nobody waits for it */
 };

@@ -190,7 +190,7 @@ static void log_refusal(struct dg_shared_quota *shared, const struct dg_redis_re
     shared->was_logged = true;
     dg_log_event(shared->log, DG_LOG_ERROR, "redis",
                  DG_LOG_FIELDS(dg_log_span("said", reply->text)),
-                 "Redis does not count quotas; each server counts for itself");
+                 "Redis does not count quotas at the moment; each server counts for itself");
 }
 
 static struct dg_quota_ticket *ask_locally(const struct dg_shared_quota *shared,

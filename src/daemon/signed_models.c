@@ -46,7 +46,7 @@ enum dg_err dg_signed_models_check(const struct dg_signed_models *trust, const c
             name, dg_error_text(&fault, err));
     if (err)
         return dg_error_set(error, DG_ERR_DENIED,
-                            "model %s is not as a trusted key signed it, and "
+                            "model %s does not match what a trusted key signed, and "
                             "require-signed-models is on: %s",
                             name, dg_error_text(&fault, err));
     return DG_OK;

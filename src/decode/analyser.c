@@ -166,8 +166,9 @@ enum dg_err dg_analyser_check(const struct dg_analyser *reader, const struct dg_
             return dg_error_set(error, DG_ERR_RANGE, "place %zu is %u, expected less than %zu", i,
                                 (unsigned)job->read->at[i], job->n_src);
     if (job->read->n_best > DG_ANALYSIS_BEST_MAX)
-        return dg_error_set(error, DG_ERR_RANGE, "%zu words of a place, expected at most %d",
-                            job->read->n_best, DG_ANALYSIS_BEST_MAX);
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "%zu words for a masked place, expected at most %d", job->read->n_best,
+                            DG_ANALYSIS_BEST_MAX);
     return check_kind(reader->bp, job->read, error);
 }
 
@@ -234,7 +235,7 @@ enum dg_err dg_analyser_add(struct dg_analyser *reader, const struct dg_decode_j
     }
     while (err && n_taken > 0)
         release(reader, &reader->texts[taken[--n_taken]]);
-    return err ? dg_error_set(error, err, "%zu texts could not be begun: %s", n,
+    return err ? dg_error_set(error, err, "%zu texts could not be started: %s", n,
                               dg_err_sentence(err))
                : DG_OK;
 }

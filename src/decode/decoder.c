@@ -20,12 +20,13 @@ enum {
                        little */
     PROMPT_TOKENS = 256, /* prompt tokens that one step reads besides its rows, which bounds how
                             long the next token waits */
-    /* a sentence that has shown nothing after so many steps loses its precedence */
+    /* a sentence that has shown nothing after this many steps loses its precedence */
     FIRST_STEPS = 24,
-    LEAD_ROWS = 16, /* a client that has had so many more rows than another waits for that one */
-    FEW_ROWS = 8,   /* a step is filled up to so many rows even then, because they hardly make it
+    LEAD_ROWS = 16, /* a client that has had this many more rows than another waits for that one */
+    FEW_ROWS = 8,   /* a step is filled up to this many rows even then, because they hardly make it
                        longer */
-    /* a client begins no more sentences while it is so many rows and source tokens ahead of another
+    /* a client begins no more sentences while it is this many rows and source tokens ahead of
+     * another
      */
     LEAD_WORK = 64,
 };
@@ -303,19 +304,19 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
         return err;
     if (job->opts->n_lead >= decoder->limits.target_max)
         return dg_error_set(error, DG_ERR_RANGE,
-                            "%zu tokens lead, expected fewer than the longest target, %zu",
+                            "the target is to begin with %zu given tokens, expected fewer than the "
+                            "longest target, %zu",
                             job->opts->n_lead, decoder->limits.target_max);
     if (dg_blueprint_family(decoder->bp)->has_prompt) {
         if (job->opts->n_lead > 0)
-            return dg_error_set(
-                error, DG_ERR_UNSUPPORTED,
-                "a language model has no start token that anything could lead behind");
+            return dg_error_set(error, DG_ERR_UNSUPPORTED,
+                                "a language model has no start token, so its answer cannot begin "
+                                "with given tokens");
         if (job->opts->want_alignment || job->opts->coverage_penalty > 0 ||
             dg_attention_anchor_any(job->opts))
             return dg_error_set(error, DG_ERR_UNSUPPORTED,
-                                "a language model has no attention over a source: neither "
-                                "alignment nor a coverage penalty "
-                                "nor bound phrases are to be had");
+                                "a language model has no attention over a source, so it has no "
+                                "alignment, coverage penalty or bound phrases");
         if (job->n_src > decoder->bp->lm.context)
             return dg_error_set(error, DG_ERR_RANGE,
                                 "the prompt has %zu tokens, expected at most %zu", job->n_src,
@@ -645,7 +646,7 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
     if (err) {
         while (n_taken > 0)
             release(decoder, &decoder->slots[sources[--n_taken].slot]);
-        return dg_error_set(error, err, "%zu sentences could not be begun: %s", n,
+        return dg_error_set(error, err, "%zu sentences could not be started: %s", n,
                             dg_err_sentence(err));
     }
     return DG_OK;

@@ -119,7 +119,7 @@ enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_d
 size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                             size_t n);
 
-/* Whether jobs[n] does not fit beside the jobs before it because its client has its share: jobs of
+/* Whether jobs[n] does not fit next to the jobs before it because its client has its share: jobs of
  * other clients may fit then. */
 bool dg_decoder_keeps_out(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                           size_t n);

@@ -291,7 +291,7 @@ static void repair(struct dg_search *search)
 /* ---- Settle ---------------------------------------------------------------------------------- */
 
 /* Turns live hypotheses into answers that were cut short. At the length limit, where the beam
- * narrows, each competes with those that ended; otherwise they come behind them, best first. */
+ * narrows, each competes with those that ended; otherwise they come after them, best first. */
 static void keep_live(struct dg_search *search, bool at_cap, enum dg_finish finish)
 {
     if (search->narrows && at_cap) {
@@ -423,7 +423,7 @@ static void settle(struct dg_search *search)
         if (search->opts->loop_guard)
             n -= dg_repetition_held_back(of->ids, n);
         if (dg_term_placement_is_open(&search->place) && n > search->n_prefix)
-            n = search->n_prefix; /* the next phrase goes behind those that are placed already */
+            n = search->n_prefix; /* the next phrase goes after those that are placed already */
         if (dg_term_placement_is_open(&search->place) && !search->place.put)
             n = search->n_shown;
         show(search, of, n);

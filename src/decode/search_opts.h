@@ -88,7 +88,7 @@ struct dg_search_opts {
     size_t n_shortlist;       /* 0: all */
 
     /* Tokens that the network reads after its start token and before the target, such as the
-     * language of a multilingual model. They are no part of the target: they have no score and no
+     * language of a multilingual model. They are not part of the target: they have no score and no
      * position, and are not shown. */
     const int32_t *lead; /* borrowed */
     /* 0 to DG_LEAD_MAX; if not 0, `lead` replaces the model's own forced first token */

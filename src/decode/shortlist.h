@@ -4,7 +4,7 @@
 /* Output products over fewer words. A model's lexical shortlist (model/lexicon.h) names the target
  * words that each source word may become. A sentence's list is the union over its source words,
  * plus the words that are always allowed and, where both sides share a vocabulary, the source words
- * themselves. As in Marian it is filled up to a multiple of eight, with the first words behind
+ * themselves. As in Marian it is filled up to a multiple of eight, with the first words after
  * those that are always allowed.
  *
  * Each sentence searches over its own list only, so its answer does not depend on other sentences.

@@ -64,11 +64,11 @@ struct dg_engine_opts {
     size_t texts_bytes;  /* bytes of the texts of all requests together, and so of one text; 0: no
                             limit */
     size_t max_tokens;   /* tokens of all waiting sentences; 0: no limit */
-    uint64_t stall_ns;   /* a worker that spends so long on one step has stalled; 0: 10 s */
+    uint64_t stall_ns;   /* a worker that spends this long on one step has stalled; 0: 10 s */
     /* as in dg_sched_opts: lets tests make workers hang */
     bool (*on_turn)(void *arg, size_t index);
     void *on_turn_arg;
-    uint64_t model_idle_ns;  /* a model without requests for so long is unloaded; 0: never */
+    uint64_t model_idle_ns;  /* a model without requests for this long is unloaded; 0: never */
     const char *langid_path; /* data of language identification; NULL: languages are not detected */
     size_t alignment_layer, alignment_head; /* see dg_decoder_limits */
     bool whole_vocabulary;  /* the shortlist (lex.bin) that a model may have is ignored */

@@ -223,12 +223,12 @@ static enum dg_err find_way(const struct dg_engine *engine, const struct dg_lang
         err == DG_ERR_NOT_FOUND && asked->model ? dg_engine_find_named(engine, asked->model) : NULL;
     if (named && dg_engine_is_lm(named) && !dg_served_model_translates(named))
         err = dg_error_set(error, DG_ERR_UNSUPPORTED,
-                           "%s is a language model: it goes on with a text and translates nothing, "
-                           "unless a template is configured for it",
+                           "%s is a language model: it continues a text, and translates only if a "
+                           "template is configured for it",
                            asked->model);
     else if (named && dg_blueprint_is_reader(&named->blueprint))
-        err = dg_error_set(error, DG_ERR_UNSUPPORTED,
-                           "%s says something of texts and translates nothing", asked->model);
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED, "%s reads texts and does not translate",
+                           asked->model);
     return !err && asked->quality ? check_estimator(engine, routing, error) : err;
 }
 
@@ -271,10 +271,11 @@ enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_requ
     if (err == DG_ERR_UNSUPPORTED) /* several languages lead to the target */
         err = dg_engine_find_way(engine, request, error, &routing);
     if (!err && routing.is_copy)
-        err = dg_error_set(error, DG_ERR_NOT_FOUND,
-                           "the text is in none of the languages that lead to the target");
+        err = dg_error_set(
+            error, DG_ERR_NOT_FOUND,
+            "the text is in none of the languages that can be translated to the target");
     if (!err && routing.n_hops > 1)
-        err = dg_error_set(error, DG_ERR_NOT_FOUND, "no single model leads from %s to %s",
+        err = dg_error_set(error, DG_ERR_NOT_FOUND, "no single model translates from %s to %s",
                            routing.pairs[0].source->code,
                            routing.pairs[routing.n_hops - 1].target->code);
     if (!err)

@@ -22,7 +22,8 @@ static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *re
         return dg_quality_estimate_ask(estimate, &how, &request->task.error);
     if (!how.estimator)
         return dg_error_set(&request->task.error, DG_ERR_UNSUPPORTED,
-                            "the quality estimator of what %s translates has left", request->name);
+                            "the quality estimator for the translations of %s was removed",
+                            request->name);
     if (request->task.deadline_ns)
         how.timeout_ms = request->task.deadline_ns > now + DG_CLOCK_MS
                              ? (request->task.deadline_ns - now) / DG_CLOCK_MS

@@ -35,11 +35,10 @@ enum dg_err dg_scoring_open(struct dg_scoring **scoring, struct dg_engine *engin
     struct dg_lang_pair pair;
     enum dg_err err = dg_engine_find(engine, request, error, &served, &pair);
     if (!err && *served->prompt) {
-        err = dg_error_set(
-            error, DG_ERR_UNSUPPORTED,
-            "%s is a language model that is asked to translate: it has no scores of given "
-            "translations",
-            served->name);
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED,
+                           "%s is a language model with a template for translation: it cannot "
+                           "score given translations",
+                           served->name);
         dg_served_model_unref(served);
     }
     if (err)
@@ -256,7 +255,7 @@ enum dg_err dg_scoring_run(struct dg_scoring *scoring, struct dg_span source, st
     for (size_t i = 0; i < n_target; i++) {
         if (isnan(scoring->logprobs[i]))
             return dg_error_set(error, DG_ERR_INTEGRITY,
-                                "the model gave scores that are not numbers; import it again");
+                                "the model gave scores that are not finite; import it again");
         found.logprob += (double)scoring->logprobs[i];
     }
     *score = found;

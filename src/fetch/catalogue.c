@@ -183,7 +183,7 @@ static enum dg_err read_files(struct dg_catalogue *catalogue, const struct dg_js
         return err;
     model->n_files = dg_json_len(list);
     if (model->n_files == 0 || model->n_files > DG_CATALOGUE_FILES_MAX)
-        return dg_error_set(error, DG_ERR_LIMIT, "field 'files' has %zu, expected 1 to %d",
+        return dg_error_set(error, DG_ERR_LIMIT, "field 'files' has %zu files, expected 1 to %d",
                             model->n_files, DG_CATALOGUE_FILES_MAX);
     struct dg_catalogue_file *files =
         dg_arena_calloc(&catalogue->arena, model->n_files, sizeof *files);
@@ -212,8 +212,8 @@ static enum dg_err read_model(struct dg_catalogue *catalogue, const struct dg_js
     if (!err)
         err = get_text(catalogue, json, "from", NAME, DG_JSON_REQUIRED, error, &from);
     if (!err && !(model->from = dg_catalogue_source(catalogue, from)))
-        err = dg_error_set(error, DG_ERR_NOT_FOUND, "field 'from': '%s' is no source of this file",
-                           from);
+        err = dg_error_set(error, DG_ERR_NOT_FOUND,
+                           "field 'from': '%s' is not a source of this file", from);
     if (!err)
         err = get_text(catalogue, json, "kind", NAME, DG_JSON_REQUIRED, error, &model->kind);
     if (!err)

@@ -37,7 +37,7 @@ enum {
 /* One file as it is downloaded. A place that ends in .gz or .zst is packed. */
 struct dg_catalogue_file {
     const char *name;       /* what the import calls it; a plain file name */
-    const char *place;      /* behind the source's base */
+    const char *place;      /* after the source's base */
     uint64_t size;          /* 0: not known */
     const char *sha256;     /* 64 hexadecimal digits in lower case; "": not published */
     uint64_t raw_size;      /* unpacked; 0: not known */

@@ -195,14 +195,13 @@ static enum dg_err refuse(const struct dg_catalogue *catalogue, const char *pair
                             "there is no %s with this --source, --kind or --version; 'dragoman "
                             "models --available %.*s' lists what there is",
                             pair, DG_SPAN_FMT(first));
-    return dg_error_set(
-        error, DG_ERR_NOT_FOUND,
-        "the catalogue (of %s) has no %s, nor a way by English; 'dragoman models "
-        "--available%s%.*s' lists what there is, and opus:%s asks for the OPUS-MT model of that "
-        "name",
-        *catalogue->date ? catalogue->date : "an unknown date", pair,
-        has_language(catalogue, first) ? " " : "",
-        has_language(catalogue, first) ? (int)first.len : 0, pair, pair);
+    return dg_error_set(error, DG_ERR_NOT_FOUND,
+                        "the catalogue (of %s) has no %s, nor a route through English; 'dragoman "
+                        "models --available%s%.*s' lists what there is, and opus:%s asks for the "
+                        "OPUS-MT model of that name",
+                        *catalogue->date ? catalogue->date : "an unknown date", pair,
+                        has_language(catalogue, first) ? " " : "",
+                        has_language(catalogue, first) ? (int)first.len : 0, pair, pair);
 }
 
 enum dg_err dg_catalogue_choice_find(const struct dg_catalogue *catalogue, const char *pair,
@@ -221,6 +220,6 @@ enum dg_err dg_catalogue_choice_find(const struct dg_catalogue *catalogue, const
     }
     if (!is_pair)
         return dg_error_set(error, DG_ERR_INVALID,
-                            "'%s' is no pair of languages; expected one such as de-en", pair);
+                            "'%s' is not a language pair; expected one such as de-en", pair);
     return refuse(catalogue, pair, opts, error);
 }

@@ -224,8 +224,8 @@ static enum dg_err unpack(const struct dg_package_file *file, const char *from, 
     if (!err && strcmp(hex, file->raw_sha256) != 0) {
         unlink(to);
         err = dg_error_set(error, DG_ERR_INTEGRITY,
-                           "%s unpacks to something else than was published: its SHA-256 is %s, "
-                           "expected %s; nothing is installed",
+                           "%s unpacks to something other than what was published: its SHA-256 is "
+                           "%s, expected %s; nothing is installed",
                            file->url, hex, file->raw_sha256);
     }
     return err;

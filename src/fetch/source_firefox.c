@@ -231,8 +231,8 @@ static enum dg_err ask(struct dg_transfer *transfer, const char *list, struct dg
         dg_buf_clear(&page);
         err = dg_transfer_text(transfer, url, &page, next, error);
         if (!err && *next && !dg_catalogue_is_url(dg_span_cstr(next)))
-            err = dg_error_set(error, DG_ERR_FORMAT, "%s: the next page is at no https address",
-                               list);
+            err = dg_error_set(error, DG_ERR_FORMAT,
+                               "%s: the next page does not have an https address", list);
         if (!err)
             err = dg_buf_append_span(text, dg_buf_span(&page));
         if (!err)

@@ -205,7 +205,7 @@ enum dg_err dg_hf_read(const struct dg_hf *hf, struct dg_span answer, struct dg_
         return err;
     err = dg_json_get_string(json, "sha", DG_JSON_REQUIRED, error, &sha);
     if (!err && !dg_catalogue_is_hash(sha, 40))
-        err = dg_error_set(error, DG_ERR_FORMAT, "field 'sha' is no commit");
+        err = dg_error_set(error, DG_ERR_FORMAT, "field 'sha' is not a commit");
     if (!err)
         snprintf(commit, sizeof commit, "%.*s", DG_SPAN_FMT(sha));
     if (!err && dg_catalogue_is_hash(dg_span_cstr(hf->revision), 40) &&
@@ -237,8 +237,8 @@ enum dg_err dg_hf_list(struct dg_transfer *transfer, const struct dg_hf *hf,
     dg_hf_url(hf, url);
     enum dg_err err = dg_transfer_text(transfer, url, &text, NULL, error);
     if (err == DG_ERR_NOT_FOUND || err == DG_ERR_DENIED)
-        dg_error_wrap(error, err, "no model %s/%s at revision %s is shown", hf->owner, hf->name,
-                      hf->revision);
+        dg_error_wrap(error, err, "no model %s/%s at revision %s is to be seen there", hf->owner,
+                      hf->name, hf->revision);
     if (!err)
         err = dg_hf_read(hf, dg_buf_span(&text), package, error);
     dg_buf_deinit(&text);

@@ -173,8 +173,9 @@ static bool begin_body(struct attempt *attempt)
         attempt->begin = 0;
     } else if (attempt->range_begin != (int64_t)attempt->begin) {
         attempt->restart = true;
-        attempt->err = dg_error_set(&attempt->why, DG_ERR_FORMAT,
-                                    "the server sent another part of the file than asked for");
+        attempt->err =
+            dg_error_set(&attempt->why, DG_ERR_FORMAT,
+                         "the server sent a different part of the file than was asked for");
         return true;
     }
     if (ftruncate(attempt->fd, (off_t)attempt->at) != 0 ||
@@ -278,7 +279,9 @@ static enum outcome judge_status(struct attempt *attempt, long status, const cha
     struct dg_error *why = &attempt->why;
     if (status == 416 && attempt->begin > 0) {
         attempt->restart = true;
-        attempt->err = dg_error_set(why, DG_ERR_FORMAT, "%s: there is no more of it", url);
+        attempt->err =
+            dg_error_set(why, DG_ERR_FORMAT,
+                         "%s: the server has nothing after the part that is already here", url);
         return AGAIN;
     }
     if (status == 404 || status == 410) {

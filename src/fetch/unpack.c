@@ -74,7 +74,7 @@ static enum dg_err damaged(const struct unpacking *u, const char *what, struct d
                         what ? what : "unknown");
 }
 
-/* The size of `n` packed bytes once they are unpacked. Bytes behind the end of the stream are
+/* The size of `n` packed bytes once they are unpacked. Bytes after the end of the stream are
  * refused. */
 static enum dg_err inflate_piece(struct unpacking *u, size_t n, struct dg_error *error)
 {
@@ -82,7 +82,7 @@ static enum dg_err inflate_piece(struct unpacking *u, size_t n, struct dg_error 
     u->zlib.avail_in = (uInt)n;
     while (u->zlib.avail_in || u->zlib.avail_out == 0) {
         if (u->is_over)
-            return damaged(u, "there is more behind its end", error);
+            return damaged(u, "there are more bytes after its end", error);
         u->zlib.next_out = u->raw;
         u->zlib.avail_out = PIECE;
         const int rc = inflate(&u->zlib, Z_NO_FLUSH);
@@ -107,7 +107,7 @@ static enum dg_err zstd_piece(struct unpacking *u, size_t n, struct dg_error *er
     while (in.pos < in.size || is_full) {
         ZSTD_outBuffer out = {u->raw, PIECE, 0};
         if (u->is_over && in.pos < in.size)
-            return damaged(u, "there is more behind its end", error);
+            return damaged(u, "there are more bytes after its end", error);
         const size_t rc = ZSTD_decompressStream(u->zstd, &out, &in);
         if (ZSTD_isError(rc))
             return damaged(u, ZSTD_getErrorName(rc), error);

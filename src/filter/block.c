@@ -216,7 +216,7 @@ enum dg_err dg_blocks_text(const struct dg_blocks *blocks, struct dg_span bytes,
 static enum dg_err missing(const struct dg_blocks *blocks, size_t i, struct dg_error *error)
 {
     return dg_error_set(error, DG_ERR_FORMAT,
-                        "the translation is not one of this file: block %zu of %zu is missing",
+                        "the translation does not belong to this file: block %zu of %zu is missing",
                         i + 1, blocks->n);
 }
 
@@ -349,7 +349,7 @@ enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes
     if (!err && w.target.len > 0 && !has_rest)
         return dg_error_set(
             error, DG_ERR_FORMAT,
-            "the translation is not one of this file: there is text behind its end");
+            "the translation does not belong to this file: there is text after its end");
     return err || !has_rest ? err : dg_buf_append_span(out, w.target);
 }
 
@@ -357,7 +357,7 @@ enum dg_err dg_blocks_write(const struct dg_blocks *blocks, struct dg_span bytes
 
 static enum dg_err misfit(struct dg_error *error, const char *how)
 {
-    return dg_error_set(error, DG_ERR_FORMAT, "the translation is not one of this file: it %s",
+    return dg_error_set(error, DG_ERR_FORMAT, "the translation does not belong to this file: it %s",
                         how);
 }
 
@@ -379,7 +379,7 @@ static size_t node_of(const struct dg_filter_block *block, struct dg_span tag, u
     return node;
 }
 
-/* The position behind the </code> of a frozen mark. */
+/* The position after the </code> of a frozen mark. */
 static void skip_frozen(struct dg_markup *markup)
 {
     struct dg_markup_token token;
@@ -459,8 +459,9 @@ enum dg_err dg_block_text(struct dg_span html, struct dg_buf *text, struct dg_er
         else if (token.type == DG_MARKUP_EMPTY && dg_span_eq(token.name, DG_SPAN("br")))
             err = dg_buf_append_byte(text, '\n');
         else
-            err = dg_error_set(error, DG_ERR_FORMAT,
-                               "the translation is not one of this file: it has markup of its own");
+            err = dg_error_set(
+                error, DG_ERR_FORMAT,
+                "the translation does not belong to this file: it has markup of its own");
     }
     return err;
 }

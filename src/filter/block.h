@@ -121,7 +121,7 @@ enum dg_err dg_block_text(struct dg_span html, struct dg_buf *text,
 enum dg_err dg_block_unescape(struct dg_span html, struct dg_buf *text) DG_MUST_CHECK;
 
 /* Whether words are in a text: a letter outside of addresses, placeholders, numbers and the like,
- * in what is no code ("SKU-12", "EUR", "true", "some_name"). */
+ * in what is not code ("SKU-12", "EUR", "true", "some_name"). */
 enum dg_err dg_block_has_words(struct dg_span text, bool *has_words) DG_MUST_CHECK;
 
 #endif

@@ -19,8 +19,8 @@
 
 enum { DG_CHARSET_NAME = 40 };
 
-/* Guesses the encoding of bytes that are no UTF-8, or begin with the mark of another; false for
- * bytes that are no text. */
+/* Guesses the encoding of bytes that are not UTF-8, or begin with the mark of another; false for
+ * bytes that are not text. */
 bool dg_charset_detect(struct dg_span bytes, char name[DG_CHARSET_NAME]);
 
 /* Appends the text. *is_exact: it gives these bytes again when it is encoded. DG_ERR_UNSUPPORTED:

@@ -25,7 +25,7 @@ enum {
 struct cell {
     size_t at, len;   /* the cell with its quotes */
     size_t column;    /* from 0 */
-    bool is_quoted;   /* nothing stands behind the quotes */
+    bool is_quoted;   /* nothing comes after the quotes */
     bool ends_record; /* it is the last cell of its record */
 };
 
@@ -119,7 +119,7 @@ static size_t fitness(struct dg_span text, size_t begin, char separator)
     return n_first > 1 ? n_alike * 1000 / n_records : 0;
 }
 
-/* The separator, and where the records begin: behind a mark of the order of bytes, and behind the
+/* The separator, and where the records begin: after a mark of the order of bytes, and after the
  * line "sep=;" of spreadsheet programs. */
 static char find_separator(const struct dg_filter *filter, size_t *begin)
 {
@@ -205,7 +205,7 @@ static enum dg_err look(struct table *table, const struct reader *reader, const 
     return dg_block_has_words(text, has_words);
 }
 
-/* Calls `take` for each cell behind the header; `has_words` comes from look(). */
+/* Calls `take` for each cell after the header; `has_words` comes from look(). */
 static enum dg_err each_cell(struct table *table,
                              void (*take)(struct table *table, const struct cell *cell,
                                           bool has_words))
@@ -299,7 +299,7 @@ static enum dg_err report(struct table *table)
             err = dg_buf_printf(note, " (%.*s)", DG_SPAN_FMT(name));
     }
     if (!err && n == 0)
-        err = dg_buf_append_cstr(note, "no column is mostly words: nothing is translated");
+        err = dg_buf_append_cstr(note, "no column consists mostly of words: nothing is translated");
     if (!err && table->has_header)
         err = dg_buf_append_cstr(note, "; the first row is a header and stays");
     return err;

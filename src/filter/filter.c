@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The table, and what all kinds share: bytes that are no UTF-8 are refused, a text that did not
+/* The table, and what all kinds share: bytes that are not UTF-8 are refused, a text that did not
  * change gives the bytes that were read. */
 #include "filter/filter.h"
 #include "base/memory/mem.h"
@@ -209,11 +209,10 @@ static enum dg_err decode(struct dg_filter *filter, struct dg_error *error)
     if (!err && !is_exact && !memchr(filter->raw.ptr, '\0', filter->raw.len))
         err = decode_as(filter, "windows-1252", &is_exact);
     if (!err && !is_exact)
-        return dg_error_set(
-            error, DG_ERR_UTF8,
-            "the file is not UTF-8 (at byte %zu), nor text in another encoding that "
-            "can be told",
-            bad_at);
+        return dg_error_set(error, DG_ERR_UTF8,
+                            "the file is not UTF-8 (at byte %zu), nor text in another encoding "
+                            "that can be recognised",
+                            bad_at);
     filter->bytes = dg_buf_span(&filter->decoded);
     return err ? err : dg_buf_printf(&filter->note, "the file is read as %s", filter->charset);
 }
@@ -319,8 +318,9 @@ static enum dg_err write_encoded(struct dg_filter *filter, struct dg_span text,
     enum dg_err err = dg_charset_encode(filter->charset, text, filter->row->endings == html_endings,
                                         &bytes, &fits);
     if (!err && !fits)
-        err = dg_buf_printf(&filter->note,
-                            ", and written as UTF-8: that lacks letters of the translation");
+        err = dg_buf_printf(
+            &filter->note,
+            ", and written as UTF-8, because that encoding lacks letters of the translation");
     if (!err)
         err = write(ctx, fits ? dg_buf_span(&bytes) : text, error);
     dg_buf_deinit(&bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The table of the kinds of files that are no text themselves but hold some: the text of a file,
+/* The table of the kinds of files that are not text themselves but hold some: the text of a file,
  * and the file again with that text in another language.
  *
  *     struct dg_filter *filter;

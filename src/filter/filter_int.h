@@ -33,7 +33,7 @@ struct dg_filter {
     struct dg_buf decoded;         /* owned; holds `bytes` if they differ from the file's */
     char charset[DG_CHARSET_NAME]; /* the encoding of the file; empty for UTF-8 */
     struct dg_office *office;      /* owned; NULL: the text is in `blocks` */
-    struct dg_mail_message *mail;  /* owned; NULL: the file is no message */
+    struct dg_mail_message *mail;  /* owned; NULL: the file is not a message */
     enum dg_rendition output;      /* pdf: the format that is written */
     const atomic_bool *stop;       /* borrowed; may be NULL */
     struct dg_blocks blocks;

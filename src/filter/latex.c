@@ -7,7 +7,7 @@
  *         ^tags           ^point      ^frozen ^point, with a nested block in it
  *
  * TeX can define anything; nothing is expanded here. A command that is not in the table is a point
- * with the arguments that stand right behind it, so what an unknown command does with its text is
+ * with the arguments that follows it, so what an unknown command does with its text is
  * left alone. Environments of mathematics and of code are copied, and so is the preamble but for
  * the title. */
 #include "base/memory/chars.h"
@@ -217,7 +217,7 @@ static void border(struct reader *reader, size_t end)
 
 /* ---- Arguments ------------------------------------------------------------------------------- */
 
-/* The position behind the bracket that closes the one at `at`, at most `max` bytes further and
+/* The position after the bracket that closes the one at `at`, at most `max` bytes further and
  * in the same paragraph; 0 when there is none. */
 static size_t group_end(const struct reader *reader, size_t at, size_t max)
 {
@@ -240,7 +240,7 @@ static size_t group_end(const struct reader *reader, size_t at, size_t max)
     return 0;
 }
 
-/* The position behind the options and arguments at `at`, of which at most `n` are arguments. */
+/* The position after the options and arguments at `at`, of which at most `n` are arguments. */
 static size_t skip_arguments(const struct reader *reader, size_t at, int n)
 {
     for (;;) {
@@ -324,7 +324,7 @@ static void take_brace(struct reader *reader)
 
 static const char *const marks[MARKS] = {"$", "$$", "\\]", "\\)"};
 
-/* The position behind the mark that ends what begins at `at`, in the same paragraph; 0 when
+/* The position after the mark that ends what begins at `at`, in the same paragraph; 0 when
  * there is none. A mark that was missing once is not searched again, so the time stays linear. */
 static size_t find_mark(struct reader *reader, size_t at, enum mark mark)
 {
@@ -367,7 +367,7 @@ static bool is_one_of(struct dg_span name, const char *const *names)
     return dg_chars_is_one_of(name, names);
 }
 
-/* The position behind the \end of an environment; the end of the text when there is none. */
+/* The position after the \end of an environment; the end of the text when there is none. */
 static size_t environment_end(const struct reader *reader, size_t at, struct dg_span name)
 {
     for (; at < reader->text.len; at++) {
@@ -436,7 +436,7 @@ static const struct {
     {'v', "cszrenCSZREN", "čšžřěňČŠŽŘĚŇ"},
 };
 
-/* Whether an accent stands at the backslash; *end is behind it. */
+/* Whether an accent stands at the backslash; *end is after it. */
 static bool accent_at(const struct reader *reader, size_t at, size_t *end, struct dg_span *sign)
 {
     const char accent = byte_at(reader, at + 1);
@@ -593,7 +593,7 @@ static void take_command(struct reader *reader)
     } else {
         end = skip_arguments(reader, end + (byte_at(reader, end) == '*'), 9);
         if (is_word && dg_chars_is_letter(byte_at(reader, end - 1)))
-            end = skip_blanks(reader, end); /* the command consumes the space behind it */
+            end = skip_blanks(reader, end); /* the command consumes the space after it */
         if (reader->in_block)
             point(reader, end);
         else

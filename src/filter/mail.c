@@ -6,8 +6,8 @@
  * it had or, where that lacks a letter of the translation, in UTF-8; then its headers say so.
  * Attachments, messages in the message and all else are copied.
  *
- * In plain text a paragraph that was wrapped is one block, and is wrapped again behind the marks of
- * a quotation ("> "). What stands behind "-- " is a signature, and stays. */
+ * In plain text a paragraph that was wrapped is one block, and is wrapped again after the marks of
+ * a quotation ("> "). What comes after "-- " is a signature, and stays. */
 #include "base/memory/chars.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
@@ -25,7 +25,7 @@ enum {
     PARTS_MAX = 1000, /* the most parts with text */
     BOUNDARY_MAX = 200,
     LINE_WIDTH = 72, /* bytes of lines that we wrap */
-    WIDTH_MIN = 45,  /* a text was wrapped if its longest line has at least so many bytes */
+    WIDTH_MIN = 45,  /* a text was wrapped if its longest line has at least this many bytes */
     WIDTH_MAX = 100,
     BASE64_LINE = 76,
     QP_LINE = 75,
@@ -67,7 +67,7 @@ struct reader {
 
 struct headers {
     struct place type, encoding, disposition, subject; /* the values of these headers */
-    size_t end, body; /* the end of the last header; the start of the body, behind the blank line */
+    size_t end, body; /* the end of the last header; the start of the body, after the blank line */
 };
 
 static size_t line_end(struct dg_span text, size_t at, size_t end)
@@ -397,7 +397,7 @@ static enum dg_err encode_header(struct dg_span text, size_t column, const char 
 /* ---- Plain text ------------------------------------------------------------------------------ */
 
 struct line {
-    size_t at, words, end, next; /* where the line begins, where its text behind the quotation mark
+    size_t at, words, end, next; /* where the line begins, where its text after the quotation mark
                                     begins and ends, and where the next line begins */
 };
 
@@ -498,7 +498,7 @@ static size_t columns_of(struct dg_span text)
     return dg_utf8_count(text);
 }
 
-/* Writes a paragraph in lines, each behind the mark of the first. */
+/* Writes a paragraph in lines, each after the mark of the first. */
 static enum dg_err put_plain(const struct dg_mail_part *part, const struct dg_filter_block *block,
                              struct dg_span words, struct dg_buf *out)
 {
@@ -731,7 +731,7 @@ static enum dg_err read_entity(struct reader *reader, size_t at, size_t end, siz
     const struct headers headers = read_headers(reader->bytes, at, end);
     const struct dg_span type = value_of(reader->bytes, headers.type);
     if (depth > DEPTH_MAX)
-        return dg_error_set(error, DG_ERR_LIMIT, "the message has parts in parts, deeper than %d",
+        return dg_error_set(error, DG_ERR_LIMIT, "the message has parts nested deeper than %d",
                             (int)DEPTH_MAX);
     enum dg_err err = depth == 0 ? read_subject(reader, &headers) : DG_OK;
     reader->is_signed |= begins(type, "multipart/signed");
@@ -781,12 +781,12 @@ enum dg_err dg_filter_open_mail(struct dg_filter *filter, const struct dg_filter
         n += reader.mail->parts[i].blocks.n;
     if (!err && reader.is_encrypted)
         err = dg_buf_append_cstr(&filter->note,
-                                 n > 1 ? "a part of the message is encrypted, and stays"
+                                 n > 1 ? "a part of the message is encrypted, and stays as it is"
                                        : "the message is encrypted: only its subject can be read");
     else if (!err && reader.is_signed)
-        err = dg_buf_append_cstr(&filter->note,
-                                 "the message is signed: the signature fits it as it was, not as "
-                                 "it is translated");
+        err = dg_buf_append_cstr(
+            &filter->note,
+            "the message is signed: the signature fits the original, not the translation");
     return err;
 }
 
@@ -914,7 +914,7 @@ static enum dg_err write_part(struct writer *w, const struct dg_mail_part *part,
               : part->how == QUOTED || needs_quoting
                   ? encode_quoted(dg_buf_span(&bytes), part->line_end, &w->made)
                   : dg_buf_append_span(&w->made, dg_buf_span(&bytes));
-    /* The line end behind the last line of base64 is not a digit, but was there. */
+    /* The line end after the last line of base64 is not a digit, but was there. */
     const struct dg_span body = value_of(w->filter->bytes, part->body);
     if (!err && part->how == BASE64 && body.len && body.ptr[body.len - 1] == '\n')
         err = dg_buf_append_cstr(&w->made, part->line_end);
@@ -968,9 +968,9 @@ enum dg_err dg_filter_write_mail(struct dg_filter *filter, struct dg_span target
     for (size_t i = 0; i < filter->mail->n && !err; i++)
         err = write_changed(&w, &filter->mail->parts[i], &target, error);
     if (!err && target.len > 0)
-        err = dg_error_set(error, DG_ERR_FORMAT,
-                           "the translation is not one of this message: there is text behind its "
-                           "end");
+        err = dg_error_set(
+            error, DG_ERR_FORMAT,
+            "the translation does not belong to this message: there is text after its end");
     if (!err)
         qsort(w.edits, w.n, sizeof *w.edits, by_place);
     for (size_t i = 0; i < w.n && !err; i++) {

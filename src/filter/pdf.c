@@ -428,7 +428,8 @@ static enum dg_err explain(struct dg_span complaints, int status, struct dg_erro
         return dg_error_set(error, DG_ERR_UNSUPPORTED,
                             "the PDF is encrypted: save it without a password");
     if (status == 3)
-        return dg_error_set(error, DG_ERR_DENIED, "the PDF's permissions forbid taking its text");
+        return dg_error_set(error, DG_ERR_DENIED,
+                            "the PDF's permissions forbid extracting its text");
     const char *newline = complaints.len ? memchr(complaints.ptr, '\n', complaints.len) : NULL;
     const struct dg_span first =
         newline ? dg_span_sub(complaints, 0, (size_t)(newline - complaints.ptr)) : complaints;
@@ -471,10 +472,9 @@ enum dg_err dg_filter_text_pdf(const struct dg_filter *filter, struct dg_buf *te
     if (!err)
         err = dg_pdf_read(dg_buf_span(&layout), text);
     if (!err && text->len == before)
-        err =
-            dg_error_set(error, DG_ERR_UNSUPPORTED,
-                         "the PDF has no text: it is scanned, or made of pictures; a program that "
-                         "recognises text (such as ocrmypdf) makes it readable");
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED,
+                           "the PDF has no text: it was scanned, or is made of pictures; a program "
+                           "that recognises text (such as ocrmypdf) can add it");
     dg_buf_deinit(&layout);
     return err;
 }
@@ -485,10 +485,10 @@ enum dg_err dg_filter_open_pdf(struct dg_filter *filter, const struct dg_filter_
     const struct dg_span head = dg_span_sub(filter->raw, 0, 1024);
     if (!dg_rendition_of(opts->output, &filter->output))
         return dg_error_set(error, DG_ERR_INVALID,
-                            "a PDF is not written as \"%.*s\": expected docx, odt, html or txt",
+                            "a PDF cannot be written as \"%.*s\": expected docx, odt, html or txt",
                             DG_SPAN_FMT(opts->output));
     if (!dg_chars_holds(head, "%PDF-"))
-        return dg_error_set(error, DG_ERR_FORMAT, "the file is no PDF");
+        return dg_error_set(error, DG_ERR_FORMAT, "the file is not a PDF");
     return DG_OK;
 }
 

@@ -102,8 +102,9 @@ static enum dg_err put_body(struct dg_span html, const struct shape *shape, stru
                                                          : "</text:p>\n");
             is_open = false;
         } else {
-            err = dg_error_set(error, DG_ERR_FORMAT,
-                               "the translation is not one of this file: it has markup of its own");
+            err = dg_error_set(
+                error, DG_ERR_FORMAT,
+                "the translation does not belong to this file: it has markup of its own");
         }
     }
     dg_buf_deinit(&text);

@@ -10,7 +10,7 @@
  *     <key>other</key><string>%d files</string>         block: %d files
  *
  * Tags within a text are marks of the block; <xliff:g> is kept with what is in it. What says
- * translatable="false", references to other resources, and data that is no text (a type, a
+ * translatable="false", references to other resources, and data that is not text (a type, a
  * mimetype) stay. */
 #include "base/memory/chars.h"
 #include "filter/filter_int.h"
@@ -30,7 +30,7 @@ enum {
     IS_OTHER = 4,    /* the plural category "other", whose element is the block */
     HAS_SHIFT = 3,   /* from this bit on, one bit for each category of `categories` that exists */
     INNER_SHIFT = 8, /* 24 bits say where the text lies in the block, and the 24 bits above what
-                        lies behind it */
+                        lies after it */
     BEHIND_SHIFT = 32,
     PART_MAX = (1 << 24) - 1,
 };
@@ -447,7 +447,7 @@ static void add_format(struct reader *reader, size_t at, size_t end)
     (void)dg_block_end(blocks, at, end - at, 0);
 }
 
-/* A <key> and the <string> behind it; in a plural's <dict> the keys are its categories. */
+/* A <key> and the <string> after it; in a plural's <dict> the keys are its categories. */
 enum dg_err dg_filter_open_stringsdict(struct dg_filter *filter, const struct dg_filter_opts *opts,
                                        struct dg_error *error)
 {

@@ -10,7 +10,7 @@
  * Each line of a value is a block. Of a message in ICU's syntax each branch is one, and the
  * arguments in it are kept; the sentence around a choice is moved into its branches first, and
  * plurals get the categories of the target at the end. Properties may be Latin-1, which is what
- * Java read for long: a file that is no UTF-8 is read so, and a translation's other characters are
+ * Java read for long: a file that is not UTF-8 is read so, and a translation's other characters are
  * written \uXXXX, as in a file that has no character beyond ASCII. Where values have {0}, two
  * apostrophes stand for one (Java's MessageFormat). */
 #include "base/memory/utf8.h"
@@ -239,7 +239,7 @@ static enum dg_err refuse(const struct reader *reader, size_t at, const char *wh
                         what);
 }
 
-/* The position behind white space and comments; SIZE_MAX when a comment is not closed. */
+/* The position after white space and comments; SIZE_MAX when a comment is not closed. */
 static size_t skip_comments(struct dg_span text, size_t at)
 {
     while (at < text.len) {
@@ -262,7 +262,7 @@ static size_t skip_comments(struct dg_span text, size_t at)
     return at;
 }
 
-/* The position behind a string or a word without quotation marks; `at` when there is neither;
+/* The position after a string or a word without quotation marks; `at` when there is neither;
  * SIZE_MAX when it is not closed. */
 static size_t skip_string(struct dg_span text, size_t at)
 {

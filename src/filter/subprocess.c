@@ -145,7 +145,7 @@ static enum dg_err take(int *fd, bool is_clipped, struct dg_buf *out)
     return dg_buf_append(out, piece, is_clipped && (size_t)n > room ? room : (size_t)n);
 }
 
-/* Writes what the pipe takes; it is closed behind the last byte, and when nobody reads. */
+/* Writes what the pipe takes; it is closed after the last byte, and when nobody reads. */
 static void give(int *fd, struct dg_span in, size_t *at)
 {
     const ssize_t n =
@@ -169,7 +169,7 @@ static enum dg_err exchange(const struct dg_subprocess *helper, struct pipes *pi
                                {.fd = pipes->out[0], .events = POLLIN},
                                {.fd = pipes->err[0], .events = POLLIN}};
         if (helper->stop && atomic_load_explicit(helper->stop, memory_order_relaxed))
-            return dg_error_set(error, DG_ERR_CANCELLED, "nobody wants the document any more");
+            return dg_error_set(error, DG_ERR_CANCELLED, "the document is no longer wanted");
         if (now_ms() > end)
             return dg_error_set(error, DG_ERR_TIMEOUT, "%s took longer than %u seconds",
                                 helper->argv[0], 2 * helper->seconds);

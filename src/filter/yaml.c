@@ -9,7 +9,7 @@
  *     en:                         the key of a file for one language becomes the target's
  *       hi: "Hello, %{name}"      block: Hello, %{name}
  *       format: "%d %b"           no words
- *       order: :day              symbols are no text
+ *       order: :day              symbols are not text
  */
 #include "base/memory/chars.h"
 #include "base/memory/mem.h"
@@ -35,7 +35,7 @@ struct reader {
     struct dg_filter *filter;
     struct dg_span text; /* the text of the YAML */
     size_t base;         /* where `text` begins in the file */
-    size_t mark, at;     /* libyaml counts characters: so many characters stand before this byte */
+    size_t mark, at; /* libyaml counts characters: this many characters stand before this byte */
     bool is_front_matter;
     struct level levels[DEPTH_MAX];
     size_t depth;
@@ -59,7 +59,7 @@ static size_t byte_of(struct reader *reader, size_t mark)
     return reader->at;
 }
 
-/* The position behind the anchor and the tag of a scalar. */
+/* The position after the anchor and the tag of a scalar. */
 static size_t skip_properties(const struct reader *reader, size_t at, size_t end)
 {
     const char *text = reader->text.ptr;
@@ -351,7 +351,7 @@ static enum dg_err take(struct reader *reader, const yaml_event_t *event, struct
     case YAML_SCALAR_EVENT:
         if (begin_node(reader, event))
             add_value(reader, event);
-        /* "en: text" is no mapping of a language */
+        /* "en: text" is not a mapping of a language */
         if (reader->depth == 1 && !reader->levels[0].expects_value)
             reader->has_other = true;
         break;
@@ -433,7 +433,7 @@ enum dg_err dg_filter_open_yaml(struct dg_filter *filter, const struct dg_filter
 
 /* ---- Front matter ---------------------------------------------------------------------------- */
 
-/* Finds the line of three dashes behind the front matter, and the line after it; false when
+/* Finds the line of three dashes after the front matter, and the line after it; false when
  * there is none. */
 static bool find_front_matter(struct dg_span text, size_t *begin, size_t *end, size_t *body)
 {

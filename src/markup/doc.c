@@ -210,7 +210,7 @@ struct pairs {
     size_t open[DEPTH_MAX];   /* [n] indices of OPEN items */
     uint32_t keys[DEPTH_MAX]; /* [n] their keys */
     size_t n;
-    size_t border; /* the position behind the last border so far */
+    size_t border; /* the position after the last border so far */
 };
 
 uint32_t dg_doc_name_key(struct dg_span name)
@@ -305,7 +305,7 @@ static bool is_kept_anyway(struct dg_doc *doc, size_t i, struct dg_protect_list 
     return !doc->err && spans->n > 0 && dg_protect_leaves_nothing(text, spans);
 }
 
-/* Joins an element and all in it into one item at `to`; returns the index behind it. */
+/* Joins an element and all in it into one item at `to`; returns the index after it. */
 static size_t freeze(struct dg_doc *doc, size_t i, size_t to)
 {
     const struct dg_doc_item open = doc->items[i], close = doc->items[open.partner];
@@ -454,7 +454,7 @@ enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format,
     if (err) {
         dg_doc_free(doc);
         if (err == DG_ERR_CANCELLED)
-            return dg_error_set(error, err, "nobody wants the document any more");
+            return dg_error_set(error, err, "the document is no longer wanted");
         if (err != DG_ERR_NOMEM && err != DG_ERR_LIMIT)
             return err; /* the error text is set already */
         return dg_error_set(error, err, "no memory for a document of %zu bytes", original.len);
@@ -510,7 +510,7 @@ const struct dg_doc_item *dg_doc_items(const struct dg_doc *doc, size_t *n)
 
 size_t dg_doc_origin(const struct dg_doc *doc, size_t plain_at)
 {
-    size_t low = 0, high = doc->n; /* the first item that ends behind this place */
+    size_t low = 0, high = doc->n; /* the first item that ends after this place */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (doc->items[middle].plain_at + doc->items[middle].plain_len > plain_at)

@@ -171,7 +171,7 @@ struct dg_doc_part dg_doc_next(const struct dg_doc *doc, struct dg_doc_cursor *c
 enum dg_err dg_doc_copy(const struct dg_doc *doc, const struct dg_doc_part *part, bool lead_only,
                         struct dg_buf *out) DG_MUST_CHECK;
 
-/* Appends the markup behind the last part. */
+/* Appends the markup after the last part. */
 enum dg_err dg_doc_rest(const struct dg_doc *doc, const struct dg_doc_cursor *cursor,
                         struct dg_buf *out) DG_MUST_CHECK;
 

@@ -60,7 +60,7 @@ static size_t decode(struct dg_span text, size_t at, size_t end, char out[4], si
     return taken;
 }
 
-/* The position behind the closing quote of the string at `at`; 0 when it is not closed. */
+/* The position after the closing quote of the string at `at`; 0 when it is not closed. */
 static size_t string_end(struct dg_span text, size_t at)
 {
     for (size_t i = at + 1; i < text.len; i++) {

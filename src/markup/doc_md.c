@@ -97,7 +97,7 @@ static size_t bracket_end(const struct reader *reader, size_t at, size_t end)
     return end;
 }
 
-/* Where "(url)" or "[label]" behind a bracket ends; 0 when there is none. */
+/* Where "(url)" or "[label]" after a bracket ends; 0 when there is none. */
 static size_t target_end(const struct reader *reader, size_t at, size_t end)
 {
     char open = byte_at(reader, at, end), close = open == '(' ? ')' : ']';
@@ -129,7 +129,7 @@ static void add_signs(struct reader *reader, size_t at, size_t n)
     dg_doc_add(reader->doc, DG_DOC_COPY, at, n, dg_span_sub(reader->text, at, n));
 }
 
-/* Emphasis: a run of one sign opens before a word and closes behind one. */
+/* Emphasis: a run of one sign opens before a word and closes after one. */
 static void add_emphasis(struct reader *reader, size_t at, size_t n, size_t start, size_t end)
 {
     char before = at > start ? reader->text.ptr[at - 1] : ' ', after = byte_at(reader, at + n, end);
@@ -176,7 +176,7 @@ static void add_spans(struct reader *reader, size_t start, size_t end)
     dg_doc_add_text(reader->doc, from, end - from, &how);
 }
 
-/* "[text](url)": the text is translated. Returns where it ends; 0 when it is no link. */
+/* "[text](url)": the text is translated. Returns where it ends; 0 when it is not a link. */
 static size_t add_link(struct reader *reader, size_t at, size_t end)
 {
     size_t open = at + (reader->text.ptr[at] == '!' ? 2 : 1);
@@ -215,7 +215,7 @@ static size_t add_inline(struct reader *reader, size_t at, size_t start, size_t 
     char c = reader->text.ptr[at];
     size_t n, behind;
     switch (c) {
-    case '\\': /* the character behind it stays protected */
+    case '\\': /* the character after it stays protected */
         n = at + 1 < end && !is_word_byte(reader->text.ptr[at + 1]) ? 2 : 1;
         if (n == 2 && reader->text.ptr[at + 1] != '\n')
             dg_doc_add(reader->doc, DG_DOC_FROZEN, at, n, dg_span_sub(reader->text, at + 1, 1));

@@ -29,7 +29,7 @@ enum { STRS_MAX = 32, RULE_MAX = 2000 };
 
 /* A keyword with its strings: "msgid "..."\n"..."\n". */
 struct field {
-    size_t at, end; /* from the keyword to behind its last line end; end 0: there is none */
+    size_t at, end; /* from the keyword to after its last line end; end 0: there is none */
     size_t strings; /* where the first quotation mark stands */
 };
 
@@ -74,7 +74,7 @@ static size_t skip_blanks(struct dg_span text, size_t at)
     return at;
 }
 
-/* The position behind the closing quote of the string at `at`; 0 when it is not closed in its
+/* The position after the closing quote of the string at `at`; 0 when it is not closed in its
  * line. */
 static size_t string_end(struct dg_span text, size_t at)
 {
@@ -164,7 +164,7 @@ static bool is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-/* Whether text[at], '&' or '_', marks the letter behind it as the key of a menu's entry. */
+/* Whether text[at], '&' or '_', marks the letter after it as the key of a menu's entry. */
 static bool is_accelerator(struct dg_span text, size_t at)
 {
     const char mark = text.ptr[at], next = at + 1 < text.len ? text.ptr[at + 1] : ' ',
@@ -236,7 +236,7 @@ static void copy_to(struct reader *reader, size_t at)
     reader->done = at;
 }
 
-/* "keyword "..."", broken behind each line end when it has one before its own end, as gettext
+/* "keyword "..."", broken after each line end when it has one before its own end, as gettext
  * writes it. */
 static void fill_field(struct reader *reader, const char *keyword, const char *eol,
                        struct dg_span content)

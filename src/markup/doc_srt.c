@@ -197,7 +197,7 @@ static bool begins_block(struct dg_span line)
 }
 
 /* Lists the cues. A cue's text ends at a blank line, or where the next cue begins without one. Text
- * behind a blank line goes on in the same cue, except in WebVTT. */
+ * after a blank line goes on in the same cue, except in WebVTT. */
 static void list_cues(struct dg_doc *doc, const struct kind *kind)
 {
     struct dg_span text = doc->original;

@@ -20,7 +20,7 @@ struct frame {
     enum choice choice;
     unsigned seen;           /* bit k: a branch of categories[k] was seen */
     size_t other, other_len; /* the contents of the branch "other" */
-    size_t branch;           /* where the open branch begins, behind its bracket */
+    size_t branch;           /* where the open branch begins, after its bracket */
     int category;            /* the category of the open branch; -1: none of the known ones */
     const char *example;     /* a number of that category; NULL outside of plurals */
     size_t at;               /* the bracket that opens the choice */
@@ -39,7 +39,7 @@ struct parser {
     dg_icu_fn fn;
     void *ctx;
     /* May be NULL. Called at the end of a branch, of a plural before its closing bracket, and
-     * behind the closing bracket of a choice. */
+     * after the closing bracket of a choice. */
     void (*on_branch)(void *ctx, const struct frame *frame, size_t at);
     void (*on_plural)(void *ctx, const struct frame *frame, size_t at);
     void (*on_choice)(void *ctx, const struct frame *frame, size_t at);

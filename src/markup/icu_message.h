@@ -24,7 +24,7 @@
 
 enum {
     DG_ICU_DEPTH_MAX = 32, /* choices within each other */
-    /* A message becomes at most so many times as long, and so many bytes longer. */
+    /* A message becomes at most this many times as long, and this many bytes longer. */
     DG_ICU_GROWTH_MAX = 8,
     DG_ICU_GROWTH_FREE = 4096,
 };
@@ -49,7 +49,7 @@ typedef void (*dg_icu_fn)(void *ctx, const struct dg_icu_piece *piece);
 /* Whether there is a plural or a choice in a text. */
 bool dg_icu_has_choice(struct dg_span text);
 
-/* Reports the pieces, which follow each other without a gap. False when the text is no message;
+/* Reports the pieces, which follow each other without a gap. False when the text is not a message;
  * some pieces may have been reported by then. */
 bool dg_icu_parse(struct dg_span text, dg_icu_fn fn, void *ctx);
 
@@ -59,7 +59,7 @@ bool dg_icu_parse(struct dg_span text, dg_icu_fn fn, void *ctx);
 enum dg_err dg_icu_widen(struct dg_span text, struct dg_buf *out) DG_MUST_CHECK;
 
 /* Appends the message with a branch for every plural category of a language: those that it lacks
- * are copies of "other". A text that is no message is copied. DG_ERR_NOMEM, DG_ERR_LIMIT. */
+ * are copies of "other". A text that is not a message is copied. DG_ERR_NOMEM, DG_ERR_LIMIT. */
 enum dg_err dg_icu_adapt(struct dg_span text, struct dg_span language,
                          struct dg_buf *out) DG_MUST_CHECK;
 

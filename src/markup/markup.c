@@ -51,7 +51,7 @@ static size_t name_end(struct dg_span text, size_t at)
     return at;
 }
 
-/* The attribute at or behind `at`; returns where what follows it begins, or the place of the '>'
+/* The attribute at or after `at`; returns where what follows it begins, or the place of the '>'
  * (then the name is empty), or text.len when the tag does not end. */
 static size_t next_attribute(struct dg_span text, size_t at, struct attribute *found)
 {
@@ -115,7 +115,7 @@ bool dg_markup_next_attribute(struct dg_span tag, size_t *at, struct dg_span *na
 
 /* ---- Tokens ---------------------------------------------------------------------------------- */
 
-/* The end of the next `what` behind `from`; text.len when there is none. */
+/* The end of the next `what` after `from`; text.len when there is none. */
 static size_t end_of(struct dg_span text, size_t from, struct dg_span what)
 {
     while (from + what.len <= text.len) {
@@ -143,7 +143,7 @@ static size_t comment_end(struct dg_span text, size_t at, enum dg_markup_kind ki
     return odd < end ? odd : end;
 }
 
-/* Reads comments, and anything else that begins with "<!", "<?" or "</" and is no tag; 0 when it
+/* Reads comments, and anything else that begins with "<!", "<?" or "</" and is not a tag; 0 when it
  * is text. */
 static size_t other_end(struct dg_span text, size_t at, enum dg_markup_kind kind)
 {

@@ -10,7 +10,7 @@
  *         ... token.type, token.at, token.len, token.name ...
  *
  * The contents of script, style, title and other elements that hold no tags are one RAW token
- * behind the start tag. Linear time; allocates nothing. */
+ * after the start tag. Linear time; allocates nothing. */
 #ifndef DG_MARKUP_MARKUP_H
 #define DG_MARKUP_MARKUP_H
 

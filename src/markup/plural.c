@@ -185,7 +185,7 @@ bool dg_plural_is_one_alone(const struct dg_plural *plural, int form)
     return true;
 }
 
-/* Reads " pl " out of "pl-PL"; false when it is no language. */
+/* Reads " pl " out of "pl-PL"; false when it is not a language. */
 static bool language_word(struct dg_span language, char word[8])
 {
     size_t n = 0;

@@ -19,7 +19,7 @@ enum {
     AT_ONCE_MS = 1000,  /* the longest pause when nothing but a missing full stop joins them */
     JOINED_BYTES = 600, /* the most bytes of all cues of one sentence */
     TAG_MAX = 2048,     /* bytes; if a tag would be longer, its bracket is text */
-    STOPS_IN = 4,       /* full stops are in use if at least one cue in so many ends in one */
+    STOPS_IN = 4,       /* full stops are in use if at least one cue in this many ends in one */
 };
 
 static const struct dg_span none = {NULL, 0};
@@ -39,7 +39,7 @@ void dg_subtitle_cue(struct dg_doc *doc, const struct dg_doc_cue *cue)
 
 const struct dg_doc_cue *dg_subtitle_cue_at(const struct dg_doc *doc, size_t at)
 {
-    size_t low = 0, high = doc->n_cues; /* the first cue that ends behind this place */
+    size_t low = 0, high = doc->n_cues; /* the first cue that ends after this place */
     while (low < high) {
         size_t middle = (low + high) / 2;
         if (doc->cues[middle].end > at)
@@ -213,7 +213,7 @@ static size_t skip_tags(const struct dg_subtitle_how *how, struct dg_span text, 
     return at;
 }
 
-/* The dashes, and the space behind them, that begin a speaker's line at `at`; 0: none do. */
+/* The dashes, and the space after them, that begin a speaker's line at `at`; 0: none do. */
 static size_t dash_at(struct dg_span text, size_t at, size_t end)
 {
     uint32_t cp = 0;

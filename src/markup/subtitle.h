@@ -32,7 +32,7 @@ struct dg_subtitle_how {
 void dg_subtitle_cue(struct dg_doc *doc, const struct dg_doc_cue *cue);
 void dg_subtitle_read(struct dg_doc *doc, const struct dg_subtitle_how *how);
 
-/* A time at *at, such as 1:02:03,004 or 02:03.004: moves *at behind it. False when there is none.
+/* A time at *at, such as 1:02:03,004 or 02:03.004: moves *at after it. False when there is none.
  */
 bool dg_subtitle_time(struct dg_span text, size_t *at, uint32_t *ms);
 

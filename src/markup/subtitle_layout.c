@@ -12,7 +12,7 @@
 
 enum {
     SPEED = 17,       /* characters that a viewer reads in a second */
-    PLACES_MAX = 400, /* cuts that are compared; if there are more, only those behind punctuation
+    PLACES_MAX = 400, /* cuts that are compared; if there are more, only those after punctuation
                          and some of the others are */
     /* letters of a short word, with which a line should not end: "the", "de", "und" */
     SHORT_WORD = 3,

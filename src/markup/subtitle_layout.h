@@ -8,7 +8,7 @@
  *     bool is_cut = dg_subtitle_cut(&said, rooms, m, costs, cuts);
  *     size_t k = dg_subtitle_break(&said, lo, hi, &room);   the unit of its second line; hi: none
  *
- * A cut is where the alignment says that the next cue's words begin, but rather behind a comma than
+ * A cut is where the alignment says that the next cue's words begin, but rather after a comma than
  * within a phrase, and so that each cue's text can be read while it is shown. Lines have 42
  * characters at most where that can be had with two lines, and are about as long as each other.
  * Private to src/markup. */

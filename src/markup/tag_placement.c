@@ -36,7 +36,7 @@ enum {
 
 /* An element or a point among its siblings. */
 struct node {
-    size_t item, end; /* items: that of its opening tag, and the one behind its last */
+    size_t item, end; /* items: that of its opening tag, and the one after its last */
     size_t lo, hi;    /* units; lo equals hi for what stands between two units */
     float score;
 };
@@ -209,7 +209,7 @@ static void divide_unit(struct placement *placement, struct dg_text_unit *unit, 
     unit[1].source_len -= source_len;
 }
 
-/* Whether a unit is the word, or ends with it behind an apostrophe: "l'H2O". */
+/* Whether a unit is the word, or ends with it after an apostrophe: "l'H2O". */
 static bool has_word(const struct placement *placement, const struct dg_text_unit *unit,
                      struct dg_span word)
 {
@@ -600,7 +600,7 @@ static bool is_bare_number(const struct dg_text_unit *units, size_t u, size_t n,
            (u + 1 == n || units[u + 1].source_len == 0);
 }
 
-/* An element around letters that an ordinal lost is empty, and stands behind its number. */
+/* An element around letters that an ordinal lost is empty, and comes after its number. */
 static bool find_bare_number(const struct placement *placement, size_t from, size_t lo, size_t hi,
                              struct node *node)
 {
@@ -825,7 +825,7 @@ static void weave_level(struct placement *placement, size_t first, size_t last, 
 }
 
 /* Where a tag without a partner in this sentence divides the units [lo, hi): units from source
- * words before it go before it, the others behind it. */
+ * words before it go before it, the others after it. */
 static size_t divide(const struct placement *placement, size_t from, size_t at, size_t lo,
                      size_t hi)
 {

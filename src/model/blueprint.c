@@ -186,7 +186,7 @@ static void check_enc(struct dg_buf *faults, const struct dg_blueprint *bp)
         fault(faults, "%zu learned positions do not reach over %zu tokens behind %zu",
               bp->n_positions, bp->source_len_max, bp->position_offset);
     if (bp->decoder_kind != DG_DECODER_ATTENTION || bp->relative_reach)
-        fault(faults, "an encoder alone has attention without relative positions");
+        fault(faults, "an encoder-only model has attention without relative positions");
 }
 
 static void (*const checks[])(struct dg_buf *faults, const struct dg_blueprint *bp) = {
@@ -201,7 +201,7 @@ static void check_sizes(struct dg_buf *faults, const struct dg_blueprint *bp)
     check_range(faults, "model width", bp->D, 1, WIDTH_MAX);
     checks[bp->family](faults, bp);
     if (family->has_prompt != (bp->start == DG_START_PROMPT))
-        fault(faults, "only and all language models begin with a prompt");
+        fault(faults, "a prompt is for language models, and all of them need one");
     if (bp->positions == DG_POS_ROTARY && !family->has_prompt)
         fault(faults, "rotary positions are for language models only");
     if (bp->decoder_kind == DG_DECODER_AAN) {

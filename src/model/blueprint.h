@@ -120,7 +120,7 @@ enum dg_beam_rule {
      * at the length limit competes with the finished ones. This is Marian's rule. */
     DG_BEAM_NARROWS,
     DG_BEAM_REFILLS, /* The next best takes its place: `beam` hypotheses go on until as many have
-                        finished. Hypotheses that are cut rank behind the finished ones. */
+                        finished. Hypotheses that are cut rank after the finished ones. */
 };
 
 enum { DG_ID_NONE = -1 }; /* "there is no such token" */

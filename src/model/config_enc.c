@@ -135,7 +135,7 @@ static void read_electra(struct dg_config_fields *r, struct dg_blueprint *bp)
     if (!r->err && width != bp->D)
         r->err = dg_error_set(r->error, DG_ERR_UNSUPPORTED,
                               "field 'embedding_size' is %zu, expected %zu as 'hidden_size' is: "
-                              "embeddings that are projected to another width are not known here",
+                              "embeddings that are projected to another width are not supported",
                               width, bp->D);
     bp->enc.pooler = DG_POOLER_GELU;
     bp->enc.head_activation = DG_ACT_GELU_ERF;

@@ -92,7 +92,7 @@ enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir, struct dg_
         if (err)
             dg_error_set(
                 error, err,
-                "%s: line %zu is no label: expected at most %d different ones of 1 to %d bytes",
+                "%s: line %zu is not a label: expected at most %d different ones of 1 to %d bytes",
                 path, before + 1, DG_LABELS_MAX, DG_LABELS_LEN_MAX);
         rest = dg_span_sub(rest, len + (end != NULL), rest.len);
     }

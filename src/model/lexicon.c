@@ -27,7 +27,7 @@ bool dg_lexicon_is(const uint8_t *bytes, size_t len)
     return len >= 8 && u64_at(bytes) == MAGIC;
 }
 
-/* Over all whole words behind the checksum itself. */
+/* Over all whole words after the checksum itself. */
 static uint64_t checksum(const uint8_t *bytes, size_t len)
 {
     uint64_t hash = 0;

@@ -67,8 +67,8 @@ static enum dg_err refuse_value(const struct dg_weights_out_item *item, float va
                                 struct dg_error *error)
 {
     return dg_error_set(error, DG_ERR_RANGE,
-                        "tensor %s holds %g, which %s cannot say; store it as f32", item->name,
-                        (double)value, dg_dtype_name(item->dtype));
+                        "tensor %s holds %g, which %s cannot represent; store it as f32",
+                        item->name, (double)value, dg_dtype_name(item->dtype));
 }
 
 /* Floats in `rows` into `stored`, or, for I8, one scale a row into `scales`. */

@@ -130,7 +130,7 @@ static size_t part_at(size_t first, size_t N)
 }
 
 /* The parts of all rows lie in a window of `out` that moves on with the columns: row m's column n
- * is at m * WINDOW + n. A product ends at the end of a panel, a little behind the part. While the
+ * is at m * WINDOW + n. A product ends at the end of a panel, a little after the part. While the
  * rows of a part are taken, the weights of the next come into the second cache. */
 static void in_window(struct dg_net_state *state, float *out, const float *x, size_t ld_x, size_t M,
                       const struct dg_packed *w, dg_net_take_fn *take, void *ctx,

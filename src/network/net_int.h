@@ -232,7 +232,7 @@ struct net_prefix {
     uint64_t used; /* the value of n_prefix_uses when it was last used */
 };
 
-/* Rows of a step, one behind the other, that belong to lanes of one slot and have the same
+/* Rows of a step, one after the other, that belong to lanes of one slot and have the same
  * position; at most DG_ATTEND_QUERIES. */
 struct net_lanes {
     uint32_t n;        /* rows */

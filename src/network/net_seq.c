@@ -279,7 +279,7 @@ static void look_by_sums(struct dg_net_state *state, float *context, const float
 }
 
 /* Stores the attention for dg_net_attention, scaled to sum to 1, even if some of it was on
- * positions behind the source. */
+ * positions after the source. */
 static void keep_attention(struct dg_net_state *state, size_t row, size_t S)
 {
     float *out = state->attention + row * state->limits.source_len, sum = 0.0f;

@@ -29,7 +29,7 @@ enum role {
     SHEET,    /* has texts of cells itself if no part has them for all */
     TABLE,    /* names columns, which texts of cells must match */
     WORKBOOK, /* names the sheets */
-    LAYOUT,   /* stands behind slides; what is in its placeholders is not shown */
+    LAYOUT,   /* lies behind slides; what is in its placeholders is not shown */
     N_ROLES
 };
 
@@ -38,7 +38,7 @@ struct dg_office {
     unsigned char *roles;     /* owned; [n_members] enum role */
     struct dg_buf names;      /* of tables' columns, one a line */
     bool is_book;             /* EPUB */
-    struct dg_sheets *sheets; /* owned; NULL: it is no workbook */
+    struct dg_sheets *sheets; /* owned; NULL: it is not a workbook */
     struct dg_map kept;       /* these lines: their keys are in `names` */
 };
 
@@ -153,7 +153,7 @@ static void note_type(struct dg_office *office, struct dg_span tag, size_t n[N_R
 static enum dg_err refuse_kind(const struct dg_office *office, struct dg_error *error)
 {
     return dg_error_set(error, DG_ERR_UNSUPPORTED,
-                        "%s: an archive, but no kind of document that is read", office->zip.name);
+                        "%s: an archive, but not a document of a known kind", office->zip.name);
 }
 
 static enum dg_err read_types(struct dg_office *office, const struct dg_zip_member *member,
@@ -178,7 +178,7 @@ static enum dg_err read_types(struct dg_office *office, const struct dg_zip_memb
     return n[TEXT] + n[STRINGS] + n[SHEET]
                ? DG_OK
                : dg_error_set(error, DG_ERR_UNSUPPORTED,
-                              "%s: no part of it is text of a kind of document that is read",
+                              "%s: none of its parts is the text of a document of a known kind",
                               office->zip.name);
 }
 

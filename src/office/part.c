@@ -19,7 +19,7 @@
 
 enum {
     DEPTH_MAX = 256,
-    ATOM_BYTES = 24, /* even parts with many runs and marks have at least so many bytes for each
+    ATOM_BYTES = 24, /* even parts with many runs and marks have at least this many bytes for each
                         atom */
     ATOMS_MORE = 10000,
     ARENA_MAX = 256 << 20,
@@ -296,7 +296,7 @@ static bool next_child(struct reader *r, const struct dg_markup_token *start,
     return false;
 }
 
-/* Continues behind an element without reading its contents. */
+/* Continues after an element without reading its contents. */
 static void skip(struct reader *r, const struct dg_markup_token *start)
 {
     struct dg_markup_token token = *start;
@@ -733,7 +733,7 @@ static void read_plain(struct reader *r, const struct dg_markup_token *start)
     end_block(r, &paragraph, r->end_at);
 }
 
-/* The bytes of a code behind its "&amp;": &L, &P+1, &"Arial,Bold", &12, &KFF0000, &&. */
+/* The bytes of a code after its "&amp;": &L, &P+1, &"Arial,Bold", &12, &KFF0000, &&. */
 static size_t code_len(struct dg_span text)
 {
     static const struct dg_span quote = {"&quot;", 6}, amp = {"&amp;", 5};
@@ -858,7 +858,7 @@ static void extend_open(struct reader *r, const struct dg_markup_token *start,
     if (last && last->kind == DG_ATOM_OPEN && !r->err)
         last->len = r->markup.at - last->at;
     else
-        refuse(r, DG_ERR_FORMAT, start->at, "the properties of a container behind its text");
+        refuse(r, DG_ERR_FORMAT, start->at, "the properties of a container after its text");
 }
 
 static void read_content(struct reader *r, const struct dg_markup_token *start,
@@ -921,7 +921,7 @@ static void read_field(struct reader *r, const struct dg_markup_token *start,
 }
 
 /* <text:s/> is a space that white space before it would swallow if it were written as one. If
- * there is no white space before it, or it stands for several, it is there for the layout. */
+ * there is not white space before it, or it stands for several, it is there for the layout. */
 static void read_space(struct reader *r, const struct dg_markup_token *start,
                        const struct place *place)
 {

@@ -16,7 +16,7 @@
  * id=N>, marks without text are <img id=N>, those that divide sentences <br id=N>. So the engine
  * places them as it places the tags of HTML. Writing demands each of them once.
  *
- * A paragraph whose text did not change, and everything that is no text, keeps its bytes. In a
+ * A paragraph whose text did not change, and everything that is not text, keeps its bytes. In a
  * paragraph that changed, the runs are written anew with the properties they had. Any thread;
  * linear time, but for the sorting of edits. */
 #ifndef DG_OFFICE_PART_H

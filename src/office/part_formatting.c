@@ -357,7 +357,7 @@ static void choose_formats(struct arranging *a)
         choose_format(a, (struct level *)a->levels.items + --a->levels.n);
 }
 
-/* Finds for each mark the format of the text behind it, if nothing but marks is between. */
+/* Finds for each mark the format of the text after it, if nothing but marks is between. */
 static void look_ahead(struct arranging *a)
 {
     struct entry *entries = a->entries.items;

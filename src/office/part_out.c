@@ -55,7 +55,7 @@ static void refuse(struct writer *w, const char *what)
 
 /* ---- Stretches of the part ------------------------------------------------------------------- */
 
-/* The first edit that begins at `at` or behind. */
+/* The first edit that begins at `at` or after. */
 static size_t first_edit(const struct writer *w, size_t at)
 {
     const struct dg_edit *edits = w->part->edits.items;

@@ -120,7 +120,7 @@ static size_t quote_before(struct dg_span part, size_t end)
     return 0;
 }
 
-/* 'First sheet' or 'First:Last'; `end` is behind the name. What has a quote inside is not taken
+/* 'First sheet' or 'First:Last'; `end` is after the name. What has a quote inside is not taken
  * apart. */
 static void keep_quoted(struct dg_sheets *sheets, struct dg_span part, size_t end)
 {

@@ -28,7 +28,7 @@
 struct dg_sheets {
     struct dg_map names; /* struct dg_sheet by the name in small letters */
     struct dg_arena arena;
-    char mark; /* what a reference has behind the name of a sheet */
+    char mark; /* what a reference has after the name of a sheet */
     bool all_stay;
 };
 

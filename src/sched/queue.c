@@ -249,7 +249,7 @@ void dg_queue_serve(struct dg_queue *queue, struct dg_ticket *ticket)
     line->pass += ticket->work;
     line->turn = queue->n_turns++;
     settle(queue, p, line->at, line);
-    if (ticket->link.next != &flow->tickets) { /* other tickets of the flow wait: it goes behind the
+    if (ticket->link.next != &flow->tickets) { /* other tickets of the flow wait: it goes after the
                                                   client's other flows */
         dg_list_unlink(&flow->link);
         dg_list_link_last(&line->flows, &flow->link);

@@ -62,7 +62,7 @@ enum dg_err dg_queue_push(struct dg_queue *queue, struct dg_flow *flow,
 struct dg_ticket *dg_queue_peek(struct dg_queue *queue, enum dg_priority lowest);
 
 /* Leaves the tickets of the same client and priority out of `peek`, which then finds who is next
- * behind them, until all that were passed over are called back. In between no ticket is pushed, and
+ * after them, until all that were passed over are called back. In between no ticket is pushed, and
  * of those that were passed over none is served or removed. */
 void dg_queue_pass_over(struct dg_queue *queue, struct dg_ticket *ticket);
 void dg_queue_call_back(struct dg_queue *queue);

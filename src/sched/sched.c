@@ -908,7 +908,7 @@ enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
         if (sched->n_models < DG_SCHED_MODELS_MAX)
             sched->models[sched->n_models++] = model;
         else
-            err = dg_error_set(error, DG_ERR_LIMIT, "%d models are loaded, which is the most",
+            err = dg_error_set(error, DG_ERR_LIMIT, "%d models are loaded, which is the limit",
                                DG_SCHED_MODELS_MAX);
         pthread_mutex_unlock(&sched->lock);
     }

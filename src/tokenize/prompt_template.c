@@ -29,7 +29,7 @@ static enum dg_err undo_escape(struct dg_span *rest, struct dg_span *byte, struc
             return DG_OK;
         }
     return dg_error_set(error, DG_ERR_INVALID,
-                        "template: '%.*s' is not known, expected \\n, \\t, \\\\, \\{ or \\|",
+                        "template: '%.*s' is not an escape, expected \\n, \\t, \\\\, \\{ or \\|",
                         (int)(rest->len < 2 ? rest->len : 2), rest->ptr);
 }
 
@@ -47,9 +47,8 @@ static enum dg_err next_part(struct dg_span *rest, enum place *place, struct dg_
                 return DG_OK;
             }
         return dg_error_set(error, DG_ERR_INVALID,
-                            "template: '%.*s' is no place, expected {source}, {target}, "
-                            "{source-code}, {target-code} or "
-                            "{text}; write \\{ for a brace",
+                            "template: '%.*s' is not a placeholder, expected {source}, {target}, "
+                            "{source-code}, {target-code} or {text}; write \\{ for a brace",
                             (int)(rest->len < 20 ? rest->len : 20), rest->ptr);
     }
     if (rest->ptr[0] == '\\')
@@ -88,8 +87,8 @@ enum dg_err dg_prompt_template_check(struct dg_span form, struct dg_error *error
         n_texts += !err && place == TEXT;
     }
     if (!err && n_texts != 1)
-        err = dg_error_set(error, DG_ERR_INVALID,
-                           "template: {text} stands there %zu times, expected once", n_texts);
+        err = dg_error_set(error, DG_ERR_INVALID, "template: read {text} %zu times, expected once",
+                           n_texts);
     return err;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Encodes target text as target ids with the end token behind them, to score or force a given
+/* Encodes target text as target ids with the end token after them, to score or force a given
  * translation. */
 #ifndef DG_TOKENIZE_TARGET_IDS_H
 #define DG_TOKENIZE_TARGET_IDS_H

@@ -99,7 +99,7 @@ struct dg_token {
 };
 
 struct dg_tokenizer_opts {
-    /* The end-of-sentence id is put behind the text, unless the directory's
+    /* The end-of-sentence id is put after the text, unless the directory's
      * tokenizer_config.json says "add_eos_token": false (OpenNMT's networks). In the subwords
      * layout, whose files define a template, the template's tokens are added instead. */
     bool add_eos;
@@ -108,7 +108,7 @@ struct dg_tokenizer_opts {
     bool parse_language;     /* a known ">>xxx<<" at the start of the text stands for that token */
     struct dg_span language; /* for "fra", >>fra<< is put before the text; "": none. Unknown:
                                 DG_ERR_NOT_FOUND */
-    const int32_t *first, *last; /* ids that a language puts before the text, and behind its end
+    const int32_t *first, *last; /* ids that a language puts before the text, and after its end
                                     token; NULL: none */
     const int32_t *second; /* an id between `first` and the text, which sets the formality; NULL:
                               none */

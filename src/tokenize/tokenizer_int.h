@@ -16,7 +16,7 @@ struct dg_tokenizer {
     struct dg_spm *source;      /* owned */
     struct dg_spm *target;      /* owned, or the same as source */
     bool is_marian;
-    bool source_is_bare; /* the network was trained without an end token behind the source */
+    bool source_is_bare; /* the network was trained without an end token after the source */
     struct dg_marian_vocab source_vocab; /* with is_marian; searches `source`, then `target` */
     struct dg_marian_vocab target_vocab; /* with is_marian; searches `target`, then `source` */
 };

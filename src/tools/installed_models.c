@@ -88,7 +88,8 @@ enum dg_err installed_check_target(const struct dg_engine *engine, const char *t
         return DG_OK;
     list_models(engine, list);
     return dg_error_set(error, DG_ERR_USAGE,
-                        "into which language? Expected --to LANGUAGE; installed: %s", list);
+                        "the target language is missing, expected --to LANGUAGE; installed: %s",
+                        list);
 }
 
 enum dg_err installed_explain(const struct dg_engine *engine, enum dg_err err,
@@ -100,15 +101,15 @@ enum dg_err installed_explain(const struct dg_engine *engine, enum dg_err err,
     list_models(engine, list);
     snprintf(said, sizeof said, "%s", dg_error_text(error, err));
     return dg_error_set(error, err,
-                        "%s; installed: %s; 'dragoman models --available' lists what can be had",
+                        "%s; installed: %s; 'dragoman models --available' lists what is available",
                         said, list);
 }
 
 void installed_tell_foreign(const char *who, const char *language, const char *target)
 {
     fprintf(stderr,
-            "dragoman %s stays as it is: it is in %s, and no installed model leads from there to "
-            "%s",
+            "dragoman %s stays as it is: it is in %s, and no installed model translates from that "
+            "to %s",
             who, language ? language : "another language", target);
     if (language && *target)
         fprintf(stderr, "; 'dragoman get %s-%s' fetches one", language, target);

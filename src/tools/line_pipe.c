@@ -25,7 +25,7 @@ static void free_line(struct line *line)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* Puts a line behind the others when there is room; false when nobody wants it any more. */
+/* Puts a line after the others when there is room; false when nobody wants it any more. */
 static bool hand_over(struct line_pipe *pipe, struct line *line)
 {
     pthread_mutex_lock(&pipe->lock);

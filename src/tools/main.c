@@ -26,25 +26,25 @@ static const struct command commands[] = {
      "Translate", "dragoman translate --to en \"Où est la gare ?\""},
     {"file", "translate a document and keep its form: srt, html, po, xliff, ...", dg_cmd_file, NULL,
      NULL},
-    {"chat", "translate with a daemon, line by line, as one types", dg_cmd_chat, NULL, NULL},
+    {"chat", "translate with a daemon, line by line, as you type", dg_cmd_chat, NULL, NULL},
     {"detect", "say which language each line is in", dg_cmd_detect, NULL, NULL},
-    {"generate", "have a language model go on with a text", dg_cmd_generate, NULL, NULL},
+    {"generate", "have a language model continue a text", dg_cmd_generate, NULL, NULL},
     {"answer", "find answers to questions in texts", dg_cmd_answer, NULL, NULL},
     {"classify", "say which label each line has", dg_cmd_classify, NULL, NULL},
-    {"embed", "a vector for each line", dg_cmd_embed, NULL, NULL},
-    {"fill", "which words could stand in masked places", dg_cmd_fill, NULL, NULL},
-    {"tag", "which entities each line names, and where", dg_cmd_tag, NULL, NULL},
+    {"embed", "print a vector for each line", dg_cmd_embed, NULL, NULL},
+    {"fill", "say which words could stand in masked places", dg_cmd_fill, NULL, NULL},
+    {"tag", "say which entities each line names, and where", dg_cmd_tag, NULL, NULL},
 
     {"get", "fetch a model and install it", dg_cmd_get, "Models", "dragoman get de-en"},
-    {"models", "list what is installed, or what can be had", dg_cmd_models, NULL, NULL},
+    {"models", "list what is installed, or what is available", dg_cmd_models, NULL, NULL},
     {"remove", "remove an installed model", dg_cmd_remove, NULL, NULL},
     {"import", "turn a model of another program into a model directory", dg_cmd_import, NULL, NULL},
-    {"inspect", "what a model directory holds", dg_cmd_inspect, NULL, NULL},
+    {"inspect", "show what a model directory holds", dg_cmd_inspect, NULL, NULL},
     {"quantize", "store a model in a smaller type, and say what that costs", dg_cmd_quantize, NULL,
      NULL},
-    {"shortlist", "let a model compute fewer words, by what translates what", dg_cmd_shortlist,
-     NULL, NULL},
-    {"trim", "make a model smaller by the words that nobody uses", dg_cmd_trim, NULL, NULL},
+    {"shortlist", "let a model compute fewer output words, by what translates what",
+     dg_cmd_shortlist, NULL, NULL},
+    {"trim", "make a model smaller by removing words that nobody uses", dg_cmd_trim, NULL, NULL},
     {"manifest", "write the hashes of a model's files", dg_cmd_manifest, NULL, NULL},
     {"sign", "sign a model, or make a key pair", dg_cmd_sign, NULL, NULL},
     {"verify", "check a model against its manifest and signature", dg_cmd_verify, NULL, NULL},
@@ -52,22 +52,24 @@ static const struct command commands[] = {
     {"keys", "add, list, revoke and rotate the API keys of a server", dg_cmd_keys,
      "Serve (the server itself is dragomand)", "dragoman keys add website"},
 
-    {"train", "make a model of sentence pairs", dg_cmd_train, "Train",
+    {"train", "train a model on sentence pairs", dg_cmd_train, "Train",
      "dragoman train --out my-model --time 2h pairs.tsv"},
-    {"train-vocab", "make a SentencePiece vocabulary of text", dg_cmd_train_vocab, NULL, NULL},
-    {"distill", "a model's translations as pairs for a smaller one", dg_cmd_distill, NULL, NULL},
+    {"train-vocab", "make a SentencePiece vocabulary from text", dg_cmd_train_vocab, NULL, NULL},
+    {"distill", "write a model's translations as pairs to train a smaller one", dg_cmd_distill,
+     NULL, NULL},
     {"align", "find which words of sentence pairs translate each other", dg_cmd_align, NULL, NULL},
-    {"langid-train", "make a model of language identification", dg_cmd_langid_train, NULL, NULL},
+    {"langid-train", "train a model for language identification", dg_cmd_langid_train, NULL, NULL},
     {"segment", "split text into sentences", dg_cmd_segment, NULL, NULL},
     {"tokenize", "turn text, line by line, into a model's pieces or ids", dg_cmd_tokenize, NULL,
      NULL},
     {"detokenize", "turn pieces or ids, one sequence a line, into text", dg_cmd_detokenize, NULL,
      NULL},
 
-    {"eval", "BLEU and chrF of translations against references", dg_cmd_eval, "Measure",
+    {"eval", "compute BLEU and chrF of translations against references", dg_cmd_eval, "Measure",
      "dragoman eval translated.en reference.en"},
-    {"score", "how likely the model finds given translations", dg_cmd_score, NULL, NULL},
-    {"quality", "how good translations are, by a quality estimator", dg_cmd_quality, NULL, NULL},
+    {"score", "say how likely a model finds given translations", dg_cmd_score, NULL, NULL},
+    {"quality", "say how good translations are, by a quality estimator", dg_cmd_quality, NULL,
+     NULL},
     {"bench", "measure how fast a model decodes", dg_cmd_bench, NULL, NULL},
 };
 
@@ -81,7 +83,7 @@ static void print_help(FILE *out)
             fprintf(out, "\n%s:    %s\n", commands[i].group, commands[i].example);
         fprintf(out, "  %-12s %s\n", commands[i].name, commands[i].summary);
     }
-    fprintf(out, "\n'dragoman help COMMAND' lists a command's options; 'dragoman --version' says "
+    fprintf(out, "\n'dragoman help COMMAND' lists a command's options; 'dragoman --version' prints "
                  "the version.\n");
 }
 

@@ -55,11 +55,11 @@ struct search_flags {
         {DG_OPT_INT_IN(T, f.max_extra, 0, DG_TARGET_MAX), "max-extra", .def = "10",                \
          .help = "see --max-ratio"},                                                               \
         {DG_OPT_REAL_IN(T, f.repetition_penalty, 1, 10), "repetition-penalty", .def = "1",         \
-         .help = "lowers the score of words said before"},                                         \
+         .help = "lowers the score of words that already occurred"},                               \
         {DG_OPT_INT_IN(T, f.no_repeat_ngram, 0, 16), "no-repeat-ngram", .def = "0",                \
          .help = "no n words twice in the same order; 0: allowed"},                                \
         {DG_OPT_BOOL(T, f.suppress_unk), "suppress-unk", .def = "no",                              \
-         .help = "with --ids: never say the unknown word; text never has it"},                     \
+         .help = "with --ids: never use the unknown word; with text it is never used"},            \
     {                                                                                              \
         DG_OPT_BOOL(T, f.loop_guard), "loop-guard",                                                \
             .def = "yes", .help = "stop, repair once and mark a translation that goes in circles"  \

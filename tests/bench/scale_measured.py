@@ -141,7 +141,7 @@ class Measured(IntegrationTest):
                             listen=(f"127.0.0.1:{port or 0}",))
         self.quotas[n].add(server.process.pid)
         if redis:
-            server.wait_for_log("Redis is there")
+            server.wait_for_log("Redis is available")
         return server
 
     def load(self, port, texts, n_clients):

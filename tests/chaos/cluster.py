@@ -67,7 +67,7 @@ class Cluster(IntegrationTest):
             file.write(self.configuration())
         self.servers = [self.start_one(n) for n in range(3)]
         for server in self.servers:
-            server.wait_for_log("Redis is there")
+            server.wait_for_log("Redis is available")
         self.proxy = Proxy(self, ["haproxy", "-W", "-db", "-f", self.conf], self.port)
         self.trouble = threading.Event()  # it is over
         self.counts = collections.Counter()

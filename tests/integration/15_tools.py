@@ -84,7 +84,7 @@ class Installed(unittest.TestCase):
             self.assertRegex(said, there.replace("(", r"\(").replace(")", r"\)"))
         status, out, said = self.translate("--to=en", "Wo ist denn hier der Bahnhof, bitte?")
         self.assertEqual((status, out), (0, "Wo ist denn hier der Bahnhof, bitte?\n"))
-        self.assertRegex(said, "line 1 stays as it is: it is in de, and no installed model leads from there to en; 'dragoman get de-en' fetches one")
+        self.assertRegex(said, "line 1 stays as it is: it is in de, and no installed model translates from that to en; 'dragoman get de-en' fetches one")
         for flag in ("--ids", "--quality=x", "--formal=x"):
             self.assertEqual(self.translate("--to=en", flag)[0], 2)
 

@@ -98,7 +98,7 @@ class Train(unittest.TestCase):
         self.assertIn("--width is 32 in this run and cannot become 64", refused.stderr)
         again = run("train", "--out", self.out, self.pairs, check=False)
         self.assertEqual(again.returncode, 1)
-        self.assertIn("holds a run already", again.stderr)
+        self.assertIn("already holds a run", again.stderr)
 
     def test_killed_at_any_moment_it_goes_on(self):
         args = ["--save-every", "1ms", "--steps", "100000", "--valid-every", "3", "--valid-pairs", "0"]
@@ -359,7 +359,7 @@ class Train(unittest.TestCase):
         done = run("train", "--init", self.out, "--out", learned, "--steps", "12", "--valid-every", "12", "--valid-pairs", "2",
                    "--batch-tokens", "200", "--rate", "0.0005", "--warmup", "2", "--rivals", competing, "--rivals-tokens", "200",
                    "--risk", "2", "--risk-sharpness", "0.5", "--threads", "2", "--log-every", "4", self.pairs)
-        self.assertRegex(done.stderr, r"training/rivals.bin: \d+ answers to \d+ sources, 0\.\d+ bad on the mean")
+        self.assertRegex(done.stderr, r"training/rivals.bin: \d+ answers to \d+ sources, risk 0\.\d+ on average")
         with open(os.path.join(learned, "card.md"), encoding="utf-8") as card:
             self.assertRegex(card.read(), r"- rivals: \d+ answers to \d+ sources")
         again = run("train", "--resume", learned, "--steps", "14", "--threads", "2")

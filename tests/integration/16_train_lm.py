@@ -58,7 +58,7 @@ class TrainLm(IntegrationTest):
         self.assertRegex(done.stderr, r"the model is .* \(of step")
         with open(self.model("text") + "/card.md", encoding="utf-8") as card:
             text = card.read()
-        for words in ("language model, a Transformer's decoder alone; learned positions, layer norms", "stretches of text",
+        for words in ("language model (decoder-only Transformer); learned positions, layer norms", "stretches of text",
                       "Beginnings of held-out lines", "| context | 24 tokens |"):
             self.assertIn(words, text)
         with open(self.model("text") + "/training/samples.tsv", encoding="utf-8") as samples:

@@ -143,25 +143,25 @@ class TrainRead(IntegrationTest):
     def test_fine_tuning_goes_on_from_masked_words(self):
         words, _ = self.train("words", "--steps", "60", "--valid-every", "30")
         out, said = self.train("names", "--init", words, "--steps", "60", "--test", os.path.join(self.root, "names.tsv"))
-        self.assertIn("the head begins anew", said)
+        self.assertIn("the head starts from scratch", said)
         self.assertRegex(said, r"names\.tsv, before \| 300 \|")
         self.assertRegex(said, r"names\.tsv, after \| 300 \|")
         self.assertEqual(self.bytes(out, "vocab.txt"), self.bytes(words, "vocab.txt"))
         answer = run("tag", "--model", out, text="Clara came from Oslo.\n").stdout
         self.assertEqual([(e["label"], e["text"]) for e in json.loads(answer)["entities"]], [("PER", "Clara"), ("LOC", "Oslo")])
         card = self.bytes(out, "card.md").decode()
-        self.assertIn("encoder alone", card)
+        self.assertIn("encoder-only Transformer", card)
         self.assertIn("labels of words", card)
         self.assertIn("F1", card)
         self.assertIn("what held-out lines are judged by", self.bytes(out, "training", "curve.svg").decode())
         again, said = self.train("names", "--init", out, "--steps", "30", "--freeze", "embeddings,encoder,norms", "--metric",
                                  "task", "--average-last", "2", out="again")
-        self.assertNotIn("begins anew", said)
+        self.assertNotIn("from scratch", said)
         self.assertEqual(self.bytes(out, "labels.txt"), self.bytes(again, "labels.txt"))
         refused = run("train", "--init", out, "--out", os.path.join(self.models, "x"), os.path.join(self.root, "mood.tsv"),
                       check=False)
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("is an encoder alone: expected --task classify", refused.stderr)
+        self.assertIn("is an encoder-only model: expected --task classify", refused.stderr)
 
     def test_an_imported_encoder_learns_a_task(self):
         for name, steps in (("bert-words", "80"), ("roberta-words", "200")): # WordPiece, and two separators behind byte-level BPE
@@ -171,7 +171,7 @@ class TrainRead(IntegrationTest):
                        "--rate", "0.01", "--warmup", "10", "--dev-pairs", "40", "--threads", "1", "--batch-tokens", "1000",
                        "--valid-every", steps, "--dropout", "0", "--smoothing", "0", "--average", "0.9",
                        os.path.join(self.root, "mood.tsv"))
-            self.assertIn("the head begins anew", done.stderr)
+            self.assertIn("the head starts from scratch", done.stderr)
             answer = run("classify", "--model", out, text="What a lovely concert!\nThe play was awful.\n").stdout
             self.assertEqual([line.split("\t")[0] for line in answer.splitlines()], ["good", "bad"], name)
         refused = run("train", "--task", "masked", "--init", imported, "--out", os.path.join(self.root, "x"), "--len-max", "600",
@@ -201,12 +201,12 @@ class TrainRead(IntegrationTest):
                 (["--task", "classify", "--family", "encoder", self.file("d.tsv", "x\ta b\nx\tc d\n")], 1, "1 labels were found"),
                 (["--task", "tag", "--family", "rnn", self.file("e.tsv", "")], 2, "expected no --family rnn"),
                 (["--family", "encoder", self.file("f.tsv", "")], 2, "--family encoder translates nothing"),
-                (["--task", "tag", "--swap", self.file("g.tsv", "")], 2, "are not for encoders alone"),
-                (["--task", "masked", "--normaliser", "ascii", self.file("g.txt", "")], 2, "are not for encoders alone"),
+                (["--task", "tag", "--swap", self.file("g.tsv", "")], 2, "are not for encoder-only models"),
+                (["--task", "masked", "--normaliser", "ascii", self.file("g.txt", "")], 2, "are not for encoder-only models"),
                 (["--task", "classify", "--init", os.path.join(SOURCES, "tests", "data", "estimator"), "--normaliser", "ascii",
-                  self.file("g.txt", "")], 2, "are not for encoders alone"),
+                  self.file("g.txt", "")], 2, "are not for encoder-only models"),
                 (["--task", "tag", "--mask-share", "0.3", self.file("g.txt", "")], 2, "--mask-share is for --task masked"),
-                (["--lowercase", self.file("g.txt", "")], 2, "--lowercase is for encoders alone"),
+                (["--lowercase", self.file("g.txt", "")], 2, "--lowercase is for encoder-only models"),
                 (["--task", "masked", self.file("h.txt", "")], 1, "nothing is left to learn from"),
                 (["--task", "masked", "--width", "30", "--heads", "4", self.file("i.txt", "a b\n")], 2, "a multiple of --heads")):
             done = run("train", "--out", os.path.join(self.root, "out"), *args, check=False)

@@ -93,7 +93,7 @@ class TrainRnn(IntegrationTest):
                    "--optimiser", "sgd", "--rate", "0.05", "--schedule", "constant", "--warmup", "0", "--clip", "0", "--average",
                    "0", "--smoothing", "0", "--dropout", "0.1", "--loss", "sentence", "--teacher-forcing", "0.5",
                    "--batch-tokens", "1", "--part-tokens", "16", "--threads", "1", "--steps", "1500", path)
-        self.assertIn("2 pairs were not asked for; 4 were", done.stderr)
+        self.assertIn("2 pairs were left out by --words-max or --target-begins; 4 stay", done.stderr)
         self.assertIn("4 pairs, 20 + 20 tokens, 0 of them unknown", done.stderr)
         answer = run("translate", "--model", out, text="ELLE est LÀ!\nje suis grand .\n").stdout
         self.assertEqual(answer, "she is here !\ni m tall .\n")
@@ -131,9 +131,9 @@ class TrainRnn(IntegrationTest):
         self.assertEqual(second["labels"][0]["label"], "good")
         refused = run("translate", "--model", out, text="x\n", check=False)
         self.assertEqual(refused.returncode, 1)
-        self.assertIn("translates nothing", refused.stderr)
+        self.assertIn("does not translate", refused.stderr)
         refused = run("classify", "--model", os.path.join(SOURCES, "models", "fr-en"), text="x\n", check=False)
-        self.assertIn("it is no classifier", refused.stderr)
+        self.assertIn("expected a classifier", refused.stderr)
 
     def test_wrong_use(self):
         for args, words in ((["--loss", "sentence"], "are for --family rnn"),

@@ -168,7 +168,7 @@ class Quality(IntegrationTest):
         self.assertIn("expected --translator", tool("quality", f"--model={folder}/judge", text=pairs, expect=2)[1])
         self.assertIn("line 1: there is no tab", tool("quality", f"--model={folder}/judge", f"--translator={folder}/fr-en",
                                                       text="kemi\n", expect=1)[1])
-        self.assertIn("is no encoder that says one number",
+        self.assertIn("is not an encoder that gives one number",
                       tool("quality", "--fit", f"--model={folder}/fr-en", text=pairs, expect=1)[1])
 
     def test_rows_are_made_and_a_curve_is_fitted(self):

@@ -213,7 +213,7 @@ class Api(IntegrationTest):
         with open(keys, "w", encoding="utf-8") as file:
             file.write(text.replace("[key bert]\n", f"[key bert]\nglossary = {shared['id']}\n"))
         self.server = self.start(*flags)
-        self.assertIn("a glossary is left out", self.server.log())
+        self.assertIn("a glossary is skipped", self.server.log())
         self.assertEqual([one["id"] for one in self.ask("GET", "/v1/glossaries", **anna)["glossaries"]],
                          [made["id"], table["id"], shared["id"]])
         self.assertIn("dog", self.ask("POST", "/v1/translate", ask, **anna)["translations"][0]["text"])
@@ -344,7 +344,7 @@ class DeepL(IntegrationTest):
                 ({"entries": "a\tb\na\tc"}, "Invalid glossary entries provided",
                  "Key with the index 1 (starting at position 4) duplicates key with the index 0 (starting at position 0)"),
                 ({"entries": "a"}, "Invalid glossary entries provided", "Key with the index 0 (starting at position 0) misses tab separator"),
-                ({"entries": ""}, "Invalid glossary entries provided", "there are no terms, expected one or more"),
+                ({"entries": ""}, "Invalid glossary entries provided", "read no terms, expected one or more"),
                 ({"target_lang": "DE"}, "Unsupported glossary source and target language pair", None),
                 ({"name": ""}, "Missing or invalid argument: name", None),
                 ({"entries": None}, "Parameter 'entries' not specified", None),

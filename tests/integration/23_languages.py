@@ -118,7 +118,7 @@ class Languages(IntegrationTest):
         self.assertIn("no model translates from fr to it",
                       self.tool("translate", "-m", path, "--source", "fr", "--target", "it", code=1).stderr)
         daemon = self.run_program("--listen=127.0.0.1:0", conf=f"[model x]\npath = {path}\ntarget = it\n".encode())
-        self.assertIn("target 'it' is no language of the model, which has de, en, fr (3)", daemon.stdout + daemon.stderr)
+        self.assertIn("target 'it' is not a language of the model, which has de, en, fr (3)", daemon.stdout + daemon.stderr)
 
     def test_the_tool_shows_them(self):
         path = self.make("nllb", "eng_Latn,fra_Latn,zho_Hant", "source-last")

@@ -154,7 +154,7 @@ class Generate(IntegrationTest):
         self.assertEqual("".join(deltas), first)
         model = json.loads(server.request("GET", "/v1/models")[2])["models"][0]
         self.assertEqual((model["kind"], model["sources"], model["targets"]), ("translation", ["fr", "de"], ["en", "nl"]))
-        self.assertIn("no scores", post("/v1/score", {"source": "de", "target": "nl", "text": "a", "translation": "b"},
+        self.assertIn("cannot score", post("/v1/score", {"source": "de", "target": "nl", "text": "a", "translation": "b"},
                                         400).decode())
         self.assertEqual(json.loads(post("/v1/translate", {**body, "target": "ja"}, 404))["error"]["code"], "no_such_model")
 

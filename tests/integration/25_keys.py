@@ -575,7 +575,7 @@ class Keys(IntegrationTest):
         server = self.start(MODELS, f"--keys-file={self.keys}", "--require-key")
         told = subprocess.run([TOOL, "keys", f"--file={self.keys}", "revoke", "alice"], capture_output=True, encoding="utf-8",
                               check=True).stderr
-        self.assertIn("it was the last key. From the reload on a server with require-key lets nobody in", told)
+        self.assertIn("that was the last key. After a reload, a server with require-key lets nobody in", told)
         self.assertEqual(self.ask(server, bearer(first))[0], 200)  # not yet
         self.reload(server, 2)
         self.assertIn("nobody can get in: require-key is on", server.log())

@@ -181,13 +181,13 @@ class Read(IntegrationTest):
         self.assertEqual(models["roberta-topics"]["kind"], "reader")
         self.assertEqual(models["roberta-topics"]["tasks"], ["classify", "embed"])
         self.assertEqual(models["roberta-words"]["tasks"], ["fill", "embed"])
-        self.assertIn("say which", self.ask(server, "embed", {"text": SENTENCE}, 400)["error"]["message"])
+        self.assertIn("name one", self.ask(server, "embed", {"text": SENTENCE}, 400)["error"]["message"])
         self.assertIn("cannot fill", self.ask(server, "fill", {"text": "<mask>", "model": "roberta-topics"}, 400)
                       ["error"]["message"])
         self.ask(server, "tag", {"text": SENTENCE}, 404)
         self.ask(server, "classify", {"text": SENTENCE, "model": "nobody"}, 404)
         self.ask(server, "translate", {"text": SENTENCE, "target": "en"}, 404)
-        self.assertIn("translates nothing",
+        self.assertIn("does not translate",
                       self.ask(server, "translate", {"text": SENTENCE, "model": "roberta-topics"}, 400)["error"]["message"])
         for body in ({"text": []}, {"text": SENTENCE, "top": 0}, {"text": SENTENCE, "beam": 2}, {"text": 3}, {}, {"text": [3]},
                      {"text": SENTENCE, "priority": "now"}, {"text": SENTENCE, "pair": [SENTENCE, SENTENCE]}):
@@ -272,7 +272,7 @@ class Read(IntegrationTest):
         self.assertIn("has no tab", tool("answer", f"--model={folder}/bert-spans", text="who\n", expect=1)[1])
         self.assertIn("cannot tag", tool("tag", f"--model={folder}/bert-pair", text="a\n", expect=1)[1])
         shown = tool("inspect", f"{folder}/distilbert-tags")[0]
-        self.assertIn("encoder alone", shown)
+        self.assertIn("encoder-only", shown)
         self.assertIn("head: tokens, 5 labels", shown)
         self.assertEqual(json.loads(tool("inspect", "--json", f"{folder}/bert-words")[0])["head"], "words")
 

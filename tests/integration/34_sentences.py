@@ -74,7 +74,7 @@ LIBRETRANSLATE = [
     ("/translate_file", ({**FILE, "source": "zz"},), 400, "zz is not supported"),
     ("GET /download_file/x", None, 400, "Invalid filename"),
     (f"GET /download_file/{'0' * 32}.a..txt", None, 400, "Invalid filename"),
-    (f"GET /download_file/{'0' * 32}.a.txt", None, 404, "There is no such file, or no more"),
+    (f"GET /download_file/{'0' * 32}.a.txt", None, 404, "There is no such file, or it was removed"),
     ("/suggest", {"q": "a", "s": "b", "source": "fr", "target": "en"}, 403, "Suggestions are disabled on this server."),
     ("GET /detect", None, 405, re.compile(".+")),
     ("/languages", {}, 405, re.compile(".+")),

@@ -93,7 +93,7 @@ class ManyModels(IntegrationTest):
         wait_for(lambda: models(server)["m1"]["state"] == "idle", "the model to leave")
         wait_for(lambda: number(server, "dragoman_models_bytes") == 0, "its memory")
         self.assertEqual(translate(server, model="m1")[0], 200)
-        self.assertEqual(server.log().count("model left memory") >= 1, True)
+        self.assertEqual(server.log().count("model removed from memory") >= 1, True)
         self.assertEqual(number(server, 'dragoman_model_sentences_done_total{model="m1"}'), 4)
 
     def test_what_cannot_fit_stops_the_start_with_the_reason(self):

@@ -32,7 +32,7 @@ class Cluster(IntegrationTest):
         self.folder = os.path.join(self.directory, "jobs")
         self.servers = [self.start_one() for _ in range(3)]
         for server in self.servers:
-            server.wait_for_log("Redis is there")
+            server.wait_for_log("Redis is available")
 
     def start_one(self):
         return self.start(f"--models-dir={MODELS_DIR}", f"--redis={self.redis.address}", "--access-log=no", "--threads=1",
@@ -193,7 +193,7 @@ class Cluster(IntegrationTest):
         job = self.add(0, texts)
         wait_for(lambda: self.state(1, job["id"]).get("done", 0) > 0, "the job to begin")
         self.redis.pause()
-        self.servers[0].wait_for_log("Redis is away")
+        self.servers[0].wait_for_log("Redis is unavailable")
         self.redis.resume()
         state = lambda: self.state(1, job["id"])  # 404 until the server knows the job
         wait_for(lambda: "done" in state(), "the job to be known again")
@@ -201,7 +201,7 @@ class Cluster(IntegrationTest):
         wait_for(lambda: state().get("done", 0) > before or state()["state"] == "done", "another part")
         self.redis.kill()
         for server in self.servers:
-            server.wait_for_log("Redis is away")
+            server.wait_for_log("Redis is unavailable")
         self.redis.start()
         self.wait_done(1, job["id"])
         self.check_result(1, job["id"], self.expected(texts))

@@ -436,7 +436,7 @@ class Jobs(IntegrationTest):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write("{")
         server = self.start(MODELS, self.folder)
-        self.assertIn("a job is left alone", server.log())
+        self.assertIn("a job is skipped", server.log())
         self.assertEqual(sorted(os.listdir(folder)), ["c" * 32 + ".json", "lock", "notes.txt"])
         job = self.add(server, b"Le chat dort.")
         self.wait_over(server, job)

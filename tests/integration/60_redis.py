@@ -53,7 +53,7 @@ class SharedCache(IntegrationTest):
         # Time enough that a slow machine is no failure.
         first, second = (self.start_one("--redis-timeout=1s") for _ in range(2))
         for server in first, second:
-            server.wait_for_log("Redis is there")
+            server.wait_for_log("Redis is available")
         for n in range(1, 30):  # at once, unless Redis takes longer than a second
             answer = self.translate(first, sentence(n))
             wait_for(lambda: self.n_sentences() == n, "the sentence in Redis")
@@ -67,14 +67,14 @@ class SharedCache(IntegrationTest):
     def test_a_redis_that_lies_is_not_believed(self):
         self.redis.start()
         server = self.start_one("--redis-timeout=1s")
-        server.wait_for_log("Redis is there")
+        server.wait_for_log("Redis is available")
         answer = self.translate(server, "Où est la gare ?")
         wait_for(self.n_sentences, "the sentence in Redis")
         keys = re.findall(rb"dragoman:1:[0-9a-f]{64}", self.redis.command("KEYS", "*"))
         self.assertEqual(len(keys), 1)
         self.redis.command("SET", keys[0].decode(), "nonsense")
         second = self.start_one("--redis-timeout=1s")
-        second.wait_for_log("Redis is there")
+        second.wait_for_log("Redis is available")
         self.assertEqual(self.translate(second, "Où est la gare ?"), answer)
         self.assertEqual(self.metric(second, "shared_cache_bad_total"), 1)
 
@@ -82,7 +82,7 @@ class SharedCache(IntegrationTest):
         self.redis.start()
         servers = [self.start_one("--redis-timeout=1s", "--anonymous-requests=6") for _ in range(2)]
         for server in servers:
-            server.wait_for_log("Redis is there")
+            server.wait_for_log("Redis is available")
         body = json.dumps({"text": "Merci.", "target": "en"})
         statuses = [servers[n % 2].request("POST", "/v1/translate", body)[0] for n in range(6)]
         self.assertEqual(statuses, [200] * 6)
@@ -92,7 +92,7 @@ class SharedCache(IntegrationTest):
         # Without Redis each counts for itself, and has counted along.
         self.redis.kill()
         for server in servers:
-            server.wait_for_log("Redis is away")
+            server.wait_for_log("Redis is unavailable")
         self.assertIn(servers[0].request("POST", "/v1/translate", body)[0], (200, 429))
 
     def test_a_month_that_has_begun_does_not_end_for_a_clock_that_is_behind(self):
@@ -125,13 +125,13 @@ class SharedCache(IntegrationTest):
 
     def test_no_request_fails_whatever_redis_does(self):
         server = self.start_one()  # before there is a Redis
-        server.wait_for_log("Redis is away")
+        server.wait_for_log("Redis is unavailable")
         load = Load(server.port(), lambda n: post("/v1/translate", {"text": sentence(n // 2), "target": "en"}),
                     total=None, threads=4).start()
         try:
             load.more(40)
             self.redis.start()
-            server.wait_for_log("Redis is there")
+            server.wait_for_log("Redis is available")
             load.more(60)
             self.redis.pause()
             load.more(60)
@@ -186,7 +186,7 @@ class RudeRedis(IntegrationTest):
             with self.subTest(unasked=unasked[:20]):
                 address = self.listen(unasked)
                 server = self.start(f"--models-dir={MODELS}", f"--redis={address}", "--access-log=no")
-                server.wait_for_log("Redis is away")
+                server.wait_for_log("Redis is unavailable")
                 body = json.dumps({"text": "Merci.", "target": "en"})
                 self.assertEqual(server.request("POST", "/v1/translate", body)[0], 200)
                 server.stop()

@@ -83,7 +83,7 @@ class Encrypted(Links):
     def test_no_request_fails_and_no_secret_is_seen(self):
         redis, port = self.start_redis()
         server = self.start_one(f"localhost:{port}", *self.flags())
-        server.wait_for_log("Redis is there")
+        server.wait_for_log("Redis is available")
         with open(f"/proc/{server.process.pid}/cmdline", encoding="utf-8") as file:
             self.assertNotIn(PASSWORD, file.read())
         load = Load(server.port(), lambda n: post("/v1/translate", {"text": sentence(n // 2), "target": "en"}),
@@ -101,7 +101,7 @@ class Encrypted(Links):
         finally:
             load.stop()
         self.assertEqual(load.failures, [])
-        server.wait_for_log("Redis is there", times=2)
+        server.wait_for_log("Redis is available", times=2)
         keys = lambda: int(redis.command("DBSIZE")[1:])
         n = iter(range(1000, 100000))
 
@@ -123,10 +123,10 @@ class Encrypted(Links):
                 (f"localhost:{port}", self.flags(client=None), "certificate required|handshake failure|closed the connection")):
             with self.subTest(address=address, said=said):
                 server = self.start_one(address, *flags)
-                server.wait_for_log("Redis is away")
+                server.wait_for_log("Redis is unavailable")
                 self.assertRegex(server.log(), said)
                 self.check_translates(server)
-                self.assertNotIn("Redis is there", server.log())
+                self.assertNotIn("Redis is available", server.log())
                 server.stop()
 
     def test_files_that_cannot_be_used_end_the_start(self):
@@ -246,9 +246,9 @@ class Hostile(Links):
 
         threading.Thread(target=serve, daemon=True).start()
         server = self.start_one(f"127.0.0.1:{listener.getsockname()[1]}", f"--redis-password-file={path}")
-        server.wait_for_log("Redis is away")
+        server.wait_for_log("Redis is unavailable")
         self.assertNotIn(PASSWORD, server.log())
-        self.assertIn("in words that hold the password", server.log())
+        self.assertIn("its message contains the password", server.log())
 
     def test_wrong_types_cost_what_is_shared_and_no_more(self):
         redis = Redis(self).start()
@@ -262,7 +262,7 @@ class Hostile(Links):
                                 f"--jobs-dir={os.path.join(self.directory, 'jobs')}", "--jobs-shared=yes",
                                 f"--keys-file={self.directory}/keys", f"--keys-shared-secret-file={self.directory}/secret",
                                 "--anonymous-requests=100000", "--redis-timeout=1s")
-        server.wait_for_log("Redis is there")
+        server.wait_for_log("Redis is available")
         job = lambda: server.request("POST", "/v1/jobs?target=en", "Merci.\n", {"Content-Type": "text/plain"})
         state = lambda id: json.loads(server.request("GET", f"/v1/jobs/{id}")[2]).get("state")
         self.assertEqual(server.request("POST", "/v1/translate", TRANSLATION)[0], 200)
@@ -277,7 +277,7 @@ class Hostile(Links):
                 self.assertEqual(server.request("POST", "/v1/translate", body)[0], 200)
             self.check_translates(server)
             self.assertIn(job()[0], (503, 201))
-        server.wait_for_log("Redis does not keep a table")
+        server.wait_for_log("Redis does not keep a shared table")
         redis.command("FLUSHALL")
         status, _, answer = 0, None, None
 
@@ -298,14 +298,14 @@ class Several(Links):
         return first, second, ports
 
     def address_of(self, server):
-        found = re.findall(r'address="?([^\s"]+)"?[^\n]*', "\n".join(line for line in server.log().splitlines() if "Redis is there" in line))
+        found = re.findall(r'address="?([^\s"]+)"?[^\n]*', "\n".join(line for line in server.log().splitlines() if "Redis is available" in line))
         return found[-1] if found else None
 
     def test_a_master_is_found_among_several_addresses(self):
         first, second, ports = self.start_pair()
         addresses = [f"localhost:{port}" for port in (ports[1], ports[0])]  # first the replica
         server = self.start_one(", ".join(addresses), "--redis-timeout=1s")
-        server.wait_for_log("Redis is there")
+        server.wait_for_log("Redis is available")
         self.assertEqual(self.address_of(server), addresses[1])
         first.kill()
         self.check_translates(server)
@@ -326,7 +326,7 @@ class Several(Links):
         self.addCleanup(sentinel.wait)
         self.addCleanup(sentinel.kill)
         server = self.start_one(f"localhost:{port}", "--redis-sentinel=mine", "--redis-timeout=1s")
-        server.wait_for_log("Redis is there")
+        server.wait_for_log("Redis is available")
         self.assertEqual(self.address_of(server), f"127.0.0.1:{ports[0]}")
 
         def is_known():

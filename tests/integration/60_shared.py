@@ -33,7 +33,7 @@ class SharedGlossaries(IntegrationTest):
     def start_all(self, n=3, *flags):
         servers = [self.start_one(number, *flags) for number in range(n)]
         for server in servers:
-            server.wait_for_log("Redis is there")
+            server.wait_for_log("Redis is available")
         return servers
 
     def ask(self, server, method, path, body=None, **headers):
@@ -90,7 +90,7 @@ class SharedGlossaries(IntegrationTest):
         made = self.make(servers[0], "residence")[1]
         wait_for(lambda: "residence" in str(self.word(servers[1], made["id"])), "the glossary")
         self.redis.kill()
-        servers[1].wait_for_log("Redis is away")
+        servers[1].wait_for_log("Redis is unavailable")
         self.assertIn("residence", self.word(servers[1], made["id"]))
         status, _, headers = self.make(servers[1], "dwelling")
         self.assertEqual(status, 503)
@@ -142,12 +142,12 @@ class SharedGlossaries(IntegrationTest):
             version = self.redis.command("HINCRBY", "dragoman:1:glossaries:meta", "version", "1")[1:-2].decode()
             self.redis.command("HSET", "dragoman:1:glossaries:rows", id, text)
             self.redis.command("ZADD", "dragoman:1:glossaries:versions", version, id)
-        server.wait_for_log("a shared glossary is not as it should be here")
+        server.wait_for_log("this server's copy of a shared glossary is not up to date")
         self.assertIn("residence", self.word(server, made["id"]))
         self.redis.command("DEL", "dragoman:1:glossaries:rows")
         self.redis.command("SET", "dragoman:1:glossaries:rows", "of another type")
         self.assertEqual(self.make(server, "dwelling")[0], 503)
-        server.wait_for_log("Redis does not keep a table")
+        server.wait_for_log("Redis does not keep a shared table")
         self.assertIn("residence", self.word(server, made["id"]))
         self.redis.command("DEL", "dragoman:1:glossaries:rows")  # a part is lost: all begins anew
         wait_for(lambda: self.make(server, "dwelling")[0] == 201, "a table that begins anew")
@@ -233,7 +233,7 @@ class SharedKeys(IntegrationTest):
         servers[0].wait_for_log('msg="keys in use"', times=1)
         self.redis.kill()  # loses everything
         for server in servers:
-            server.wait_for_log("Redis is away")
+            server.wait_for_log("Redis is unavailable")
         self.assertIsNone(self.limit(servers[0], "alice"))
         servers[0].stop()
         servers[0] = self.start_one(0)  # without Redis it goes by what it knew
@@ -253,7 +253,7 @@ class SharedKeys(IntegrationTest):
         for name in "mallory", "root", "alice":
             self.redis.command("EVAL", script, "3", "dragoman:1:keys:meta", "dragoman:1:keys:versions", "dragoman:1:keys:rows",
                                name, row)
-        servers[1].wait_for_log("comes of no server")
+        servers[1].wait_for_log("that no server with our")
         for name, limit in (("mallory", None), ("root", 900), ("alice", None)):
             self.check_all(servers, name, limit)
 

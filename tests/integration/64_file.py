@@ -195,7 +195,7 @@ class File(IntegrationTest):
         german = cue % "Wo ist denn hier der Bahnhof, bitte?"
         text, said = self.installed(german, "--to=en")
         self.assertEqual(text, german)
-        self.assertIn("the text stays as it is: it is in de, and no installed model leads from there to en; 'dragoman get de-en' fetches one", said)
+        self.assertIn("the text stays as it is: it is in de, and no installed model translates from that to en; 'dragoman get de-en' fetches one", said)
         os.unlink(os.path.join(self.directory, "film.out.srt"))
         for flags, code in ((), 2), (("--to=de",), 1), (("--from=fr", "--to=ko"), 1):
             said = self.installed(cue % "Merci.", *flags, code=code)[1]

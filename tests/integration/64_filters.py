@@ -224,8 +224,8 @@ class Filters(IntegrationTest):
         with open(self.path("out"), "rb") as file:
             self.assertIn(b'<text:h text:style-name="Head1" text:outline-level="1">Le chat noir</text:h>',
                           office.parts(file.read())["content.xml"])
-        for content, why in ((pdf.pdf([[]]), "it is scanned"), (pdf.pdf([[]], pdf.ENCRYPTED), "is encrypted"),
-                             (b"%PDF-1.4 rubbish", "cannot be read"), (b"text", "no PDF")):
+        for content, why in ((pdf.pdf([[]]), "it was scanned"), (pdf.pdf([[]], pdf.ENCRYPTED), "is encrypted"),
+                             (b"%PDF-1.4 rubbish", "cannot be read"), (b"text", "not a PDF")):
             self.assertIn(why, self.tool("--dry-run", self.pdf_file(content), self.path("out"), code=1))
         self.assertIn("expected docx, odt", self.tool("--dry-run", "--output-format=pdf", before, "-", code=1))
 

@@ -281,7 +281,7 @@ class Keeping(IntegrationTest):
         self.servers.remove(self.server)  # its log would only fill the page
         shutil.rmtree(self.server.directory)
         self.server = self.begin()
-        self.assertNotIn("left alone", self.server.log())
+        self.assertNotIn("is skipped", self.server.log())
         self.check_keys()
         self.check_glossaries()
         self.check_jobs()
@@ -325,7 +325,7 @@ class OnDisk(Keeping):
                     wait_for(lambda one=json.loads(answer)["id"]: self.job(one)["state"] not in ("waiting", "running"), "its end")
         self.assertEqual(self.server.stop(), 0)
         self.server = self.begin()
-        self.assertNotIn("left alone", self.server.log())
+        self.assertNotIn("is skipped", self.server.log())
 
     def test_what_was_acknowledged_is_there_after_a_restart(self):
         self.run_all(FIRST, RUNS - RUNS_IN_REDIS)
@@ -344,7 +344,7 @@ class InRedis(Keeping):
 
     def begin(self):
         server = super().begin()
-        server.wait_for_log("Redis is there")
+        server.wait_for_log("Redis is available")
         return server
 
     def check_glossaries(self):

@@ -330,7 +330,7 @@ static bool read_targets(struct dg_compat *compat, struct azure *azure, struct r
         n_max += to->value.len / 2 + 1;
     azure->to = dg_arena_calloc(compat->arena, n_max, sizeof *azure->to);
     if (!azure->to)
-        return refuse(refusal, "503000", "There is no memory.");
+        return refuse(refusal, "503000", "The server is out of memory.");
     for (to = first; to; to = dg_fields_next(&compat->fields, to)) {
         for (size_t at = 0; at <= to->value.len;) {
             const struct dg_span rest = dg_span_sub(to->value, at, to->value.len);
@@ -397,7 +397,7 @@ static bool make_items(struct dg_compat *compat, struct azure *azure, const stru
     if (azure->n_texts && n > compat->work.call->api->opts.texts_max)
         return refuse(refusal, "400072", "The texts, times the target languages, are too many.");
     if (dg_compat_texts(compat, n) != DG_OK)
-        return refuse(refusal, "503000", "There is no memory.");
+        return refuse(refusal, "503000", "The server is out of memory.");
     for (size_t i = 0; i < n; i++) {
         compat->items[i].text = texts[i / azure->n_to];
         compat->items[i].to = azure->to[i % azure->n_to];
@@ -406,7 +406,7 @@ static bool make_items(struct dg_compat *compat, struct azure *azure, const stru
         return true;
     azure->told = dg_arena_calloc(compat->arena, n + 1, sizeof *azure->told);
     if (!azure->told)
-        return refuse(refusal, "503000", "There is no memory.");
+        return refuse(refusal, "503000", "The server is out of memory.");
     compat->on_sentence = on_sentence;
     compat->job->options.request.search.want_alignment = azure->wants_alignment;
     return true;

@@ -50,7 +50,7 @@ static enum dg_err add_content(const struct dg_json *content, const char *name,
     }
     if (dg_json_type(content) != DG_JSON_ARRAY)
         return dg_error_set(error, DG_ERR_INVALID,
-                            "messages: a content is %s, expected a text or an array of parts",
+                            "messages: a 'content' is %s, expected a string or an array of parts",
                             dg_json_type_name(dg_json_type(content)));
     for (size_t i = 0; i < dg_json_len(content) && !err; i++) {
         text = (struct dg_span){NULL, 0};
@@ -96,7 +96,8 @@ static enum dg_err read_messages(const struct dg_json *json, struct dg_arena *ar
         }
     }
     if (!err && !has_user)
-        err = dg_error_set(error, DG_ERR_INVALID, "messages: there is none of the user");
+        err =
+            dg_error_set(error, DG_ERR_INVALID, "messages: read none of role 'user', expected one");
     if (!err)
         err = keep(arena, &system, &chat->system);
     if (!err)
@@ -174,10 +175,9 @@ static enum dg_err read_schema(const struct dg_json *schema, struct dg_arena *ar
     if (chat->prompt.is_json)
         return is_one && is_of_type(member, "array") ? read_list(key, member, arena, chat, error)
                                                      : DG_OK;
-    return dg_error_set(
-        error, DG_ERR_INVALID,
-        "an answer in JSON is asked for: this server gives one for a text in JSON, or where "
-        "the schema is an object with one member, a string");
+    return dg_error_set(error, DG_ERR_INVALID,
+                        "response_format asks for JSON: this server answers in JSON if the text is "
+                        "JSON, or if the schema is an object with one member, a string");
 }
 
 static enum dg_err read_format(const struct dg_json *json, struct dg_arena *arena,
@@ -262,16 +262,15 @@ static bool choose_by_prompt(struct dg_compat *compat, const struct dg_chat_prom
         if (*languages[i])
             continue;
         dg_error_set(error, DG_ERR_NOT_FOUND,
-                     "this server does not translate %s the language that is named (%s)",
-                     i ? "to" : "from", said[i]);
+                     "this server does not translate %s the named language (%s)", i ? "to" : "from",
+                     said[i]);
         return false;
     }
     if (compat->to || only_target(compat))
         return true;
-    dg_error_set(
-        error, DG_ERR_INVALID,
-        "it is not said into which language: name it in the system message (\"Translate to "
-        "English.\"), as the model (\"fr-en\") or as \"target\"");
+    dg_error_set(error, DG_ERR_INVALID,
+                 "the target language is missing: name it in the system message (\"Translate to "
+                 "English.\"), in the model's name (\"fr-en\") or as \"target\"");
     return false;
 }
 
@@ -281,7 +280,7 @@ static enum dg_err choose(struct dg_compat *compat, struct chat *chat, struct dg
         return choose_by_members(compat, chat)
                    ? dg_chat_prompt_split(chat->text, compat->arena, error, &chat->prompt)
                    : dg_error_set(error, DG_ERR_NOT_FOUND,
-                                  "source or target is no language that this server translates");
+                                  "source or target is not a language that this server translates");
     const bool is_pair = read_model_name(compat, chat->model);
     const struct dg_chat_prompt_ask options = {
         .system = chat->system, .user = chat->text, .earlier = chat->earlier, .is_named = is_pair};

@@ -170,7 +170,7 @@ static void take_language(struct scan *scan, const char *tag, size_t at, size_t 
     scan->was_label = false;
 }
 
-/* A code behind "to" or "from" ("fr", "pt_BR", "'en'"), which may be an ordinary word as well. */
+/* A code after "to" or "from" ("fr", "pt_BR", "'en'"), which may be an ordinary word as well. */
 static size_t code_at(const struct scan *scan, size_t at, const char **tag)
 {
     const struct dg_span text = scan->text;
@@ -345,7 +345,7 @@ static const struct delimiter delimiters[] = {
     {"===\n", "\n===", false},
 };
 
-/* A block begins a line or comes behind a colon. */
+/* A block begins a line or comes after a colon. */
 static bool may_begin(struct dg_span text, size_t at)
 {
     while (at > 0 && (text.ptr[at - 1] == ' ' || text.ptr[at - 1] == '\t'))
@@ -434,7 +434,7 @@ static struct dg_span unquoted(struct dg_span text)
     return text;
 }
 
-/* An arrow that a template puts behind the text, for the answer to follow. */
+/* An arrow that a template puts after the text, for the answer to follow. */
 static struct dg_span without_arrow(struct dg_span text)
 {
     static const char *const arrows[] = {"=>", "->", "→", "⇒", NULL};
@@ -446,7 +446,7 @@ static struct dg_span without_arrow(struct dg_span text)
     return text;
 }
 
-/* A quoted text with words behind it: "Le chat dort."\n\nProvide only the translated text. */
+/* A quoted text with words after it: "Le chat dort."\n\nProvide only the translated text. */
 static struct dg_span without_tail(struct reading *reading, struct dg_span text)
 {
     const size_t end = text.len && text.ptr[0] == '"' ? dg_span_find_cstr(text, 1, "\"") : text.len;
@@ -494,7 +494,7 @@ static bool cut_label(struct reading *reading)
     return false;
 }
 
-/* A JSON value from the beginning of a line on, behind an instruction. */
+/* A JSON value from the beginning of a line on, after an instruction. */
 static bool cut_json(struct reading *reading)
 {
     const struct dg_span user = reading->user;
@@ -591,7 +591,7 @@ static bool cut_head(struct reading *reading)
     return false;
 }
 
-/* The instruction stands behind: "Le chat dort.\n\nTranslate the text above to English." */
+/* The instruction comes last: "Le chat dort.\n\nTranslate the text above to English." */
 static bool cut_tail(struct reading *reading)
 {
     const struct dg_span user = dg_chars_trim_space(reading->user);
@@ -630,7 +630,7 @@ static bool cut_quotes(struct reading *reading)
         const char *target = after.target ? after.target : after.maybe;
         if (!before.translates || !before.is_imperative)
             continue;
-        /* "to English" stands behind the text, and its verb in front of it */
+        /* "to English" comes after the text, and its verb in front of it */
         before.target = before.target ? before.target : target;
         before.source = before.source ? before.source : after.source;
         if (!before.target && !reading->system.target)
@@ -722,7 +722,7 @@ enum dg_err dg_chat_prompt_read(const struct dg_langnames *names,
     }
     if (reading.said.is_ambiguous || (!reading.said.target && reading.system.is_ambiguous))
         return dg_error_set(error, DG_ERR_INVALID,
-                            "more than one language to translate into is named, expected one");
+                            "read more than one target language, expected one");
     const struct said *system = &reading.system;
     prompt->target = reading.said.target ? reading.said.target : system->target;
     prompt->source = reading.said.source ? reading.said.source : system->source;

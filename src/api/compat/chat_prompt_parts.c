@@ -60,7 +60,7 @@ static enum dg_err parse(struct dg_span text, struct dg_json **json)
     return dg_json_parse(text, &limits, NULL, json);
 }
 
-/* The end of the string that begins here, behind its quote. */
+/* The end of the string that begins here, after its quote. */
 static size_t string_end(struct dg_span text, size_t at)
 {
     for (at++; at < text.len && text.ptr[at] != '"'; at++)
@@ -326,7 +326,7 @@ static bool is_separator(struct dg_span line)
            dg_span_eq(line, DG_SPAN("---")) || dg_span_eq(line, DG_SPAN("|||"));
 }
 
-/* Bytes of a number in front of a line with the blank behind it: "12. ", "[3] ", "4: ", "5| "; 0:
+/* Bytes of a number in front of a line with the blank after it: "12. ", "[3] ", "4: ", "5| "; 0:
  * none. */
 static size_t number_of(struct dg_span line)
 {

@@ -331,7 +331,7 @@ static enum dg_err hand_over(struct dg_compat *compat)
     return DG_OK;
 }
 
-/* Called behind the gate: begins to translate. */
+/* Called after the gate: begins to translate. */
 static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
 {
     struct dg_error error = DG_ERROR_NONE;

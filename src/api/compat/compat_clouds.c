@@ -374,6 +374,7 @@ void dg_compat_hcfy(struct dg_call *call, struct dg_compat *compat)
     if (choose_destination(compat, code))
         dg_compat_start(compat, answer_hcfy);
     else
-        dg_compat_fail(compat, 400, "invalid_value",
-                       "destination: there is no language that this server translates to");
+        dg_compat_fail(
+            compat, 400, "invalid_value",
+            "destination: read no language that this server translates to, expected one");
 }

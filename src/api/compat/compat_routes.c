@@ -632,7 +632,7 @@ static void on_get_translate(struct dg_call *call, struct dg_compat *compat)
         dg_compat_nllb(call, compat);
     } else {
         dg_http_reply_header(call->req, "Allow", DG_SPAN("POST, OPTIONS"));
-        dg_compat_fail(compat, 405, "method_not_allowed", "This path does not take that method.");
+        dg_compat_fail(compat, 405, "method_not_allowed", "This path does not allow that method.");
     }
 }
 

@@ -82,7 +82,7 @@ static void answer_entry(struct dg_call *call, int status, const struct dg_gloss
     if (dg_json_out_end(&out) == DG_OK)
         dg_call_json(call, status, dg_buf_span(&buf));
     else
-        dg_deepl_glossary_fail(call, 503, "There is no memory.", NULL);
+        dg_deepl_glossary_fail(call, 503, "The server is out of memory.", NULL);
     dg_buf_deinit(&buf);
 }
 
@@ -116,7 +116,8 @@ bool dg_deepl_read_glossaries(struct dg_compat *compat, struct dg_error *error)
     return true;
 }
 
-/* ---- Making, beside the loop ----------------------------------------------------------------- */
+/* ---- Making, off the loop -----------------------------------------------------------------
+ */
 
 static bool is_pair(const struct dg_dictionary *dictionary, const struct dg_glossaries_part *part)
 {
@@ -154,8 +155,7 @@ static enum dg_err read_part(struct dg_glossaries_change *change,
     enum dg_err err = dg_glossary_read(into, part->format, COLUMNS,
                                        dg_span_sub(text, part->at, part->len), &change->error);
     if (!err && dg_glossary_n_terms(into) == n_before)
-        err = dg_error_set(&change->error, DG_ERR_INVALID,
-                           "there are no terms, expected one or more");
+        err = dg_error_set(&change->error, DG_ERR_INVALID, "read no terms, expected one or more");
     return err;
 }
 
@@ -255,8 +255,8 @@ void dg_deepl_glossary_failed(struct dg_call *call, const struct dg_glossaries_c
                                dg_error_text(&change->error, change->err));
     else {
         dg_http_reply_header(call->req, "Retry-After", DG_SPAN("1"));
-        dg_deepl_glossary_fail(call, 503, "The glossary cannot be kept just now; try again later.",
-                               NULL);
+        dg_deepl_glossary_fail(
+            call, 503, "The glossary cannot be stored at the moment; try again later.", NULL);
     }
 }
 
@@ -270,7 +270,7 @@ static void answer_change(struct dg_call *call, struct dg_glossaries_change *cha
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* A field by its name behind a prefix. */
+/* A field by its name after a prefix. */
 static struct dg_span text_of(const struct dg_compat *compat, const char *prefix, const char *field)
 {
     char name[64];
@@ -327,7 +327,7 @@ static void add(struct dg_call *call, struct dg_compat *compat)
                                        : 503,
                                !may    ? failure.message
                                : wrong ? wrong
-                                       : "There is no memory.",
+                                       : "The server is out of memory.",
                                NULL);
         dg_free(part);
         dg_compat_drop(compat);
@@ -342,7 +342,7 @@ static void add(struct dg_call *call, struct dg_compat *compat)
     dg_glossaries_change(change);
 }
 
-/* Called behind the gate. */
+/* Called after the gate. */
 static enum dg_err go_on(struct dg_compat *compat, struct dg_failure *failure)
 {
     const struct dg_deepl_step *next = compat->user;
@@ -448,7 +448,7 @@ void dg_deepl_glossary_entries(struct dg_call *call)
                           &buf) == DG_OK)
         dg_call_reply(call, 200, "text/tab-separated-values; charset=utf-8", dg_buf_span(&buf));
     else
-        dg_deepl_glossary_fail(call, 503, "There is no memory.", NULL);
+        dg_deepl_glossary_fail(call, 503, "The server is out of memory.", NULL);
     dg_buf_deinit(&buf);
 }
 
@@ -491,7 +491,7 @@ void dg_deepl_glossary_pairs(struct dg_call *call)
     if (dg_json_out_end(&out) == DG_OK)
         dg_call_json(call, 200, dg_buf_span(&buf));
     else
-        dg_deepl_glossary_fail(call, 503, "There is no memory.", NULL);
+        dg_deepl_glossary_fail(call, 503, "The server is out of memory.", NULL);
     dg_buf_deinit(&buf);
     dg_compat_drop(compat);
 }

@@ -247,7 +247,7 @@ static void change(struct dg_compat *compat, struct draft *draft,
     dg_buf_deinit(&draft->text);
     if (!change) {
         dg_deepl_glossary_fail(call, draft->wrong ? 400 : 503,
-                               draft->wrong ? draft->wrong : "There is no memory.", NULL);
+                               draft->wrong ? draft->wrong : "The server is out of memory.", NULL);
         dg_free(draft->parts);
         dg_compat_drop(compat);
         return;
@@ -362,7 +362,7 @@ void dg_deepl_v3_dictionary_remove(struct dg_call *call)
         part ? dg_glossaries_change_new(call, entry, DG_SPAN("")) : NULL;
     if (!change) {
         dg_free(part);
-        dg_deepl_glossary_fail(call, 503, "There is no memory.", NULL);
+        dg_deepl_glossary_fail(call, 503, "The server is out of memory.", NULL);
         return;
     }
     part->how = DG_GLOSSARIES_DROP;
@@ -440,7 +440,7 @@ void dg_deepl_v3_glossary_entries(struct dg_call *call)
     if (!err)
         dg_call_json(call, 200, dg_buf_span(&buf));
     else
-        dg_deepl_glossary_fail(call, 503, "There is no memory.", NULL);
+        dg_deepl_glossary_fail(call, 503, "The server is out of memory.", NULL);
     dg_buf_deinit(&table);
     dg_buf_deinit(&buf);
 }

@@ -75,7 +75,7 @@ static bool read_texts(struct dg_compat *compat, struct dg_error *error)
     enum dg_err err = dg_compat_texts_of(compat, text);
     if (err)
         dg_error_set(error, err,
-                     err == DG_ERR_NOMEM ? "There is no memory."
+                     err == DG_ERR_NOMEM ? "The server is out of memory."
                                          : "Value for 'text' not supported.");
     else if (compat->n > n_max)
         err = dg_error_set(error, DG_ERR_LIMIT,
@@ -210,5 +210,5 @@ void dg_deepl_v1_translate(struct dg_call *call)
     dg_http_reply_header(call->req, "Allow", DG_SPAN("POST, OPTIONS"));
     dg_call_fail(call, (struct dg_failure){.status = 405,
                                            .code = "method_not_allowed",
-                                           .message = "This path does not take that method."});
+                                           .message = "This path does not allow that method."});
 }

@@ -142,10 +142,11 @@ static void answer(struct dg_call *call, struct dg_json_out *out)
     if (dg_json_out_end(out) == DG_OK)
         dg_call_json(call, 200, dg_buf_span(out->buf));
     else
-        dg_call_fail(call, (struct dg_failure){.status = 503,
-                                               .code = "overloaded",
-                                               .retry_after_s = 1,
-                                               .message = "There is no memory for the answer."});
+        dg_call_fail(call,
+                     (struct dg_failure){.status = 503,
+                                         .code = "overloaded",
+                                         .retry_after_s = 1,
+                                         .message = "There is not enough memory for the answer."});
 }
 
 /* MTranServer has this path, too, and its clients are known by how they send their token. */
@@ -269,7 +270,7 @@ static void on_detect_open(struct dg_call *call, struct dg_compat *compat)
         dg_compat_fail(compat, err == DG_ERR_NOMEM ? 503 : 400, "missing_field",
                        err == DG_ERR_INVALID
                            ? "Invalid request: q parameter is not a string or an array of strings"
-                       : err ? "There is no memory."
+                       : err ? "The server is out of memory."
                              : "Invalid request: missing q parameter");
     } else {
         compat->user = pooled;
@@ -368,8 +369,8 @@ void dg_libretranslate_spec(struct dg_call *call)
          "post",
          "Suggest a better translation",
          {"!q", "!s", "!source", "!target", "api_key"}},
-        {"/frontend/settings", "get", "What a web page needs to know", {NULL}},
-        {"/health", "get", "Whether the server lives", {NULL}},
+        {"/frontend/settings", "get", "Settings for a web page", {NULL}},
+        {"/health", "get", "Say whether the server is up", {NULL}},
     };
     struct dg_buf buf;
     struct dg_json_out out;
@@ -413,7 +414,7 @@ void dg_libretranslate_spec(struct dg_call *call)
         dg_json_out_close(&out, ']');
         dg_json_out_put_open(&out, "responses", '{');
         dg_json_out_put_open(&out, "200", '{');
-        dg_json_out_put_cstr(&out, "description", "What was asked for");
+        dg_json_out_put_cstr(&out, "description", "The result");
         dg_json_out_close(&out, '}');
         dg_json_out_close(&out, '}');
         dg_json_out_close(&out, '}');

@@ -102,7 +102,7 @@ static bool has_failed(const struct dg_call *call, const struct dg_bulk_job *job
 {
     struct dg_error error = DG_ERROR_NONE;
     *failure = (struct dg_failure){
-        .status = 404, .code = "not_found", .message = "There is no such file, or no more"};
+        .status = 404, .code = "not_found", .message = "There is no such file, or it was removed"};
     if (!job)
         return true;
     if (dg_bulk_state(job) == DG_BULK_DONE && job->n_failed == 0)

@@ -159,7 +159,7 @@ static bool read_texts(struct dg_compat *compat, struct dg_error *error)
         return true;
     dg_error_set(error, err,
                  err == DG_ERR_NOMEM
-                     ? "Cannot translate text: there is no memory"
+                     ? "Cannot translate text: the server is out of memory"
                      : "Invalid request: q parameter is not a string or an array of strings");
     return false;
 }

@@ -96,7 +96,7 @@ static enum dg_err cut_lines(struct dg_compat *compat, struct dg_span text)
     return err;
 }
 
-/* Called behind the gate: begins, or closes with the reason. */
+/* Called after the gate: begins, or closes with the reason. */
 static void on_charged(void *work, const struct dg_failure *refusal)
 {
     struct socket *socket = work;
@@ -162,7 +162,7 @@ static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_sp
 {
     struct socket *socket = owner;
     if (!is_text) {
-        dg_ws_close(ws, DG_WS_UNSUPPORTED, DG_SPAN("frames are texts"));
+        dg_ws_close(ws, DG_WS_UNSUPPORTED, DG_SPAN("expected text frames"));
         return;
     }
     const bool has_room =
@@ -217,10 +217,10 @@ static bool choose(struct dg_compat *compat, struct dg_error *error)
         n_targets++;
     }
     if (n_targets != 1)
-        dg_error_set(
-            error, DG_ERR_INVALID,
-            "this server translates to %zu languages; name one as ?target=, and maybe ?source=",
-            n_targets);
+        dg_error_set(error, DG_ERR_INVALID,
+                     "this server translates to %zu languages; name one with ?target= and, if "
+                     "needed, ?source=",
+                     n_targets);
     return n_targets == 1;
 }
 

@@ -26,7 +26,7 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
                        struct dg_api **api)
 {
     if (sodium_init() < 0)
-        return dg_error_set(error, DG_ERR_IO, "the system gives no random numbers (libsodium)");
+        return dg_error_set(error, DG_ERR_IO, "the system provides no random numbers (libsodium)");
     struct dg_api *made = dg_xcalloc(1, sizeof *made);
     made->opts = *opts;
     made->log = log;
@@ -298,7 +298,7 @@ static void on_head(void *user, struct dg_http_req *req)
         add_methods(req, "Allow");
         dg_call_fail(call, (struct dg_failure){.status = 405,
                                                .code = "method_not_allowed",
-                                               .message = "This path does not take that method."});
+                                               .message = "This path does not allow that method."});
     } else {
         dg_call_fail(call, (struct dg_failure){.status = 404,
                                                .code = "not_found",

@@ -54,8 +54,8 @@ bool dg_body_memory_open(struct dg_call *call)
                  (struct dg_failure){.status = 503,
                                      .code = "overloaded",
                                      .retry_after_s = 1,
-                                     .message = "The memory for requests and answers on their way "
-                                                "(memory-limit) is used up just now."});
+                                     .message = "The memory for requests and answers under way "
+                                                "(memory-limit) is used up; try again later."});
     return false;
 }
 

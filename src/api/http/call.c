@@ -257,8 +257,8 @@ static void fail_without_memory(struct dg_call *call)
 {
     char json[128 + DG_CALL_ID_MAX];
     const int len = snprintf(json, sizeof json,
-                             "{\"error\":{\"code\":\"overloaded\",\"message\":\"There is no "
-                             "memory.\"},\"request_id\":\"%s\"}",
+                             "{\"error\":{\"code\":\"overloaded\",\"message\":\"The server is out "
+                             "of memory.\"},\"request_id\":\"%s\"}",
                              call->id);
     dg_call_json(call, 503, dg_span_make(json, (size_t)len));
 }
@@ -295,6 +295,6 @@ void dg_call_no_memory(struct dg_call *call)
 {
     dg_call_fail(call, (struct dg_failure){.status = 503,
                                            .code = "overloaded",
-                                           .message = "There is no memory.",
+                                           .message = "The server is out of memory.",
                                            .retry_after_s = 1});
 }

@@ -208,11 +208,11 @@ static void free_sent(struct dg_work *work)
     free_sending(DG_LIST_ITEM(work, struct sending, work));
 }
 
-static const struct dg_failure no_room = {.status = 503,
-                                          .code = "overloaded",
-                                          .retry_after_s = 1,
-                                          .message =
-                                              "The file cannot be read just now; try again later."};
+static const struct dg_failure no_room = {
+    .status = 503,
+    .code = "overloaded",
+    .retry_after_s = 1,
+    .message = "The file cannot be read at the moment; try again later."};
 
 static void run_read(struct dg_offload_task *task)
 {

@@ -98,7 +98,7 @@ enum dg_err dg_event_ids_resume(struct dg_event_ids *ids, struct dg_span id, str
     ids->n_begun = at;
     return is_good ? DG_OK
                    : dg_error_set(error, DG_ERR_INVALID,
-                                  "Last-Event-ID: read %zu bytes that are no id of an event of a "
+                                  "Last-Event-ID: read %zu bytes, expected the id of an event in a "
                                   "stream of %zu texts",
                                   id.len, ids->n_texts);
 }
@@ -206,9 +206,9 @@ enum dg_err dg_event_ids_write(const struct dg_event_ids *ids, struct dg_buf *bu
 
 struct dg_failure dg_event_ids_failure(void)
 {
-    return (struct dg_failure){
-        .status = 409,
-        .code = "stream_changed",
-        .message = "The text comes out otherwise than before the stream broke off, so that it does "
-                   "not go on with what was shown."};
+    return (struct dg_failure){.status = 409,
+                               .code = "stream_changed",
+                               .message =
+                                   "The text is now translated differently than before the stream "
+                                   "broke off, so the rest would not fit what was already shown."};
 }

@@ -286,10 +286,11 @@ enum dg_err dg_fields_read(const struct dg_fields_source *source, struct dg_aren
     if (!err) {
         err = read_pairs(&reader, source->query, true);
         if (err)
-            dg_error_set(error, err, "the query string is not readable: %s", dg_err_sentence(err));
+            dg_error_set(error, err, "the query string cannot be read: %s", dg_err_sentence(err));
     }
     if (err == DG_ERR_LIMIT && fields->n == FIELDS_MAX)
-        dg_error_set(error, err, "read more than %d values, expected at most so many in all fields",
+        dg_error_set(error, err,
+                     "read more than %d values, expected at most that many in all fields together",
                      FIELDS_MAX);
     return err;
 }

@@ -220,14 +220,15 @@ static struct dg_failure limit_failure(struct dg_api *api, const struct dg_quota
         const char *code, *message;
     } words[] = {
         [DG_QUOTA_REQUESTS] = {DG_REFUSAL_RATE_REQUESTS, "rate_limited",
-                               "Too many requests in a minute."},
+                               "Too many requests within a minute."},
         [DG_QUOTA_CHARACTERS] = {DG_REFUSAL_RATE_CHARACTERS, "rate_limited",
-                                 "Too many characters in a minute."},
+                                 "Too many characters within a minute."},
         [DG_QUOTA_HOUR] = {DG_REFUSAL_RATE_REQUESTS, "rate_limited",
-                           "Too many requests in an hour."},
-        [DG_QUOTA_DAY] = {DG_REFUSAL_RATE_REQUESTS, "rate_limited", "Too many requests in a day."},
+                           "Too many requests within an hour."},
+        [DG_QUOTA_DAY] = {DG_REFUSAL_RATE_REQUESTS, "rate_limited",
+                          "Too many requests within a day."},
         [DG_QUOTA_MONTH] = {DG_REFUSAL_QUOTA, "quota_exceeded",
-                            "The characters of this month are used up."},
+                            "This month's quota of characters is used up."},
     };
     int w = (int)verdict->refused_by;
     count(api, words[w].refusal);
@@ -353,8 +354,10 @@ static bool admit(struct dg_charge *charge, const struct dg_gate_wish *wish,
     }
     if (restrain(charge, wish) == DG_OK)
         return true;
-    *failure = (struct dg_failure){
-        .status = 503, .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
+    *failure = (struct dg_failure){.status = 503,
+                                   .code = "overloaded",
+                                   .message = "The server is out of memory.",
+                                   .retry_after_s = 1};
     return false;
 }
 

@@ -82,7 +82,7 @@ bool dg_json_offload_bytes(const struct dg_api *api, struct dg_span bytes,
         .status = 503,
         .code = "overloaded",
         .retry_after_s = 1,
-        .message = "Too many large requests are being read just now."};
+        .message = "Too many large requests are being read at the moment."};
     struct dg_failure failure = {.status = 500};
     if (!dg_json_offload_is_much(api, bytes)) {
         enum dg_err err = read(work, api, bytes, &failure);

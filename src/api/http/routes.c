@@ -127,7 +127,7 @@ static const struct dg_route routes[] = {
     {DG_HTTP_GET, "/api/v4/translator/stream", "nllb_api_stream", dg_compat_nllb_api_stream, PLAIN,
      .gate = DG_GATE_TEXT},
 
-    /* Lingva's, and those of SimplyTranslate and Mozhi, whose clients may put a slash behind the
+    /* Lingva's, and those of SimplyTranslate and Mozhi, whose clients may put a slash after the
      * path. */
     {DG_HTTP_GET, "/api/v1/languages", "lingva_languages", dg_compat_lingva_languages, PLAIN,
      .gate = DG_GATE_OPEN},

@@ -231,7 +231,7 @@ static enum dg_err on_data(void *ctx, struct dg_span bytes, struct dg_error *err
         return take_file_data(upload, bytes);
     if (upload->fields_bytes + upload->value.len + bytes.len > upload->fields_bytes_max)
         return dg_error_set(error, DG_ERR_LIMIT,
-                            "the fields beside the file have more than %zu bytes",
+                            "the fields other than the file have more than %zu bytes",
                             upload->fields_bytes_max);
     return dg_buf_append_span(&upload->value, bytes);
 }
@@ -259,9 +259,10 @@ static enum dg_err on_part_end(void *ctx, struct dg_error *error)
     struct dg_field *field = &upload->field;
     const struct dg_span value = dg_buf_span(&upload->value);
     if (upload->fields.n == FIELDS_MAX)
-        return dg_error_set(error, DG_ERR_LIMIT,
-                            "read more than %d values, expected at most so many in all fields",
-                            FIELDS_MAX);
+        return dg_error_set(
+            error, DG_ERR_LIMIT,
+            "read more than %d values, expected at most that many in all fields together",
+            FIELDS_MAX);
     if (upload->is_in_file)
         return add_field(upload);
     if (field->kind == DG_FIELD_TEXT && !dg_utf8_valid(value, NULL))
@@ -340,11 +341,11 @@ void dg_upload_prepare(struct dg_call *call)
         return;
     }
     if (!has_place(call)) {
-        dg_call_fail(call,
-                     (struct dg_failure){.status = 503,
-                                         .code = "overloaded",
-                                         .retry_after_s = 1,
-                                         .message = "Too many files are being uploaded just now."});
+        dg_call_fail(call, (struct dg_failure){
+                               .status = 503,
+                               .code = "overloaded",
+                               .retry_after_s = 1,
+                               .message = "Too many files are being uploaded at the moment."});
         return;
     }
     struct dg_upload *upload = new_upload(call);

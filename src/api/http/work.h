@@ -117,7 +117,7 @@ struct dg_call *dg_work_detach(struct dg_work *work);
 
 /* The events of the answer will have ids, and those that the client saw before it came back are
  * left out of what is sent: the last of them is `seen` or, when that is empty, the one that the
- * header Last-Event-ID names. DG_ERR_NOMEM; DG_ERR_INVALID: that is no id of such an answer. */
+ * header Last-Event-ID names. DG_ERR_NOMEM; DG_ERR_INVALID: that is not an id of such an answer. */
 enum dg_err dg_work_event_ids(struct dg_work *work, struct dg_arena *arena, size_t n_texts,
                               struct dg_span seen, struct dg_error *error) DG_MUST_CHECK;
 

@@ -153,7 +153,7 @@ static void on_saved(struct dg_offload_task *task)
         dg_log_event(
             chore->job->bulk->log, DG_LOG_ERROR, "bulk",
             DG_LOG_FIELDS(dg_log_str("job", chore->job->id), dg_log_err(chore->err)),
-            "the end of a job could not be written down; the next start goes on with it: %s",
+            "the end of a job could not be recorded, so the next start will continue the job: %s",
             dg_error_text(&chore->error, chore->err));
     free_chore(chore);
 }
@@ -207,11 +207,11 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_erro
     if (error) /* the sentence names a file, which clients should not see */
         dg_log_event(job->bulk->log, DG_LOG_ERROR, "bulk",
                      DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_err(err)),
-                     "a job cannot go on: %s", dg_error_text(error, err));
+                     "a job cannot continue: %s", dg_error_text(error, err));
     else if (err == DG_ERR_LIMIT)
         dg_error_set(&job->error, err,
                      "its files would take more than one client's share of the %" PRIu64
-                     " bytes that those of all jobs may",
+                     " bytes that the files of all jobs may take",
                      job->bulk->opts.space_max);
     dg_bulk_finish(job, DG_BULK_FAILED);
 }
@@ -265,7 +265,7 @@ void dg_bulk_remove(struct dg_bulk_job *job)
     bulk->n_jobs--;
     bulk->has_news = true;
     job->is_removed = true;
-    /* Runs behind everything that still writes to the files. */
+    /* Runs after everything that still writes to the files. */
     struct chore *chore = new_chore(job);
     if (chore && dg_offload_submit(bulk->files, &chore->task, run_unlink, on_chore_done) != DG_OK) {
         run_unlink(&chore->task);
@@ -367,7 +367,7 @@ static void end_adding(struct chore *chore, struct dg_bulk_job *job)
     }
     if (chore->err)
         dg_log_event(bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_err(chore->err)),
-                     "a job could not be taken: %s", dg_error_text(&chore->error, chore->err));
+                     "a job could not be accepted: %s", dg_error_text(&chore->error, chore->err));
     else if (strcmp(job->id, chore->job->id) == 0)
         dg_log_event(bulk->log, DG_LOG_NOTICE, "bulk",
                      DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_lines)),
@@ -496,7 +496,7 @@ static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_o
         return DG_ERR_CLOSED;
     if (bulk->n_jobs >= bulk->opts.jobs_max)
         return dg_error_set(error, DG_ERR_LIMIT,
-                            "%zu jobs are kept, which is the most; remove some", bulk->n_jobs);
+                            "%zu jobs are kept, which is the limit; remove some", bulk->n_jobs);
     const struct taken taken = count_taken(bulk, order->client, NULL);
     /* assumes that the result is as long as the input */
     const uint64_t more =
@@ -504,7 +504,7 @@ static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_o
     if (!dg_client_share_has_room(order->client, bulk->opts.jobs_max, bulk->n_jobs, taken.n_own, 1))
         return dg_error_set(
             error, DG_ERR_LIMIT,
-            "%zu of the %zu jobs kept are yours, and the rest is for others; remove some",
+            "%zu of the %zu jobs kept are yours, and the rest is reserved for others; remove some",
             taken.n_own, bulk->n_jobs);
     if (taken.all + more > bulk->opts.space_max)
         return dg_error_set(error, DG_ERR_RANGE,
@@ -514,7 +514,7 @@ static enum dg_err check_room(const struct dg_bulk *bulk, const struct dg_bulk_o
     if (!dg_client_share_has_room(order->client, bulk->opts.space_max, taken.all, taken.own, more))
         return dg_error_set(error, DG_ERR_RANGE,
                             "the files of your jobs take %" PRIu64
-                            " bytes, and the rest is for others; remove some",
+                            " bytes, and the rest is reserved for others; remove some jobs",
                             taken.own);
     return DG_OK;
 }
@@ -824,7 +824,7 @@ static void take_in(struct dg_bulk *bulk, const char *id)
     }
     dg_log_event(bulk->log, DG_LOG_ERROR, "bulk",
                  DG_LOG_FIELDS(dg_log_str("job", id), dg_log_err(err)),
-                 "a job is left alone, because it cannot be read: %s", dg_error_text(&error, err));
+                 "a job is skipped because it cannot be read: %s", dg_error_text(&error, err));
     if (job)
         free_job(job);
 }

@@ -14,7 +14,7 @@
  * A job's lines are given to the engine in order, a window of them at a time, at the lowest
  * priority; their answers are appended to the result in order, whole lines at a time. So the number
  * of whole lines in the result is where the job stands, whatever ended the process (bulk_file.h).
- * Files are touched by a thread beside the loop. One thread otherwise: the loop's. */
+ * Files are touched by a thread other than the loop's. One thread otherwise: the loop's. */
 #ifndef DG_API_JOBS_BULK_H
 #define DG_API_JOBS_BULK_H
 

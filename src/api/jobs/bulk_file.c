@@ -98,7 +98,8 @@ enum dg_err dg_bulk_file_append(int *fd, const char *path, struct dg_span lines,
     if (!err && sync && fdatasync(*fd) != 0)
         err = dg_error_errno(error, "cannot sync %s", path);
     if (err && ftruncate(*fd, before.st_size) != 0)
-        err = dg_error_wrap(error, DG_ERR_IO, "a part of the lines is left behind");
+        err = dg_error_wrap(error, DG_ERR_IO,
+                            "the lines that were written in part could not be removed");
     return err;
 }
 
@@ -109,7 +110,7 @@ struct lines {
     FILE *file; /* NULL: the file does not exist, which counts as an empty one */
     char *text; /* owned, by getline */
     size_t cap;
-    uint64_t at; /* the position behind the line */
+    uint64_t at; /* the position after the line */
 };
 
 static enum dg_err open_lines(struct lines *lines, const char *path, struct dg_error *error)

@@ -44,7 +44,7 @@ struct dg_bulk_line {
     struct dg_job *work;  /* NULL when the line is answered, or its work was dropped */
     size_t number, bytes; /* the line's number, from 1, and its bytes in the input */
     size_t covered;       /* those bytes whose sentences are translated */
-    uint64_t next_at;     /* where the input goes on behind the line */
+    uint64_t next_at;     /* where the input goes on after the line */
     bool is_refused;      /* the line is too long: its rest is thrown away first */
     bool is_answered, has_failed;
     bool is_large;        /* it is longer than opts.line_max */
@@ -128,13 +128,13 @@ struct dg_bulk_job {
     bool is_skipping;        /* the rest of a line that was too long is being skipped */
     size_t n_begun;          /* lines begun */
     size_t n_gathered;       /* lines written, or handed over to be written */
-    uint64_t gathered_at;    /* where the input goes on behind these lines */
+    uint64_t gathered_at;    /* where the input goes on after these lines */
     bool gathered_cut;       /* the input goes on there with the rest of a line that was too long */
     uint64_t written_at;     /* like gathered_at and gathered_cut, but of what is written */
     uint64_t run_at, run_ns; /* written_at and the time when the job began to run in this process */
     bool written_cut;
     enum dg_bulk_wait waits_for;
-    size_t lacks; /* the job waits, without lines, until its result may grow by so many bytes */
+    size_t lacks; /* the job waits, without lines, until its result may grow by this many bytes */
     size_t n_rewinds;
     struct dg_list lines; /* list of struct dg_bulk_line, in order */
     size_t n_open, open_bytes;
@@ -174,7 +174,7 @@ enum dg_err dg_bulk_read_options(struct dg_bulk_job *job, struct dg_span options
 enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names,
                                size_t n) DG_MUST_CHECK;
 
-/* Makes a job whose id and paths are known, and links it behind the others. */
+/* Makes a job whose id and paths are known, and links it after the others. */
 struct dg_bulk_job *dg_bulk_job_new(struct dg_bulk *bulk, const char *id);
 void dg_bulk_link(struct dg_bulk_job *job);
 
@@ -210,8 +210,8 @@ double dg_bulk_progress(const struct dg_bulk_job *job);
 void dg_bulk_run(struct dg_bulk_job *job);
 void dg_bulk_halt(struct dg_bulk_job *job);
 
-/* Whether the result of a job that is not over may grow by so much now, beside what older jobs are
- * expected to write; and whether it ever may. */
+/* Whether the result of a job that is not over may grow by this much now, besides what older jobs
+ * are expected to write; and whether it ever may. */
 bool dg_bulk_may_grow(const struct dg_bulk_job *job, size_t bytes) DG_MUST_CHECK;
 bool dg_bulk_may_ever_grow(const struct dg_bulk_job *job, size_t bytes) DG_MUST_CHECK;
 

@@ -222,9 +222,9 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
     if (err)
         return err;
     if (once.len != 0 && once.len != DG_BULK_ONCE)
-        return dg_error_set(error, DG_ERR_RANGE, "field 'once' is no hash");
+        return dg_error_set(error, DG_ERR_RANGE, "field 'once' is not a hash");
     if (key.len != 0 && key.len != DG_BULK_KEY)
-        return dg_error_set(error, DG_ERR_RANGE, "field 'key' is no hash");
+        return dg_error_set(error, DG_ERR_RANGE, "field 'key' is not a hash");
     memcpy(job->document_key, key.len ? key.ptr : "", key.len);
     job->api = (enum dg_bulk_api)api;
     memcpy(job->once, once.len ? once.ptr : "", once.len);

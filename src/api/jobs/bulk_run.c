@@ -66,7 +66,7 @@ static enum dg_err put_error(struct dg_bulk_line *line, const struct dg_failure 
     return dg_json_out_end(&out);
 }
 
-/* {"line":7,"id":"...","text":...}: the item of POST /v1/translate behind the line's number and
+/* {"line":7,"id":"...","text":...}: the item of POST /v1/translate after the line's number and
  * name. */
 static enum dg_err put_item(struct dg_bulk_line *line, const struct dg_job_item *item)
 {
@@ -299,11 +299,11 @@ static struct dg_bulk_line *add_line(struct dg_bulk_job *job, size_t bytes)
 }
 
 /* DG_ERR_BUSY, DG_ERR_NOMEM, DG_ERR_MODEL: not now; then nothing has begun. `next_at` is where the
- * input goes on behind the line. */
+ * input goes on after the line. */
 static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint64_t next_at)
 {
     struct dg_bulk *bulk = job->bulk;
-    struct dg_failure failure = {.code = "overloaded", .message = "There is no memory."};
+    struct dg_failure failure = {.code = "overloaded", .message = "The server is out of memory."};
     struct dg_bulk_line *line = add_line(job, text.len);
     if (!line)
         return DG_ERR_NOMEM;
@@ -539,9 +539,10 @@ static bool has_room(struct dg_bulk_job *job)
         dg_bulk_fail(job, DG_ERR_LIMIT, NULL);
         return false;
     }
-    dg_error_set(&error, DG_ERR_NO_SPACE,
-                 "the files of all jobs have no room for %zu bytes more, or those of its client",
-                 bytes);
+    dg_error_set(
+        &error, DG_ERR_NO_SPACE,
+        "the files of all jobs, or those of this client, have no room for another %zu bytes",
+        bytes);
     dg_bulk_wait(job, DG_BULK_WAITS_FOR_SPACE, &error);
     job->lacks = bytes;
     dg_buf_deinit(&job->writing.lines);

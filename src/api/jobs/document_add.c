@@ -18,14 +18,16 @@
 #include <stdio.h>
 
 enum {
-    SLOWNESS = 16, /* an archive takes as long as so many times its bytes of JSON */
+    SLOWNESS = 16, /* an archive takes as long as this many times its bytes of JSON */
     CODE_MAX = 63,
 };
 
 #define SAME_LANGUAGE "Source and target language are equal."
 
-static const struct dg_failure no_memory = {
-    .status = 503, .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
+static const struct dg_failure no_memory = {.status = 503,
+                                            .code = "overloaded",
+                                            .message = "The server is out of memory.",
+                                            .retry_after_s = 1};
 
 static const struct dg_failure no_room = {.status = 503,
                                           .code = "overloaded",
@@ -160,13 +162,13 @@ static enum dg_err check_glossaries(struct adding *adding, struct dg_failure *fa
     if (err) {
         const struct dg_span text =
             dg_arena_copy(&adding->arena, dg_span_cstr(failure->message ? failure->message : ""));
-        failure->message = text.ptr ? text.ptr : "There is no memory.";
+        failure->message = text.ptr ? text.ptr : "The server is out of memory.";
     }
     dg_job_drop(job);
     return err;
 }
 
-/* Called behind the gate: the request now has the key's models. */
+/* Called after the gate: the request now has the key's models. */
 static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
 {
     struct adding *adding = (struct adding *)work;

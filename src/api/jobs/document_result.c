@@ -12,10 +12,12 @@
 
 #include <stdio.h>
 
-enum { SLOWNESS = 16 /* an archive takes as long as so many times its bytes of JSON */ };
+enum { SLOWNESS = 16 /* an archive takes as long as this many times its bytes of JSON */ };
 
-static const struct dg_failure no_memory = {
-    .status = 503, .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
+static const struct dg_failure no_memory = {.status = 503,
+                                            .code = "overloaded",
+                                            .message = "The server is out of memory.",
+                                            .retry_after_s = 1};
 
 static const struct dg_failure no_room = {
     .status = 503,

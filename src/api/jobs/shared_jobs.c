@@ -32,7 +32,7 @@ enum {
     HELD_MAX = 3, /* parts of jobs that a server has at once: two run, and one is being counted */
     DOCUMENTS_HELD_MAX = 8, /* the same of documents */
     WORK_MS = 200,          /* the time between two requests for work */
-    CLAIM_MS = 5000,        /* a server that is silent for so long is taken for dead */
+    CLAIM_MS = 5000,        /* a server that is silent for this long is taken for dead */
     TRIES_MAX = 8,          /* how many servers may die at a part before its job fails */
     UNKNOWN_MS = 10000, /* a part is thrown away if its job does not become known in this time */
     ASK_MS = 900,
@@ -296,9 +296,9 @@ static void read_ended(struct dg_bulk_job *job, struct dg_span meta)
     struct dg_error error = DG_ERROR_NONE;
     job->bulk->has_news = true;
     if (meta.len > 0 && dg_bulk_read_row(job, meta, false, &error) != DG_OK)
-        dg_log_event(
-            job->bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_str("job", job->id)),
-            "what ID.json says of a job cannot be read: %s", dg_error_text(&error, DG_ERR_FORMAT));
+        dg_log_event(job->bulk->log, DG_LOG_ERROR, "bulk",
+                     DG_LOG_FIELDS(dg_log_str("job", job->id)),
+                     "a job's ID.json cannot be read: %s", dg_error_text(&error, DG_ERR_FORMAT));
 }
 
 static void run_finish(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span meta,
@@ -349,7 +349,7 @@ static void take_row(struct dg_bulk *bulk, const struct dg_redis_table_row *row)
     if (!err)
         return;
     dg_log_event(bulk->log, DG_LOG_ERROR, "bulk", DG_LOG_FIELDS(dg_log_str("job", id)),
-                 "what Redis says of a job cannot be read: %s", dg_error_text(&error, err));
+                 "a job's row in Redis cannot be read: %s", dg_error_text(&error, err));
     if (made) {
         made->is_removed = true;
         dg_bulk_hold(made);
@@ -458,7 +458,7 @@ static void on_revived(struct dg_offload_task *task)
     if (revival->err)
         dg_log_event(job->bulk->log, DG_LOG_ERROR, "bulk",
                      DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_err(revival->err)),
-                     "a job that Redis has lost cannot begin anew: %s",
+                     "a job that Redis has lost cannot be started again: %s",
                      dg_error_text(&revival->error, revival->err));
     else if (!job->is_removed && !dg_bulk_is_over(job) && (job->version == 0 || *revival->entry)) {
         if (job->version == 0)
@@ -637,7 +637,7 @@ static void on_placed(struct dg_offload_task *task)
     if (part->err)
         dg_log_event(part->bulk->log, DG_LOG_ERROR, "bulk",
                      DG_LOG_FIELDS(dg_log_str("job", part->id), dg_log_uint("part", part->number)),
-                     "a part of a job is left to others: %s",
+                     "a part of a job is left to other servers: %s",
                      dg_error_text(&part->error, part->err));
     struct dg_bulk_job *job = job_of(part);
     if (part->err == DG_ERR_NOT_FOUND && part->state == ASSEMBLING && job)
@@ -781,7 +781,7 @@ static enum dg_err put_ended(struct dg_bulk_job *job, enum dg_bulk_state state,
 {
     if (state == DG_BULK_FAILED)
         job->err = dg_error_set(&job->error, DG_ERR_INTERNAL,
-                                "server after server ended at one part of it");
+                                "one server after another ended while it worked on the same part");
     job->finished_s = dg_clock_wall(&job->bulk->clock) / DG_CLOCK_S;
     return put_row_of(job, state, numbers, meta);
 }
@@ -885,7 +885,7 @@ static void give_up(struct dg_bulk_part *part)
     dg_log_event(part->bulk->log, DG_LOG_ERROR, "bulk",
                  DG_LOG_FIELDS(dg_log_str("job", part->id), dg_log_uint("part", part->number),
                                dg_log_uint("servers", part->tries)),
-                 "a job fails: server after server ended at one part of it");
+                 "a job fails: one server after another ended while it worked on the same part");
     dg_shared_jobs_end(part->bulk, part->id, DG_BULK_FAILED, false, dg_redis_table_ignore, NULL);
 }
 
@@ -980,7 +980,7 @@ static void on_work(void *ctx, const struct dg_redis_reply *reply)
         shared->said_nonsense = true;
         dg_log_event(shared->bulk->log, DG_LOG_ERROR, "bulk",
                      DG_LOG_FIELDS(dg_log_span("said", reply->text)),
-                     "what Redis says of the parts of jobs cannot be understood");
+                     "the answer of Redis about the parts of jobs cannot be understood");
     }
     if (reply->n_texts > 0)
         dg_bulk_turn(shared->bulk);

@@ -98,7 +98,7 @@ static bool names_no_source(const struct dg_field *source)
     return !source || source->value.len == 0 || dg_span_eq(source->value, DG_SPAN("auto"));
 }
 
-/* The fields beside the file, as the JSON that each line is read with. */
+/* The fields other than the file, as the JSON that each line is read with. */
 static enum dg_err gather_options(const struct dg_fields *fields, struct dg_buf *options_json)
 {
     struct dg_json_out out;
@@ -139,24 +139,27 @@ static enum dg_err check_fields(const struct dg_fields *fields, struct dg_failur
         if (dg_fields_get(fields, refused[i]))
             return refuse(failure, 400, refused[i], "A document has no such option.");
     if (!dg_document_is_known(name.len ? name : file->filename, &format))
-        return refuse(failure, 415, "file", "A file with such a name is not read here.");
+        return refuse(failure, 415, "file",
+                      "This server does not translate files with such a name.");
     if (dg_fields_text(fields, "columns").len > DG_DOCUMENT_COLUMNS)
         return refuse(failure, 400, "columns", "The list of columns is too long.");
     if (output.len > DG_DOCUMENT_OUTPUT ||
         !dg_filter_output(name.len ? name : file->filename, output, &ending))
         return refuse(failure, 400, "output_format",
-                      "A PDF is written as docx, odt, html or txt, other files only as what they "
-                      "are.");
+                      "A PDF can be written as docx, odt, html or txt, other files only in their "
+                      "own format.");
     return DG_OK;
 }
 
 void dg_api_v1_documents_prepare(struct dg_call *call)
 {
     if (!dg_documents_are_taken(&call->api->documents))
-        dg_call_fail(call, (struct dg_failure){.status = 501,
-                                               .code = "unsupported",
-                                               .message = "This server translates no documents "
-                                                          "(documents-space is 0)."});
+        dg_call_fail(
+            call,
+            (struct dg_failure){
+                .status = 501,
+                .code = "unsupported",
+                .message = "This server does not translate documents (documents-space is 0)."});
     else if (dg_v1_jobs_are_kept(call))
         dg_upload_prepare(call);
 }
@@ -166,9 +169,9 @@ void dg_api_v1_documents_add(struct dg_call *call)
     const struct dg_fields *fields = dg_upload_fields(call);
     struct dg_failure failure;
     struct dg_buf options_json;
-    enum dg_err err =
-        fields ? check_fields(fields, &failure)
-               : refuse(&failure, 415, NULL, "A document is sent as a form (multipart/form-data).");
+    enum dg_err err = fields ? check_fields(fields, &failure)
+                             : refuse(&failure, 415, NULL,
+                                      "A document must be sent as a form (multipart/form-data).");
     if (err) {
         dg_call_fail(call, failure);
         return;

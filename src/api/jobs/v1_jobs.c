@@ -31,8 +31,10 @@
 
 enum { UPLOADS_MAX = 8, OPTIONS_MAX = 64 * 1024, ANSWER_MAX = 1 << 20, STREAM_LOW = 32 * 1024 };
 
-static const struct dg_failure no_memory = {
-    .status = 503, .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
+static const struct dg_failure no_memory = {.status = 503,
+                                            .code = "overloaded",
+                                            .message = "The server is out of memory.",
+                                            .retry_after_s = 1};
 
 const struct dg_failure dg_v1_jobs_redis_away = {
     .status = 503,
@@ -98,7 +100,7 @@ void dg_api_v1_jobs_prepare(struct dg_call *call)
                                .status = 503,
                                .code = "overloaded",
                                .retry_after_s = 1,
-                               .message = "Too many jobs are being uploaded at this moment."});
+                               .message = "Too many jobs are being uploaded at the moment."});
         return;
     }
     dg_list_link_last(&call->api->uploads, &call->upload);
@@ -185,10 +187,11 @@ static enum dg_err read_format(struct dg_call *call, enum dg_bulk_format *format
     *format = dg_span_eq(type, DG_SPAN("text/plain")) ? DG_BULK_TEXT : DG_BULK_JSONL;
     if (*format == DG_BULK_TEXT || dg_chars_is_one_of(type, json_types))
         return DG_OK;
-    *failure = (struct dg_failure){
-        .status = 415,
-        .code = "unsupported_media_type",
-        .message = "The lines are text/plain or application/x-ndjson, as Content-Type has to say."};
+    *failure =
+        (struct dg_failure){.status = 415,
+                            .code = "unsupported_media_type",
+                            .message = "The lines must be text/plain or application/x-ndjson, and "
+                                       "Content-Type must say which."};
     return DG_ERR_UNSUPPORTED;
 }
 
@@ -214,11 +217,12 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
     struct adding *adding = owner;
     (void)error; /* it names a file; the log has the sentence */
     if (!job && err == DG_ERR_EXISTS) {
-        dg_work_fail(&adding->work,
-                     (struct dg_failure){.status = 400,
-                                         .code = "invalid_value",
-                                         .field = "Idempotency-Key",
-                                         .message = "Something else was sent under this key."});
+        dg_work_fail(
+            &adding->work,
+            (struct dg_failure){.status = 400,
+                                .code = "invalid_value",
+                                .field = "Idempotency-Key",
+                                .message = "A different request was sent with this key before."});
         return;
     }
     if (!job && err == DG_ERR_BUSY) {
@@ -266,7 +270,7 @@ static enum dg_err hand_over(struct adding *adding, struct dg_error *error)
     return err;
 }
 
-/* Called behind the gate: the request now has the key's models. */
+/* Called after the gate: the request now has the key's models. */
 static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
 {
     struct adding *adding = (struct adding *)work;
@@ -530,7 +534,7 @@ void dg_api_v1_job_result(struct dg_call *call)
             (struct dg_failure){
                 .status = 409,
                 .code = "not_done",
-                .message = "The job is not done; with partial=true there is what is done of it."});
+                .message = "The job is not done; partial=true returns what has been done so far."});
         return;
     }
     struct download *download = dg_try_calloc(1, sizeof *download);

@@ -4,7 +4,7 @@
 /* The right to administer: by the socket, or with a key whose role is admin. To look: also from
  * this machine.
  *
- * "From this machine" is decided with suspicion, for a reverse proxy that runs beside the server
+ * "From this machine" is decided with suspicion, for a reverse proxy that runs next to the server
  * connects from 127.0.0.1 too, and so does a browser that a foreign page has told to. It takes a
  * loopback address; no header that proxies add; HTTP/1.1, which the proxies that add none did not
  * speak to their servers for long; a Host that names this machine, which no name of a stranger's

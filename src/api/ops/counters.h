@@ -79,7 +79,7 @@ enum {
     X(BUFFERS, SERVER, ALL, buffers, "buffers_bytes",                                              \
       "Memory of connections' input and output, of bulk jobs' lines and of scores.")               \
     X(BUFFERS_MAX, SERVER, ALL, buffers_max, "buffers_bytes_max",                                  \
-      "Memory for these; 0: no limit.")                                                            \
+      "Memory that these may take; 0: no limit.")                                                  \
     X(BODIES, SERVER, ALL, server.body_bytes, "bodies_bytes",                                      \
       "Of these, bodies of requests and messages of WebSockets.")                                  \
     X(BODIES_REFUSED, SERVER, ALL, n_bodies_refused, "bodies_refused_total",                       \
@@ -88,7 +88,7 @@ enum {
     X(TURNS_SLOW, SERVER, ALL, server.turns_slow, "loop_slow_turns_total",                         \
       "Turns of the event loop that took more than 5 ms.")                                         \
     X(BUSY, SERVER, ALL, server.busy_ns, "loop_busy_seconds_total",                                \
-      "Time that the event loop did not sleep.")                                                   \
+      "Time that the event loop was not asleep.")                                                  \
     X(TURN_MAX, SERVER, ALL, server.turn_max_ns, "loop_turn_max_seconds",                          \
       "The longest turn of the event loop.")                                                       \
     X(MODELS, ENGINE, ALL, n_models, "models", "Models offered.")                                  \
@@ -97,7 +97,7 @@ enum {
     X(MODEL_BYTES_MAX, ENGINE, ALL, memory.models_max, "models_bytes_max",                         \
       "Memory for models; 0: no limit.")                                                           \
     X(WAITING_FOR_MODEL, ENGINE, ALL, memory.n_waiting, "requests_waiting_for_model",              \
-      "Requests whose model is being loaded.")                                                     \
+      "Requests that are waiting for a model to be loaded.")                                       \
     X(TEXT_BYTES, ENGINE, ALL, memory.texts, "text_bytes", "Texts of requests under way.")         \
     X(WORKERS, ENGINE, ALL, sched.n_workers, "workers", "Workers.")                                \
     X(WORKERS_STALLED, ENGINE, ALL, sched.n_stalled, "workers_stalled",                            \
@@ -123,25 +123,26 @@ enum {
     X(CACHE_HITS, CACHE, BOTH, cache.n_hits, "cache_hits_total",                                   \
       "Sentences answered from the cache.")                                                        \
     X(CACHE_JOINED, CACHE, BOTH, cache.n_joined, "cache_joined_total",                             \
-      "Sentences that waited for the same one.")                                                   \
+      "Sentences that waited for an equal one under way.")                                         \
     X(CACHE_MISSES, CACHE, BOTH, cache.n_misses, "cache_misses_total",                             \
       "Sentences that the cache did not have.")                                                    \
     X(CACHE_EVICTED, CACHE, ALL, cache.n_evicted, "cache_evicted_total",                           \
-      "Answers that made room for others.")                                                        \
+      "Answers dropped to make room for others.")                                                  \
     X(CACHE_ENTRIES, CACHE, ALL, cache.n_entries, "cache_entries", "Answers in the cache.")        \
     X(CACHE_BYTES, CACHE, ALL, cache.bytes, "cache_bytes", "Memory of the cache.")                 \
     X(CACHE_BYTES_MAX, CACHE, NONE, cache.bytes_max, "cache_bytes_max", "Memory for the cache.")   \
     X(SHARED_HITS, CACHE, ALL, shared.n_hits, "shared_cache_hits_total",                           \
       "Sentences answered from the cache that servers share.")                                     \
     X(SHARED_MISSES, CACHE, ALL, shared.n_misses, "shared_cache_misses_total",                     \
-      "Sentences that it did not have.")                                                           \
+      "Sentences that the shared cache did not have.")                                             \
     X(SHARED_LATE, CACHE, ALL, shared.n_late, "shared_cache_late_total",                           \
-      "Sentences for which it was not waited any longer.")                                         \
+      "Sentences that stopped waiting for the shared cache.")                                      \
     X(SHARED_BAD, CACHE, ALL, shared.n_bad, "shared_cache_bad_total",                              \
-      "Answers of it that did not check.")                                                         \
-    X(SHARED_PUTS, CACHE, ALL, shared.n_puts, "shared_cache_puts_total", "Answers given to it.")   \
+      "Answers of the shared cache that failed their check.")                                      \
+    X(SHARED_PUTS, CACHE, ALL, shared.n_puts, "shared_cache_puts_total",                           \
+      "Answers written to the shared cache.")                                                      \
     X(SHARED_RESTING, CACHE, ALL, shared.is_resting, "shared_cache_resting",                       \
-      "1 while it is left alone, because it failed to answer.")                                    \
+      "1 while the shared cache is not asked because it failed to answer.")                        \
     X(TOKENS_IN, WORK, BOTH, sched.n_tokens_in, "input_tokens_total", "Tokens read.")              \
     X(TOKENS_OUT, WORK, BOTH, sched.n_tokens_out, "output_tokens_total", "Tokens written.")        \
     X(ENCODES, WORK, MODELS, sched.n_encodes, "encoded_batches_total", "Encoder batches.")         \

@@ -162,8 +162,9 @@ void dg_api_metrics(struct dg_call *call)
     if (!err)
         dg_call_reply(call, 200, "text/plain; version=0.0.4; charset=utf-8", dg_buf_span(&buf));
     else
-        dg_call_fail(call, (struct dg_failure){.status = 503,
-                                               .code = "overloaded",
-                                               .message = "There is no memory for the answer."});
+        dg_call_fail(call,
+                     (struct dg_failure){.status = 503,
+                                         .code = "overloaded",
+                                         .message = "There is not enough memory for the answer."});
     dg_buf_deinit(&buf);
 }

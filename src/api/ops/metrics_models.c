@@ -145,7 +145,8 @@ static enum dg_err put_qualities(struct dg_buf *buf, struct dg_engine *engine,
             continue;
         dg_engine_read_quality_stats(engine, i, &stats);
         if (!has_head)
-            err = put_head(buf, "quality", "histogram", "Qualities that it told of sentences.");
+            err =
+                put_head(buf, "quality", "histogram", "Qualities that it estimated for sentences.");
         has_head = true;
         for (size_t b = 0; b < DG_QUALITY_BUCKETS && !err; b++) {
             count += stats.buckets[b];

@@ -150,7 +150,7 @@ static void load(struct dg_call *call, const struct dg_admin_model *model)
         fail(call, err, &error, NULL);
 }
 
-/* Copies a text with a NUL behind it; DG_ERR_INVALID if it contains a NUL. */
+/* Copies a text with a NUL after it; DG_ERR_INVALID if it contains a NUL. */
 static enum dg_err read_text(const struct dg_json *json, const char *name, enum dg_json_need need,
                              struct dg_arena *arena, struct dg_error *error, const char **out)
 {

@@ -271,7 +271,7 @@ void dg_api_v1_admin_live(struct dg_call *call)
     struct dg_api *api = call->api;
     struct dg_buf text;
     if (api->live.n_viewers >= DG_LIVE_VIEWERS_MAX) {
-        refuse(call, "As many look at this already as there is room for.");
+        refuse(call, "Too many clients are watching this already.");
         return;
     }
     dg_buf_init(&text, TEXT_MAX);
@@ -279,7 +279,7 @@ void dg_api_v1_admin_live(struct dg_call *call)
     enum dg_err err = viewer ? put_history(api, &text) : DG_ERR_NOMEM;
     if (err) {
         dg_free(viewer);
-        refuse(call, "There is no memory for the answer.");
+        refuse(call, "There is not enough memory for the answer.");
     } else if (call->req->method == DG_HTTP_HEAD ||
                (api->server && dg_server_is_draining(api->server))) {
         dg_free(viewer);

@@ -202,7 +202,7 @@ static enum dg_err load(struct dg_glossaries *store, const char *name, struct dg
     dg_map_file_close(&file);
     if (!err &&
         (strncmp(entry->id, name, DG_GLOSSARIES_ID) != 0 || strlen(entry->id) != DG_GLOSSARIES_ID))
-        err = dg_error_set(error, DG_ERR_INTEGRITY, "its id is not its name");
+        err = dg_error_set(error, DG_ERR_INTEGRITY, "its id differs from its file's name");
     if (err) {
         dg_glossaries_free_entry(entry);
         return dg_error_wrap(error, err, "%s", path);
@@ -263,7 +263,7 @@ enum dg_err dg_glossaries_open(struct dg_glossaries *store, const struct dg_glos
         enum dg_err err = load(store, item->d_name, &fault);
         if (err)
             dg_log_event(log, DG_LOG_ERROR, "glossaries", DG_LOG_FIELDS(dg_log_err(err)),
-                         "a glossary is left out: %s", dg_error_text(&fault, err));
+                         "a glossary is skipped: %s", dg_error_text(&fault, err));
     }
     closedir(folder);
     sort_entries(store);
@@ -367,11 +367,11 @@ static void reserve(struct dg_glossaries *store, struct dg_glossaries_change *ch
     change->err =
         size > change->own_max
             ? dg_error_set(&change->error, DG_ERR_LIMIT,
-                           "the glossary takes %zu bytes, and of what one client may have %zu are "
-                           "left; delete one first",
+                           "the glossary takes %zu bytes, but only %zu are left of one client's "
+                           "share; delete one first",
                            size, change->own_max)
             : dg_error_set(&change->error, DG_ERR_LIMIT,
-                           "there is no room for %zu bytes more of glossaries; delete one first",
+                           "there is no room for another %zu bytes of glossaries; delete one first",
                            size);
     change->is_bad = change->is_full = true;
 }
@@ -387,8 +387,8 @@ static void run_glossary_work(struct dg_offload_task *task)
     change->is_bad = change->err && change->err != DG_ERR_NOMEM;
     if (!change->err && !change->may_be_empty &&
         dg_glossary_n_terms(change->entry->glossary) == 0) {
-        change->err = dg_error_set(&change->error, DG_ERR_INVALID,
-                                   "there are no terms, expected one or more");
+        change->err =
+            dg_error_set(&change->error, DG_ERR_INVALID, "read no terms, expected one or more");
         change->is_bad = true;
     }
     if (!change->err)
@@ -476,13 +476,14 @@ static void end(struct dg_glossaries_change *change)
     } else if (!change->err) { /* The entry was deleted meanwhile, perhaps before this change wrote
                                   its file: the file is deleted, too. */
         remove_file(store, change->entry->id);
-        change->err =
-            dg_error_set(&change->error, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
+        change->err = dg_error_set(&change->error, DG_ERR_NOT_FOUND,
+                                   "the glossary was deleted in the meantime");
     }
     if (change->err)
         dg_log_event(change->work.api->log, change->is_bad ? DG_LOG_DEBUG : DG_LOG_ERROR,
                      "glossaries", DG_LOG_FIELDS(dg_log_err(change->err)),
-                     "a glossary is not kept: %s", dg_error_text(&change->error, change->err));
+                     "a glossary could not be stored: %s",
+                     dg_error_text(&change->error, change->err));
     if (call)
         change->answer(call, change);
     if (!change->err && !change->is_shared)
@@ -513,10 +514,10 @@ static void on_put(void *ctx, enum dg_err err, int64_t more)
         return;
     }
     if (err == DG_ERR_LIMIT) {
-        err = dg_error_set(&change->error, err,
-                           "the glossary takes %zu bytes, and of one that servers share at most %d "
-                           "are kept",
-                           change->file.len, DG_REDIS_TABLE_TEXT);
+        err = dg_error_set(
+            &change->error, err,
+            "the glossary takes %zu bytes, expected at most %d for one that servers share",
+            change->file.len, DG_REDIS_TABLE_TEXT);
         change->is_bad = change->is_full = true;
     } else if (err) {
         err = dg_error_set(&change->error, DG_ERR_BUSY,
@@ -576,7 +577,8 @@ static enum dg_err prepare(struct dg_glossaries_change *change)
         return dg_error_set(&change->error, DG_ERR_DENIED,
                             "only administrators may change what is shared");
     if (change->amends && !replaced)
-        return dg_error_set(&change->error, DG_ERR_NOT_FOUND, "the glossary was deleted meanwhile");
+        return dg_error_set(&change->error, DG_ERR_NOT_FOUND,
+                            "the glossary was deleted in the meantime");
     if (change->amends) {
         change->base = dg_glossary_ref(replaced->glossary);
         change->entry->is_shared = replaced->is_shared;
@@ -585,13 +587,13 @@ static enum dg_err prepare(struct dg_glossaries_change *change)
     }
     change->is_full = true;
     if (change->is_new && store->n + store->n_changes - store->n_waiting > store->opts.n_max)
-        return dg_error_set(&change->error, DG_ERR_LIMIT,
-                            "there are %zu glossaries already, which is the most; delete one first",
-                            store->n);
-    if (!has_share(store, change, replaced))
         return dg_error_set(
             &change->error, DG_ERR_LIMIT,
-            "you have as many glossaries as one may have, or as large; delete one first");
+            "there are %zu glossaries already, which is the limit; delete one first", store->n);
+    if (!has_share(store, change, replaced))
+        return dg_error_set(&change->error, DG_ERR_LIMIT,
+                            "your glossaries have reached the limit of number or size for one "
+                            "client; delete one first");
     if (store->bytes + change->text.len > store->opts.bytes_max + change->freed)
         return dg_error_set(&change->error, DG_ERR_LIMIT,
                             "there is no room for more glossaries; delete one first");
@@ -724,13 +726,13 @@ bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure)
     if (whose == DG_GLOSSARIES_NOBODY)
         may = false;
     if (!may)
-        *failure = (struct dg_failure){.status = 403,
-                                       .code = "glossaries_not_allowed",
-                                       .message = whose == DG_GLOSSARIES_NOBODY
-                                                      ? "This server keeps no glossaries."
-                                                  : whose == DG_GLOSSARIES_ADMINS
-                                                      ? "Only administrators may change glossaries."
-                                                      : "A glossary belongs to a key: send one."};
+        *failure = (struct dg_failure){
+            .status = 403,
+            .code = "glossaries_not_allowed",
+            .message = whose == DG_GLOSSARIES_NOBODY ? "This server keeps no glossaries."
+                       : whose == DG_GLOSSARIES_ADMINS
+                           ? "Only administrators may change glossaries."
+                           : "A glossary belongs to an API key: send one."};
     return may;
 }
 
@@ -770,7 +772,7 @@ enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job
         else
             dg_log_event(store->log, DG_LOG_WARNING, "glossaries",
                          DG_LOG_FIELDS(dg_log_str("key", key->name)),
-                         "the glossary of a key is not there");
+                         "a key names a glossary that does not exist");
     }
     job->options.request.glossaries = job->glossaries;
     job->options.request.n_glossaries = job->n_glossaries;

@@ -106,7 +106,7 @@ struct dg_glossaries_part {
  * Changes of one glossary, and those of one client, happen one after the other. */
 struct dg_glossaries_change {
     struct dg_offload_task task;
-    struct dg_list link; /* linked in `running`, or in `waiting` behind earlier changes of the same
+    struct dg_list link; /* linked in `running`, or in `waiting` after earlier changes of the same
                             glossary or client */
     struct dg_work work; /* its client may leave: what was handed over is carried out */
     struct dg_glossaries_entry *entry; /* owned; the new entry */

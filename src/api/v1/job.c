@@ -396,7 +396,7 @@ void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char 
     dg_buf_deinit(&name);
 }
 
-/* The translation, behind what the asker had already. */
+/* The translation, after what the asker had already. */
 static enum dg_err keep_text(struct dg_job_item *item, struct dg_span text)
 {
     enum dg_err err = dg_buf_append_span(&item->text, item->job->options.prefix);
@@ -669,7 +669,7 @@ static enum dg_err submit(struct dg_job *job, struct dg_error *error, uint64_t *
                    waited_ms = waited_ns / DG_CLOCK_MS;
     if (request.timeout_ms && waited_ms >= request.timeout_ms)
         return dg_error_set(error, DG_ERR_TIMEOUT,
-                            "the time allowed ran out while the text waited for room");
+                            "the time allowed ran out while the text was waiting for room");
     if (request.timeout_ms)
         request.timeout_ms -= waited_ms;
     enum dg_err err =

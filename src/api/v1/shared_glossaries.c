@@ -45,7 +45,8 @@ static void log_left_out(const struct dg_glossaries *store, const char *id, enum
 {
     dg_log_event(store->log, DG_LOG_ERROR, "glossaries",
                  DG_LOG_FIELDS(dg_log_str("glossary", id), dg_log_err(err)),
-                 "a shared glossary is not as it should be here: %s", dg_error_text(error, err));
+                 "this server's copy of a shared glossary is not up to date: %s",
+                 dg_error_text(error, err));
 }
 
 /* Any thread; the store's folder and log do not change. */
@@ -64,7 +65,7 @@ static void read_changed(const struct dg_glossaries *store, struct changed *chan
     struct dg_glossaries_entry *entry = dg_try_calloc(1, sizeof *entry);
     err = entry ? dg_glossaries_read(entry, text, &error) : DG_ERR_NOMEM;
     if (!err && strcmp(entry->id, changed->id) != 0)
-        err = dg_error_set(&error, DG_ERR_INTEGRITY, "its id is not its name");
+        err = dg_error_set(&error, DG_ERR_INTEGRITY, "its id differs from its file's name");
     if (err) {
         log_left_out(store, changed->id, err, &error);
         dg_glossaries_free_entry(entry);

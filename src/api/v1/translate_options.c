@@ -303,7 +303,7 @@ static enum dg_err read_prefix(const struct dg_json *json, struct dg_arena *aren
         return err;
     if (options->n_texts != 1)
         return dg_error_set(error, DG_ERR_INVALID,
-                            "field 'prefix': read with %zu texts, expected one text",
+                            "field 'prefix': read it with %zu texts, expected one text",
                             options->n_texts);
     return copy_text(arena, text, &options->request.prefix);
 }

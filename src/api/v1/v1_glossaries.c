@@ -88,11 +88,11 @@ static void answer_change(struct dg_call *call, struct dg_glossaries_change *cha
     if (change->is_bad && change->err == DG_ERR_EXISTS)
         failure.code = "invalid_value";
     if (change->err == DG_ERR_DENIED)
-        failure =
-            (struct dg_failure){.status = 403,
-                                .code = "glossaries_not_allowed",
-                                .field = "shared",
-                                .message = "Only administrators share a glossary with everybody."};
+        failure = (struct dg_failure){
+            .status = 403,
+            .code = "glossaries_not_allowed",
+            .field = "shared",
+            .message = "Only administrators may share a glossary with everybody."};
     else if (!change->is_bad && failure.status < 500)
         failure.status = 503;
     if (failure.status == 503 && !failure.retry_after_s)
@@ -100,7 +100,8 @@ static void answer_change(struct dg_call *call, struct dg_glossaries_change *cha
     dg_call_fail(call, failure);
 }
 
-/* ---- Reading, beside the loop ---------------------------------------------------------------- */
+/* ---- Reading, off the loop ----------------------------------------------------------------
+ */
 
 static enum dg_err copy_text(const struct dg_json *json, const char *name, char *out, size_t cap,
                              struct dg_error *error)
@@ -235,7 +236,8 @@ static void change(struct dg_call *call, const struct dg_glossaries_entry *repla
             call, (struct dg_failure){
                       .status = 400,
                       .code = "invalid_value",
-                      .message = "The query may say name, source and target, and nothing else."});
+                      .message =
+                          "The query may have the fields name, source and target, and no others."});
         return;
     }
     dg_glossaries_change(change);
@@ -330,7 +332,7 @@ void dg_api_v1_glossary(struct dg_call *call)
             (struct dg_failure){
                 .status = 400,
                 .code = "unsupported",
-                .message = "A glossary for several pairs of languages is told as JSON only."});
+                .message = "A glossary for several language pairs is available as JSON only."});
         return;
     }
     dg_buf_init(&buf, ANSWER_MAX);

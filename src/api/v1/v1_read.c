@@ -135,7 +135,7 @@ static const char *const offset_words[] = {"bytes", "characters", NULL};
 
 #define TASK(name) (1u << DG_TASK_##name)
 
-enum { PARTS = 1000000 }; /* a SHARE is a number from 0 to 1, kept as so many parts of one */
+enum { PARTS = 1000000 }; /* a SHARE is a number from 0 to 1, kept as this many parts of one */
 
 /* Options of some tasks. */
 static const struct row {

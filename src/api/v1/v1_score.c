@@ -136,7 +136,7 @@ static void tell_full(struct score_work *work)
     if (work->err == DG_ERR_LIMIT && work->json.max < ANSWER_MAX)
         work->err = dg_error_set(&work->error, DG_ERR_BUSY,
                                  "the answer takes more than the %zu bytes of memory that are left "
-                                 "(memory-limit); ask for fewer pairs, or later",
+                                 "(memory-limit); ask for fewer pairs, or try again later",
                                  work->json.max);
 }
 
@@ -393,7 +393,7 @@ static enum dg_err begin(struct dg_work *owner, struct dg_failure *failure)
         err = dg_offload_submit(api->threads, &work->task, run_scoring, on_scoring_done);
         if (err == DG_ERR_LIMIT)
             err = dg_error_set(&error, DG_ERR_BUSY,
-                               "too many requests wait to be scored; try again later");
+                               "too many requests are waiting to be scored; try again later");
     }
     if (err)
         *failure = dg_translate_options_failure(&work->arena, err, &error, field);

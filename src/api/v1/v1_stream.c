@@ -45,7 +45,7 @@ enum {
     MESSAGE_MAX = 64 << 20
 };
 
-/* The event id of a message that ends a text; it stands behind the text's own id. */
+/* The event id of a message that ends a text; it comes after the text's own id. */
 #define DONE_ID ",\"event_id\":\"1\","
 
 static const uint64_t TURN_NS = DG_CLOCK_MS; /* time for the sockets that waited for this turn */
@@ -358,7 +358,7 @@ static enum dg_err keep(struct stream_item *stream_item, struct dg_span text, si
         err = dg_buf_append_span(&stream_item->head_text, dg_span_sub(text, at, head - at));
     struct known last = kept ? known_at(stream_item, kept - 1) : (struct known){.at = 0};
     dg_buf_truncate(&stream_item->known, kept * sizeof(struct known));
-    /* the sentences behind this one are not known any more */
+    /* the sentences after this one are not known any more */
     dg_buf_truncate(&stream_item->translations, last.text_at + last.text_len);
     stream_item->n_kept = kept;
     stream_item->head = head;
@@ -507,7 +507,7 @@ static void give_up(struct stream_item *stream_item, const struct dg_failure *fa
     forget(stream_item);
 }
 
-/* What the job translates: the text behind the known sentences. Its language is that of the
+/* What the job translates: the text after the known sentences. Its language is that of the
  * whole text. */
 static void set_text(struct stream_item *stream_item)
 {
@@ -523,7 +523,7 @@ static void set_text(struct stream_item *stream_item)
     options->request.whole = copy.ptr ? copy : (struct dg_span){NULL, 0};
 }
 
-/* Called behind the gate: begins, or says why not. */
+/* Called after the gate: begins, or says why not. */
 static void on_passed(void *work, const struct dg_failure *refusal)
 {
     struct stream_item *stream_item = work;
@@ -589,7 +589,7 @@ static void run_stream_item(struct stream_item *stream_item, bool is_update)
     struct stream *stream = stream_item->stream;
     struct dg_job *job;
     struct dg_failure failure = {
-        .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
+        .code = "overloaded", .message = "The server is out of memory.", .retry_after_s = 1};
     size_t arena_max = (stream_item->options_len + stream_item->source.len) * 4 + (4 << 20);
     enum dg_err err = dg_job_new(stream->api->engine, &stream->api->jobs, arena_max, &job);
     if (err) {
@@ -639,7 +639,7 @@ static bool is_free(struct stream *stream, const struct stream_item *stream_item
     return false;
 }
 
-/* Whether a text may be so long; otherwise sends the reason. */
+/* Whether a text may be this long; otherwise sends the reason. */
 static bool is_short_enough(struct stream *stream, struct dg_span id, struct dg_span text)
 {
     struct dg_error error = DG_ERROR_NONE;
@@ -668,7 +668,7 @@ static void on_translate(struct stream *stream, struct dg_span id, struct dg_spa
         forget(stream_item);
     stream_item = add(stream, id);
     if (!stream_item || dg_buf_append_span(&stream_item->source, text) != DG_OK) {
-        send_simple_error(stream, id, "overloaded", "There is no memory.");
+        send_simple_error(stream, id, "overloaded", "The server is out of memory.");
         if (stream_item)
             forget(stream_item);
         return;
@@ -707,7 +707,7 @@ static void on_update(struct stream *stream, struct dg_span id, struct dg_span t
     if (!err)
         err = dg_buf_append_span(&stream_item->source, text);
     if (err) {
-        send_simple_error(stream, id, "overloaded", "There is no memory.");
+        send_simple_error(stream, id, "overloaded", "The server is out of memory.");
         forget(stream_item);
     } else {
         run_stream_item(stream_item, true);
@@ -784,7 +784,7 @@ static void on_generate(struct stream *stream, struct dg_span id, const struct d
 {
     struct stream_item *stream_item = find(stream, id);
     struct dg_failure failure = {
-        .code = "overloaded", .message = "There is no memory.", .retry_after_s = 1};
+        .code = "overloaded", .message = "The server is out of memory.", .retry_after_s = 1};
     struct dg_generation_job *generation;
     if (!is_free(stream, stream_item, id))
         return;
@@ -952,12 +952,13 @@ static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_sp
 {
     struct stream *stream = owner;
     if (!is_text) {
-        dg_ws_close(ws, DG_WS_UNSUPPORTED, DG_SPAN("messages are JSON texts"));
+        dg_ws_close(ws, DG_WS_UNSUPPORTED, DG_SPAN("messages must be JSON in text frames"));
         return;
     }
     struct message *message = dg_try_calloc(1, sizeof *message);
     if (!message) {
-        send_simple_error(stream, (struct dg_span){NULL, 0}, "overloaded", "There is no memory.");
+        send_simple_error(stream, (struct dg_span){NULL, 0}, "overloaded",
+                          "The server is out of memory.");
         return;
     }
     message->stream = stream;

@@ -8,7 +8,7 @@
  *     event: done       the answer that would have come without "stream"
  *     event: error      the error object; nothing follows
  *
- * Each has an id (event_id.h): the same request with the last one that was seen goes on behind it.
+ * Each has an id (event_id.h): the same request with the last one that was seen goes on after it.
  */
 #include "api/http/api_int.h"
 #include "api/http/work.h"

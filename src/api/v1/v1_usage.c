@@ -54,7 +54,7 @@ static void put_month(struct dg_json_out *out, const struct dg_call *call,
     snprintf(name, sizeof name, "%04u-%02u", verdict->month / 100, verdict->month % 100);
     dg_json_out_key(out, "month");
     if (!dg_who_has_key(&call->charge.who)) {
-        dg_json_out_null(out); /* addresses are not kept for so long */
+        dg_json_out_null(out); /* addresses are not kept for this long */
         return;
     }
     dg_json_out_open(out, '{');

@@ -107,7 +107,7 @@ enum dg_err dg_file_out_own(struct dg_file_out *out, uid_t owner, gid_t group,
 {
     return fchown(out->fd, owner, group) == 0
                ? DG_OK
-               : dg_error_errno(error, "cannot give away %s", out->path);
+               : dg_error_errno(error, "cannot give %s to its new owner", out->path);
 }
 
 uint64_t dg_file_out_len(const struct dg_file_out *out)
@@ -151,7 +151,7 @@ enum dg_err dg_file_out_close(struct dg_file_out *out, enum dg_err err, struct d
         err = dg_error_errno(error, "cannot close %s", out->path);
     out->fd = -1;
     if (!err && rename(out->temporary, out->path) != 0)
-        err = dg_error_errno(error, "cannot put in place %s", out->path);
+        err = dg_error_errno(error, "cannot move %s into place", out->path);
     if (err)
         unlink(out->temporary);
     else

@@ -246,7 +246,7 @@ enum dg_err dg_map_file_check(const struct dg_map_file *file, const char *path,
         now.st_mtim.tv_nsec == then->st_mtim.tv_nsec)
         return DG_OK;
     return dg_error_set(error, DG_ERR_INTEGRITY,
-                        "%s changed while it was read, or could not be read; replace it by a "
+                        "%s changed while it was read, or could not be read; replace it with a "
                         "rename, and load it again",
                         path);
 }

@@ -54,7 +54,7 @@ static const struct dg_json *outer(const json_t *value)
 
 /* ---- Parsing --------------------------------------------------------------------------------- */
 
-/* The offset behind the string whose opening quote is at `at`. */
+/* The offset after the string whose opening quote is at `at`. */
 static size_t skip_string(struct dg_span text, size_t at)
 {
     for (at++; at < text.len && text.ptr[at] != '"'; at++)
@@ -136,13 +136,15 @@ static enum dg_err scan(struct dg_span text, const struct dg_json_limits *limits
         if (c == ',' || (just_opened && !closes))
             n_values++;
         if (opens && ++depth > max_depth)
-            return dg_error_set(error, DG_ERR_LIMIT,
-                                "JSON nested deeper than %zu at byte %zu, expected at most that",
-                                max_depth, at);
+            return dg_error_set(
+                error, DG_ERR_LIMIT,
+                "JSON nested deeper than %zu at byte %zu, expected at most that depth", max_depth,
+                at);
         if (n_values > limits->max_values)
-            return dg_error_set(error, DG_ERR_LIMIT,
-                                "JSON with more than %zu values at byte %zu, expected at most that",
-                                limits->max_values, at);
+            return dg_error_set(
+                error, DG_ERR_LIMIT,
+                "JSON with more than %zu values at byte %zu, expected at most that many",
+                limits->max_values, at);
         if (closes && depth > 0)
             depth--;
         just_opened = opens;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Bounded growing buffer: doubles its memory up to the declared maximum, keeps a NUL behind the
+/* Bounded growing buffer: doubles its memory up to the declared maximum, keeps a NUL after the
  * content. */
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"

@@ -49,7 +49,7 @@ static inline bool dg_chars_is_one_of_any_case(struct dg_span text, const char *
     return *words != NULL;
 }
 
-/* `text` without those of `blanks` at both its ends. A NUL is no blank. */
+/* `text` without those of `blanks` at both its ends. A NUL is not a blank. */
 static inline struct dg_span dg_chars_trim(struct dg_span text, const char *blanks)
 {
     const size_t n = strlen(blanks);
@@ -70,7 +70,7 @@ static inline bool dg_chars_is_all_space(struct dg_span text)
     return dg_chars_trim_space(text).len == 0;
 }
 
-/* 0 to 15, or -1 when it is no hexadecimal digit. */
+/* 0 to 15, or -1 when it is not a hexadecimal digit. */
 static inline int dg_chars_hex(char c)
 {
     const char low = (char)(c | 0x20);

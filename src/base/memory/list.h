@@ -77,7 +77,7 @@ static inline struct dg_list *dg_list_pop_first(struct dg_list *head)
     return first;
 }
 
-/* Moves all of `from` behind what `head` has; `from` is empty afterwards. */
+/* Moves all of `from` after what `head` has; `from` is empty afterwards. */
 static inline void dg_list_splice_last(struct dg_list *head, struct dg_list *from)
 {
     if (dg_list_is_empty(from))

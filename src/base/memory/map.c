@@ -110,7 +110,7 @@ bool dg_map_remove(struct dg_map *map, struct dg_span key, uint64_t *value)
     size_t mask = map->n_slots - 1;
     size_t hole = (size_t)(slot - map->slots);
     for (size_t i = (hole + 1) & mask; map->slots[i].hash != 0; i = (i + 1) & mask) {
-        /* The entry may move back unless its own slot lies behind the hole. */
+        /* The entry may move back unless its own slot lies after the hole. */
         size_t home = (size_t)map->slots[i].hash & mask;
         if (((i - home) & mask) >= ((i - hole) & mask)) {
             map->slots[hole] = map->slots[i];

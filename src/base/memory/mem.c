@@ -3,7 +3,7 @@
 
 /* The two kinds of allocation, with a counter and an injected failure for tests.
  *
- * Counter and failure cost one relaxed atomic addition per allocation. That is negligible beside
+ * Counter and failure cost one relaxed atomic addition per allocation. That is negligible next to
  * malloc, and so tests can run the very binary that ships. */
 #include "base/memory/mem.h"
 #include "base/memory/grow.h"

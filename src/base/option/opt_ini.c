@@ -112,7 +112,7 @@ static enum dg_err parse_section(struct dg_opt_ini *ini, struct dg_span line,
     return DG_OK;
 }
 
-/* The text between quotes, unescaped into ini->value. `text` starts behind the opening quote. */
+/* The text between quotes, unescaped into ini->value. `text` starts after the opening quote. */
 static enum dg_err unquote(struct dg_opt_ini *ini, struct dg_span text, struct dg_span *value,
                            struct dg_error *error)
 {
@@ -136,8 +136,8 @@ static enum dg_err unquote(struct dg_opt_ini *ini, struct dg_span text, struct d
     if (!is_tail(tail))
         return dg_error_set(
             error, DG_ERR_FORMAT,
-            "%s:%u: read \"%.*s\" behind the closing quote, expected the line's end", ini->origin,
-            ini->line, DG_SPAN_FMT(head(tail)));
+            "%s:%u: read \"%.*s\" after the closing quote, expected the end of the line",
+            ini->origin, ini->line, DG_SPAN_FMT(head(tail)));
     *value = dg_span_make(ini->value, len);
     return DG_OK;
 }

@@ -126,10 +126,10 @@ static enum dg_err help_text(const struct dg_opt_table *table, struct dg_buf *ou
                             table->sections[k].program, table->sections[k].summary,
                             dg_opt_reference(table));
     if (!err && table->env_prefix)
-        err = dg_buf_printf(out,
-                            "\nWithout its dashes an option is also a variable of the environment "
-                            "(max-size: %sMAX_SIZE).\n",
-                            table->env_prefix);
+        err = dg_buf_printf(
+            out,
+            "\nEach option can also be set by an environment variable (max-size: %sMAX_SIZE).\n",
+            table->env_prefix);
     return err;
 }
 

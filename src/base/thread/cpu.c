@@ -130,7 +130,7 @@ static unsigned tighter(unsigned a, unsigned b)
     return a == 0 ? b : b == 0 ? a : a < b ? a : b;
 }
 
-/* Reads a decimal number and the white space behind it; false when there is none. */
+/* Reads a decimal number and the white space after it; false when there is none. */
 static bool take_number(const char **text, long long *number)
 {
     char *end;

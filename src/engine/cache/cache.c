@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    SMALLEST = 256, /* every entry takes at least so much */
+    SMALLEST = 256, /* every entry takes at least this much */
     UNDER_WAY_MAX = 1 << 20,
     OVERHEAD = 192, /* bytes of an entry in the map and the allocator */
 };

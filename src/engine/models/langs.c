@@ -211,7 +211,7 @@ static enum dg_err refuse(const struct side *all, struct dg_span item, const cha
         len += (size_t)snprintf(some + len, sizeof some - len, "%s%s", n ? ", " : "",
                                 all->items[n].code);
     return dg_error_set(
-        error, DG_ERR_NOT_FOUND, "%s '%.*s' is no language of the model, which has %s%s (%zu)",
+        error, DG_ERR_NOT_FOUND, "%s '%.*s' is not a language of the model, which has %s%s (%zu)",
         what, item.len > 40 ? 40 : DG_SPAN_FMT(item), some, n < all->n ? ", ..." : "", all->n);
 }
 
@@ -277,9 +277,8 @@ static enum dg_err make_any_pair(struct dg_langs *langs, const struct making *m,
     if (!err && all.n == 0)
         err = dg_error_set(
             error, DG_ERR_FORMAT,
-            "the model wants to be told languages, but its vocabulary has no words for them "
-            "(__fr__ or fra_Latn); import it again with its added_tokens.json or "
-            "special_tokens_map.json");
+            "the model has to be told languages, but its vocabulary has no words for them (__fr__ "
+            "or fra_Latn); import it again with its added_tokens.json or special_tokens_map.json");
     const char *const texts[] = {m->opts->source, m->opts->target}, *const names[] = {"source",
                                                                                       "target"};
     for (size_t i = 0; i < 2 && !err; i++)
@@ -314,11 +313,10 @@ static enum dg_err make_opus(struct dg_langs *langs, const struct making *m, str
     if (is_tag)
         usual = dg_langs_find(all.items, all.n, &tag, named);
     if (!err && n_said > 1 && all.n == 0)
-        err = dg_error_set(
-            error, DG_ERR_INVALID,
-            "%zu target languages are configured, but no word of the vocabulary chooses "
-            "among them; name the one that the model says",
-            n_said);
+        err = dg_error_set(error, DG_ERR_INVALID,
+                           "%zu target languages are configured, but no word of the vocabulary "
+                           "chooses among them; name the one that the model translates to",
+                           n_said);
     /* three letters stand for a family of languages, such as "roa" */
     bool is_other = is_tag && usual == all.n && strlen(tag.language) == 2;
     langs->rule = all.n == 0 || is_other ? DG_LANGS_FIXED : DG_LANGS_TARGET_FIRST;
@@ -351,11 +349,10 @@ static enum dg_err make_told(struct dg_langs *langs, const struct making *m, str
     for (size_t side = 0; side < 2 && !err; side++)
         for (size_t i = 0; i < sides[side].n && !err; i++)
             if (!*sides[side].items[i].tag.text)
-                err = dg_error_set(
-                    error, DG_ERR_INVALID,
-                    "%s: '%s' is no language; a template needs to know what it asks for, set "
-                    "source and target",
-                    side ? "target" : "source", sides[side].items[i].code);
+                err = dg_error_set(error, DG_ERR_INVALID,
+                                   "%s: '%s' is not a language; a template needs to know its "
+                                   "languages, so set source and target",
+                                   side ? "target" : "source", sides[side].items[i].code);
     langs->rule = DG_LANGS_IN_WORDS;
     return err;
 }

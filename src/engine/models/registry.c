@@ -12,12 +12,12 @@
 #include <string.h>
 
 enum {
-    RESIDENT = 4, /* where memory is limited, so many models should fit into it together, if there
-                     are so many */
+    RESIDENT = 4, /* where memory is limited, this many models should fit into it together, if there
+                     are that many */
     JOBS_MAX = 4096, /* loads run one at a time; all other jobs free models */
 };
 
-/* a busy model serves so long before it makes room */
+/* a busy model serves this long before it makes room */
 static const uint64_t QUANTUM_NS = DG_CLOCK_S;
 static const uint64_t RETRY_NS = 2 * DG_CLOCK_S;
 
@@ -251,7 +251,7 @@ void dg_registry_want_fingerprints(struct dg_registry *registry, bool wanted)
 static enum dg_err add_entry(struct dg_registry *registry, struct dg_error *error)
 {
     if (registry->n_models == DG_SCHED_MODELS_MAX)
-        return dg_error_set(error, DG_ERR_LIMIT, "%d models are offered, which is the most",
+        return dg_error_set(error, DG_ERR_LIMIT, "%d models are offered, which is the limit",
                             DG_SCHED_MODELS_MAX);
     struct entry *entry = dg_try_calloc(1, sizeof *entry);
     if (!entry)
@@ -553,7 +553,7 @@ enum dg_err dg_registry_choose(const struct dg_registry *registry,
     if (n_allowed == 0)
         return dg_error_set(error, DG_ERR_DENIED, "the key may not use this model");
     if (n_allowed > 1)
-        return dg_error_set(error, DG_ERR_INVALID, "there are %zu %s: say which", n_allowed,
+        return dg_error_set(error, DG_ERR_INVALID, "there are %zu %s: name one", n_allowed,
                             wish->several);
     return DG_OK;
 }

@@ -38,7 +38,7 @@ struct dg_registry_opts {
     struct dg_clock *clock;
     struct dg_decoder_limits limits;
     size_t bytes_max; /* the most bytes of all models; 0: no limit */
-    uint64_t idle_ns; /* a model without requests for so long is unloaded; 0: never */
+    uint64_t idle_ns; /* a model without requests for this long is unloaded; 0: never */
     /* called from any thread when dg_registry_tend has work; may be NULL */
     void (*wake)(void *arg);
     void *wake_arg;

@@ -145,11 +145,10 @@ static enum dg_err open_estimator(struct dg_served_model *served, const char *pa
                                   struct dg_error *error)
 {
     if (!dg_served_model_says_number(&served->blueprint))
-        return *served->judges
-                   ? dg_error_set(error, DG_ERR_INVALID,
-                                  "judges is for quality estimators; this is no encoder that says "
-                                  "one number of two texts")
-                   : DG_OK;
+        return *served->judges ? dg_error_set(error, DG_ERR_INVALID,
+                                              "judges is for quality estimators; this is not an "
+                                              "encoder that gives one number for two texts")
+                               : DG_OK;
     struct dg_error reason = DG_ERROR_NONE;
     const enum dg_err err = dg_calibration_open(&served->calibration, path, &reason);
     served->is_estimator = !err;
@@ -271,8 +270,7 @@ static enum dg_err read_test(const struct dg_served_model *served, const char *p
     for (size_t i = 0; i < n && !err; i++)
         if (!isfinite(read.values[i]))
             err = dg_error_set(error, DG_ERR_INTEGRITY,
-                               "%s: a text that was read as a test gave numbers that are not "
-                               "finite; the weights are "
+                               "%s: a test text gave numbers that are not finite; the weights are "
                                "damaged, import the model again",
                                path);
     dg_free(read.values);
@@ -368,13 +366,12 @@ static enum dg_err choose_limits(struct dg_served_model *served,
         err = dg_budget_fit(hollow, &wanted, n_workers, n_beams, per_worker * n_workers, error,
                             &served->limits, &per_worker);
     if (err == DG_ERR_LIMIT)
-        return dg_error_set(
-            error, err,
-            "it needs %.1f MiB at the least (weights and vocabulary %.1f, %zu workers with one "
-            "sentence each %.1f), and memory-limit leaves %.1f MiB for models; raise it, or lower "
-            "threads, source-max or target-max",
-            mib(fixed + per_worker * n_workers), mib(fixed), n_workers, mib(per_worker * n_workers),
-            mib(max));
+        return dg_error_set(error, err,
+                            "it needs at least %.1f MiB (weights and vocabulary %.1f, %zu workers "
+                            "with one sentence each %.1f), and memory-limit leaves %.1f MiB for "
+                            "models; raise it, or lower threads, source-max or target-max",
+                            mib(fixed + per_worker * n_workers), mib(fixed), n_workers,
+                            mib(per_worker * n_workers), mib(max));
     if (!err)
         served->bytes = fixed + per_worker * n_workers;
     return err;

@@ -137,7 +137,8 @@ static inline bool dg_served_model_says_number(const struct dg_blueprint *bp)
            bp->enc.rule == DG_LABELS_NUMBER && bp->decoder.V == 1;
 }
 
-/* The models whose translations an estimator judges, separated by commas; NULL: it is no estimator.
+/* The models whose translations an estimator judges, separated by commas; NULL: it is not an
+ * estimator.
  */
 static inline const char *dg_served_model_judges(const struct dg_served_model *served)
 {

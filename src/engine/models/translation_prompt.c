@@ -96,11 +96,10 @@ static enum dg_err list_ends(struct dg_translation_prompt *template,
             template->ends[opts->blueprint->lm.stop[i]] = 1;
     for (size_t i = 0; i < template->n_stops && !err; i++)
         if (!is_said[i])
-            err = dg_error_set(
-                error, DG_ERR_UNSUPPORTED,
-                "template-stop: no token of the model has the text '%.*s' in it; expected "
-                "one that a token ends with",
-                DG_SPAN_FMT(template->stops[i]));
+            err = dg_error_set(error, DG_ERR_UNSUPPORTED,
+                               "template-stop: no token of the model contains the text '%.*s'; "
+                               "expected a text that a token ends with",
+                               DG_SPAN_FMT(template->stops[i]));
     return err;
 }
 

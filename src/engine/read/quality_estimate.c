@@ -85,7 +85,7 @@ static void on_estimate_done(void *ctx, const struct dg_engine_read_result *resu
         return;
     }
     if (result->err)
-        dg_error_set(&estimate->error, result->err, "the quality could not be told: %s",
+        dg_error_set(&estimate->error, result->err, "the quality could not be estimated: %s",
                      result->error ? result->error : dg_err_sentence(result->err));
     if (estimate->wake)
         estimate->wake(estimate->wake_arg);

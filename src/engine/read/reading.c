@@ -19,7 +19,7 @@ enum {
     OPEN_MAX = 64,      /* tickets that a request has at a time */
     STRETCH = 8 * 1024, /* bytes that are tokenised at once */
     TURN_NS = 2 * 1000 * 1000,
-    OVERLAP_PARTS = 4,    /* neighbouring windows overlap by one part in so many */
+    OVERLAP_PARTS = 4,    /* neighbouring windows overlap by one part in this many */
     BYTES_PER_TOKEN = 64, /* bytes per token that are looked at if only the beginning of a text
                              counts */
     ARENA_SPARE = 1 << 16,
@@ -517,12 +517,11 @@ static enum dg_err find_places(struct dg_reading *r, struct item *item, struct d
         if (g->text.list[i].id == mask)
             item->at[g->n_places++] = (uint32_t)(i + 1);
     if (g->n_places > DG_READING_RESULT_WORDS_MAX / r->asked.n_best)
-        return dg_error_set(
-            error, DG_ERR_LIMIT,
-            "the text has %zu masked words, and of each %zu words were asked for, which makes "
-            "%zu, expected at most %d",
-            g->n_places, r->asked.n_best, g->n_places * r->asked.n_best,
-            DG_READING_RESULT_WORDS_MAX);
+        return dg_error_set(error, DG_ERR_LIMIT,
+                            "the text has %zu masked words, and %zu suggestions were asked for "
+                            "each, which makes %zu, expected at most %d",
+                            g->n_places, r->asked.n_best, g->n_places * r->asked.n_best,
+                            DG_READING_RESULT_WORDS_MAX);
     if (g->n_places)
         return DG_OK;
     const struct dg_span sign = dg_tokenizer_target_piece(r->task.model->tokenizer, mask);

@@ -464,7 +464,7 @@ static enum dg_err show_news(struct dg_request *request, struct dg_sentence *sen
     return err ? err : tell_delta(request, from);
 }
 
-/* The markup behind everything. */
+/* The markup after everything. */
 static enum dg_err show_end(struct dg_request *request)
 {
     size_t from = request->result.len;

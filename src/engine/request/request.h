@@ -6,7 +6,7 @@
  * places and are shown in order.
  *
  *     begun ->  1 2 3 4 5 6 | 7 8 ...      parts; 1-6 have tickets, 7 waits for the window
- *     shown ->  1 2 3_                     3 streams, 4-6 collect behind it */
+ *     shown ->  1 2 3_                     3 streams, 4-6 collect after it */
 #ifndef DG_ENGINE_REQUEST_REQUEST_H
 #define DG_ENGINE_REQUEST_REQUEST_H
 

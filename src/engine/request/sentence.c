@@ -226,7 +226,7 @@ static bool has_unknown(const struct dg_sentence *sentence, const struct dg_requ
     return false;
 }
 
-/* A word of a text from `at` on, without the ASCII punctuation around it; *next is behind it. In a
+/* A word of a text from `at` on, without the ASCII punctuation around it; *next is after it. In a
  * script that is written without spaces each character is a word; so are signs and pictures. */
 static struct dg_span next_word(struct dg_span text, size_t at, size_t *next)
 {
@@ -1031,7 +1031,7 @@ static enum dg_err submit(struct dg_sentence *sentence, struct dg_request_tools 
     }
     return err == DG_ERR_BUSY
                ? dg_error_set(error, err,
-                              "the server has as much to do as it takes; try again later")
+                              "the server has as much work as it accepts; try again later")
                : err;
 }
 

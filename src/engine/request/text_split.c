@@ -183,7 +183,7 @@ static enum dg_err add_parts(struct dg_request *request, struct dg_request_tools
 
 /* ---- Stretches ------------------------------------------------------------------------------- */
 
-/* The end of a stretch of at most `max` bytes: behind a line end, or behind a blank line. 0: there
+/* The end of a stretch of at most `max` bytes: after a line end, or after a blank line. 0: there
  * is none. */
 static size_t line_border(struct dg_span text, size_t max, bool is_blank)
 {
@@ -219,7 +219,7 @@ static size_t n_forced(const struct dg_segments *segments)
     return segments->n;
 }
 
-/* Where a stretch of at most `max` bytes may be cut if nothing better is found: behind a blank,
+/* Where a stretch of at most `max` bytes may be cut if nothing better is found: after a blank,
  * else between characters. */
 static size_t word_border(struct dg_span text, size_t max)
 {

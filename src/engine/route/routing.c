@@ -36,7 +36,7 @@ static enum dg_err read_tag(const char *text, const char *side, struct dg_langta
 
 /* ---- Languages of a model -------------------------------------------------------------------- */
 
-/* The same language on both sides is no pair if the model has others; but Chinese in two scripts
+/* The same language on both sides is not a pair if the model has others; but Chinese in two scripts
  * is one. */
 static bool is_pair(const struct dg_langs *langs, size_t s, size_t t)
 {
@@ -468,8 +468,8 @@ static enum dg_err refuse(const struct want *want, struct dg_error *error)
         if (model->langs->usual_target == model->langs->n_targets)
             return dg_error_set(
                 error, DG_ERR_INVALID,
-                "model %s says %zu languages (%s, %s, ...); name the target language", model->name,
-                model->langs->n_targets, model->langs->targets[0].code,
+                "model %s translates to %zu languages (%s, %s, ...); name the target language",
+                model->name, model->langs->n_targets, model->langs->targets[0].code,
                 model->langs->targets[1].code);
     }
     if (want->has_source && want->has_target)
@@ -516,9 +516,10 @@ static enum dg_err by_languages(const struct dg_routing_map *map,
     enum dg_err err = read_want(&want, request, error);
     const bool detects = !err && wants_detection(&want, request);
     if (detects && !map->langid)
-        return dg_error_set(error, DG_ERR_UNSUPPORTED,
-                            "several languages lead to %s; name the source language, because %s",
-                            want.has_target ? want.target.text : "the target", map->langid_error);
+        return dg_error_set(
+            error, DG_ERR_UNSUPPORTED,
+            "several languages can be translated to %s; name the source language, because %s",
+            want.has_target ? want.target.text : "the target", map->langid_error);
     if (detects)
         err = detect(&want, request->whole.len ? request->whole : request->text, request->format,
                      error, routing);
@@ -569,17 +570,18 @@ static enum dg_err by_two(const struct dg_routing_map *map, struct dg_served_mod
         return refuse(&want, error);
     if (!want.has_source && first->langs->n_sources > 1)
         return dg_error_set(error, DG_ERR_INVALID,
-                            "model %s reads %zu languages; name the source language", first->name,
-                            first->langs->n_sources);
+                            "model %s translates from %zu languages; name the source language",
+                            first->name, first->langs->n_sources);
     if (!want.has_target && last->langs->usual_target == last->langs->n_targets)
         return dg_error_set(error, DG_ERR_INVALID,
-                            "model %s says %zu languages; name the target language", last->name,
-                            last->langs->n_targets);
+                            "model %s translates to %zu languages; name the target language",
+                            last->name, last->langs->n_targets);
     if (!rate_models(&want, &relay))
         return dg_error_set(
-            error, DG_ERR_INVALID, "%s says %s%s and %s reads %s%s: one cannot follow the other",
-            first->name, first->langs->targets[0].code, first->langs->n_targets > 1 ? ", ..." : "",
-            last->name, last->langs->sources[0].code, last->langs->n_sources > 1 ? ", ..." : "");
+            error, DG_ERR_INVALID,
+            "%s translates to %s%s but %s from %s%s: one cannot follow the other", first->name,
+            first->langs->targets[0].code, first->langs->n_targets > 1 ? ", ..." : "", last->name,
+            last->langs->sources[0].code, last->langs->n_sources > 1 ? ", ..." : "");
     take(&relay, routing);
     return DG_OK;
 }

@@ -54,7 +54,7 @@ static inline void dg_background_leave(struct dg_background_task *task)
     atomic_store(&task->is_unwanted, true);
 }
 
-/* Has fn(arg) done behind the tasks that were begun; on this thread where there is no other yet, or
+/* Has fn(arg) done after the tasks that were begun; on this thread where there is no other yet, or
  * too many wait for it. */
 void dg_background_leave_to(const struct dg_background *background, void (*fn)(void *arg),
                             void *arg);

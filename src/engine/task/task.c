@@ -68,7 +68,8 @@ void dg_task_fail(struct dg_task *task, enum dg_err err, const struct dg_error *
 enum dg_err dg_task_check_late(const struct dg_task *task, struct dg_error *error)
 {
     return task->n_open == 0 && dg_task_is_late(task)
-               ? dg_error_set(error, DG_ERR_TIMEOUT, "the time allowed ran out while it waited")
+               ? dg_error_set(error, DG_ERR_TIMEOUT,
+                              "the time allowed ran out while it was waiting")
                : DG_OK;
 }
 
@@ -101,7 +102,7 @@ enum dg_err dg_tasks_check_room(const struct dg_tasks *tasks, size_t n_bytes,
     if (retry_ms)
         *retry_ms = RETRY_MS;
     return dg_error_set(error, DG_ERR_BUSY,
-                        "the texts under way take as much memory as they may; try again later");
+                        "the texts under way take all the memory that they may; try again later");
 }
 
 enum dg_err dg_tasks_check_search(const struct dg_tasks *tasks, const struct dg_search_opts *search,
@@ -109,12 +110,13 @@ enum dg_err dg_tasks_check_search(const struct dg_tasks *tasks, const struct dg_
 {
     const int width = search->beam > search->n_best ? search->beam : search->n_best;
     if (tasks->beam_max && width > (int)tasks->beam_max)
-        return dg_error_set(error, DG_ERR_RANGE,
-                            "a beam or alternatives of %d are asked for, expected at most %zu",
-                            width, tasks->beam_max);
+        return dg_error_set(
+            error, DG_ERR_RANGE,
+            "a beam, or a number of alternatives, of %d was asked for, expected at most %zu", width,
+            tasks->beam_max);
     if (tasks->min_len_max && search->min_len > (int)tasks->min_len_max)
         return dg_error_set(error, DG_ERR_RANGE,
-                            "a least length of %d tokens is demanded, expected at most %zu",
+                            "a minimum length of %d tokens was asked for, expected at most %zu",
                             search->min_len, tasks->min_len_max);
     return DG_OK;
 }
@@ -131,7 +133,7 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
         err = DG_OK;
     } else if (waits) {
         err = dg_error_set(&reason, DG_ERR_BUSY,
-                           "as many requests wait for their models as may; try again later");
+                           "too many requests are waiting for their models; try again later");
     } else if (err && task->n_open > 0) { /* it ends when the workers have let go of it */
         dg_task_fail(task, err, &reason);
         turn.wants_more = true;

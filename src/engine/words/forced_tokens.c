@@ -39,7 +39,7 @@ static enum dg_err encode_phrases(struct dg_forced_tokens *forced,
                                   const struct dg_engine_request *asked, struct dg_error *error)
 {
     if (asked->n_must > DG_CONSTRAINTS_MAX)
-        return dg_error_set(error, DG_ERR_LIMIT, "%zu phrases are demanded, expected at most %d",
+        return dg_error_set(error, DG_ERR_LIMIT, "%zu phrases are required, expected at most %d",
                             asked->n_must, DG_CONSTRAINTS_MAX);
     forced->constraints = dg_try_calloc(asked->n_must, sizeof *forced->constraints);
     forced->phrases = dg_try_calloc(asked->n_must, sizeof *forced->phrases);
@@ -59,12 +59,12 @@ static enum dg_err encode_phrases(struct dg_forced_tokens *forced,
             .forms = phrase, .n_forms = 1, .is_placed = !asked->search.in_order};
         if (phrase->n_ids == 0) {
             forced->n++; /* counted already, so that its array is freed with the others */
-            return dg_error_set(error, DG_ERR_INVALID, "demanded phrase %zu is empty", forced->n);
+            return dg_error_set(error, DG_ERR_INVALID, "required phrase %zu is empty", forced->n);
         }
         if (has_unknown(tokenizer, phrase)) {
             forced->n++;
             return dg_error_set(error, DG_ERR_INVALID,
-                                "demanded phrase %zu has characters that the model cannot write",
+                                "required phrase %zu has characters that the model cannot write",
                                 forced->n);
         }
     }

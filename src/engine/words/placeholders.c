@@ -65,7 +65,7 @@ static enum dg_err says(const struct dg_tokenizer *tokenizer, struct dg_spm_work
     return DG_OK;
 }
 
-/* Adds a word behind those that take fewer tokens, unless its first token is another's. */
+/* Adds a word after those that take fewer tokens, unless its first token is another's. */
 static void add_word(struct dg_placeholders_words *words, const struct dg_placeholders_word *word)
 {
     for (size_t i = 0; i < words->n; i++)
@@ -137,7 +137,7 @@ struct stretch {
     bool is_loose;
 };
 
-/* The next stretch at or behind `at`: a protected span, or the longest of `extra` that begins
+/* The next stretch at or after `at`: a protected span, or the longest of `extra` that begins
  * first, and what touches it. `next` goes through the spans of the list. */
 static bool next_stretch(struct dg_span text, size_t at, const struct dg_phrase_set *extra,
                          size_t n_extra, const struct dg_protect_list *list, size_t *next,

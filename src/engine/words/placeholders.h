@@ -58,7 +58,7 @@ struct dg_placeholders_item {
     bool is_said;                       /* it was found in the translation */
     int word;                           /* the index of the model's word for it; -1: it has none */
     size_t dressed_at, dressed_len;     /* in the text with placeholder words */
-    size_t marked_end, dressed_next;  /* where the text goes on behind it: in the marked text and in
+    size_t marked_end, dressed_next;  /* where the text goes on after it: in the marked text and in
                                          the text with words */
     size_t raw_at, raw_end, told_end; /* in the translation: its word before the replacement, and
                                          its end afterwards */
@@ -72,7 +72,7 @@ struct dg_placeholders {
     size_t n_left;        /* spans beyond DG_PLACEHOLDERS_MAX, which go to the model unchanged */
     bool leaves_numbers;  /* set before the search: plain numbers (text/terms/protect.h) get no
                              placeholder */
-    size_t n_numbers;     /* and so many of them were found */
+    size_t n_numbers;     /* and this many of them were found */
     uint32_t mark;        /* the code point that marks item 0 */
     struct dg_buf marked; /* the text with marks, without `before` and `after` */
     struct dg_span before, after; /* what stays outside of the sentence; these point into `text` */

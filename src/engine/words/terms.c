@@ -155,7 +155,7 @@ static enum dg_err make_phrases(struct dg_terms *terms, const struct dg_terms_ho
     return err;
 }
 
-/* True when no letter stands beside the match. */
+/* True when no letter stands next to the match. */
 static bool is_all(struct dg_span text, const struct dg_glossary_match *match)
 {
     const struct dg_protect_list none = {.n = 0};

@@ -105,7 +105,7 @@ size_t dg_terms_longest(const struct dg_terms *terms, size_t n_source);
 size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *constraints,
                           size_t cap);
 
-/* True for French, where articles and the like are joined to the term behind them. */
+/* True for French, where articles and the like are joined to the term after them. */
 bool dg_terms_may_elide(const struct dg_terms *terms, const char *language);
 
 /* Joins them in what stands in `translation` from `start` on. */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A word of French before a term, and what it becomes with the blank behind it; NULL: it stays. */
+/* A word of French before a term, and what it becomes with the blank after it; NULL: it stays. */
 static const struct joint {
     const char *word, *before_vowel, *before_consonant;
 } joints[] = {

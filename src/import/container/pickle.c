@@ -149,7 +149,7 @@ static enum dg_err pop(struct machine *m, struct dg_pickle_value **value)
     return DG_OK;
 }
 
-/* The index behind the topmost mark. */
+/* The index after the topmost mark. */
 static enum dg_err find_mark(struct machine *m, size_t *first)
 {
     for (size_t i = m->n_stack; i > 0; i--) {

@@ -86,7 +86,7 @@ struct dg_pickle {
 void dg_pickle_init(struct dg_pickle *pickle, const uint8_t *bytes, size_t len, const char *name);
 void dg_pickle_deinit(struct dg_pickle *pickle);
 
-/* Runs one pickle from `start` up to its STOP; *end is behind it. */
+/* Runs one pickle from `start` up to its STOP; *end is after it. */
 enum dg_err dg_pickle_load(struct dg_pickle *pickle, size_t start,
                            const struct dg_pickle_value **value, size_t *end,
                            struct dg_error *error) DG_MUST_CHECK;

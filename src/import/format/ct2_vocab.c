@@ -38,7 +38,7 @@ static enum dg_err read_token(const struct dg_json *json, const char *name, char
     if (err || !text.ptr)
         return err;
     if (text.len >= TOKEN_CAP || memchr(text.ptr, '\0', text.len))
-        return dg_error_set(error, DG_ERR_FORMAT, "field '%s' is no token", name);
+        return dg_error_set(error, DG_ERR_FORMAT, "field '%s' is not a token", name);
     memcpy(token, text.ptr, text.len);
     token[text.len] = '\0';
     return DG_OK;
@@ -315,7 +315,7 @@ static enum dg_err add_spm(struct dg_import *import, const char *from, const cha
     return err;
 }
 
-/* CTranslate2 itself never splits text; converters often leave the SentencePiece model beside it.
+/* CTranslate2 itself never splits text; converters often leave the SentencePiece model next to it.
  */
 static enum dg_err add_splitter(struct dg_import *import, struct dg_error *error)
 {
@@ -356,7 +356,7 @@ enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word,
     struct dg_json *json = NULL;
     struct dg_span words = {0};
     int64_t id = DG_ID_NONE;
-    for (size_t i = 0; i < import->n_files; i++) /* the target's come behind the source's */
+    for (size_t i = 0; i < import->n_files; i++) /* the target's come after the source's */
         if (dg_span_ends(dg_span_cstr(import->files[i].name), DG_SPAN("vocab.json")))
             words = import->files[i].bytes;
     enum dg_err err = dg_json_parse(words, &limits, error, &json);
@@ -370,7 +370,7 @@ enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word,
     if (!err && (id == DG_ID_NONE || dg_tokenizer_language_code(word).len == 0))
         err = dg_error_set(
             error, DG_ERR_UNSUPPORTED,
-            "'%.*s' is no word of the vocabulary that names a language (__fr__, fra_Latn)",
+            "'%.*s' is not a word of the vocabulary that names a language (__fr__, fra_Latn)",
             word.len > 40 ? 40 : DG_SPAN_FMT(word));
     if (!err)
         import->bp.forced_bos_id = (int32_t)id;
@@ -379,7 +379,7 @@ enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word,
 
 /* ---- All together ---------------------------------------------------------------------------- */
 
-/* True when the tokenizer is to put the end token behind the source. Converters of Hugging Face
+/* True when the tokenizer is to put the end token after the source. Converters of Hugging Face
  * models leave that to the tokenizer's own habit, and start the decoder with the end token. */
 static bool source_ends(const struct dg_import *import, const struct rules *rules)
 {

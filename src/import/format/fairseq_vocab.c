@@ -27,7 +27,7 @@ static const char spm_name[] = "sentencepiece.bpe.model";
 struct layout {
     const char *const *before; /* [n_before] words that the model lacks, or has with other ids */
     size_t n_before;
-    uint32_t first;    /* the first piece behind them */
+    uint32_t first;    /* the first piece after them */
     unsigned cls, sep; /* ids of <s> and </s> */
 };
 
@@ -60,7 +60,7 @@ static enum dg_err check(const struct dg_spm *spm, struct dg_error *error)
         if (dg_spm_type(spm, i) == DG_PIECE_UNUSED)
             return dg_error_set(
                 error, DG_ERR_UNSUPPORTED,
-                "piece %u is there to be never used, which tokenizer.json cannot say", i);
+                "piece %u is marked as never used, which tokenizer.json cannot express", i);
     return DG_OK;
 }
 

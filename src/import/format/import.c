@@ -265,7 +265,8 @@ static enum dg_err write_weights(struct dg_import *import, const char *path,
     return err;
 }
 
-/* ---- Files beside the weights ---------------------------------------------------------------- */
+/* ---- Files next to the weights ----------------------------------------------------------------
+ */
 
 static enum dg_err write_file(const char *dir, const struct dg_import_file *file,
                               struct dg_error *error)
@@ -390,12 +391,13 @@ static enum dg_err write_dir(struct dg_import *import, const char *out,
     if (!mkdtemp(staging))
         return dg_error_errno(error, "cannot make a directory beside %s", out);
     const int lock = lock_dir(staging);
-    enum dg_err err =
-        chmod(staging, 0755) == 0 ? DG_OK : dg_error_errno(error, "cannot open up %s", staging);
+    enum dg_err err = chmod(staging, 0755) == 0
+                          ? DG_OK
+                          : dg_error_errno(error, "cannot set the permissions of %s", staging);
     if (!err)
         err = write_all(import, staging, opts, summary, error);
     if (!err && rename(staging, out) != 0)
-        err = dg_error_errno(error, "cannot put in place %s", out);
+        err = dg_error_errno(error, "cannot move %s into place", out);
     if (err)
         remove_dir(staging);
     if (lock >= 0)
@@ -421,10 +423,9 @@ static enum dg_err detect(const char *path, const struct dg_import_format **form
         }
     }
     return dg_error_set(error, DG_ERR_UNSUPPORTED,
-                        "%s is no model that is known here: expected a Hugging Face directory "
+                        "%s is not a model of a known kind: expected a Hugging Face directory "
                         "(config.json with weights), a CTranslate2 directory (model.bin with "
-                        "vocabularies), an Argos package, a Marian .npz or .bin, or its "
-                        "directory",
+                        "vocabularies), an Argos package, a Marian .npz or .bin, or its directory",
                         path);
 }
 

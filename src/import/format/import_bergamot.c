@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Marian's .bin with what Bergamot and Firefox put beside it: vocab.*.spm, or srcvocab.* and
+/* Marian's .bin with what Bergamot and Firefox put next to it: vocab.*.spm, or srcvocab.* and
  * trgvocab.*, and lex.*.bin. The path is the .bin itself or a directory with one of them.
  * Multipliers for activations (alphas) are ignored: we measure activations as they come. */
 #include "base/file/folder.h"

@@ -239,8 +239,8 @@ static enum dg_err read_reach(const struct dg_ct2 *file, struct dg_blueprint *bp
         table->dtype == DG_DTYPE_I8 || !dg_dtype_is_weight(table->dtype))
         return dg_error_set(
             error, DG_ERR_FORMAT,
-            "%s: variable %s is no real matrix with an odd number of rows, 3 or more", file->name,
-            name);
+            "%s: variable %s is not a matrix of real numbers with an odd number of rows, 3 or more",
+            file->name, name);
     bp->relative_reach = table->shape[0] / 2;
     return DG_OK;
 }
@@ -350,9 +350,10 @@ static enum dg_err read_positions(struct dg_import *import, const struct dg_ct2 
         if (!tables[i] || tables[i]->rank != 2 || tables[i]->shape[1] != bp->D ||
             tables[i]->shape[0] == 0 || !dg_dtype_is_weight(tables[i]->dtype) ||
             tables[i]->dtype == DG_DTYPE_I8)
-            return dg_error_set(error, DG_ERR_FORMAT,
-                                "%s: %s is missing or no real matrix of %zu columns", file->name,
-                                names[i], bp->D);
+            return dg_error_set(
+                error, DG_ERR_FORMAT,
+                "%s: %s is missing, or is not a matrix of real numbers with %zu columns",
+                file->name, names[i], bp->D);
     struct dg_blueprint other = *bp;
     if (recognise(tables[0], bp) && recognise(tables[1], &other) &&
         bp->positions == other.positions && bp->position_offset == other.position_offset)
@@ -547,7 +548,7 @@ static enum dg_err add_words(struct dg_import *import, const struct dg_ct2 *file
     return err;
 }
 
-/* Every variable that is no scalar, no scale and no text must have found its place. */
+/* Every variable that is neither a scalar nor a scale nor a text must have found its place. */
 static enum dg_err check_rest(const struct dg_import *import, const struct dg_ct2 *file,
                               struct dg_error *error)
 {

@@ -106,7 +106,7 @@ static enum dg_err attach_scales(struct dg_import *import, struct dg_import_tens
     return DG_OK;
 }
 
-/* NAME_scale beside an I8 tensor NAME of the same file is part of it. */
+/* NAME_scale next to an I8 tensor NAME of the same file is part of it. */
 static bool is_scale(const struct dg_safetensors *file, const char *name)
 {
     char base[600];

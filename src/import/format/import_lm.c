@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the part of a name behind "h.<layer>." becomes behind "model.layers.<layer>.". */
+/* What the part of a name after "h.<layer>." becomes after "model.layers.<layer>.". */
 static const struct {
     const char *theirs, *ours;
     bool is_turned;   /* stored [in, out] */
@@ -87,7 +87,7 @@ static enum dg_err divide(struct dg_import *import, size_t at, const char *layer
     return DG_OK;
 }
 
-/* A tensor of a layer: `rest` is what stands behind "h.". */
+/* A tensor of a layer: `rest` is what comes after "h.". */
 static enum dg_err take_layer(struct dg_import *import, size_t at, const char *rest)
 {
     char layer[8], name[DG_LAYOUT_NAME_CAP];

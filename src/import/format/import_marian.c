@@ -116,7 +116,7 @@ static enum dg_err add_array(struct dg_import *import, size_t blob, struct dg_er
     struct dg_npy npy;
     if (!array_name(member->name, name))
         return dg_error_set(error, DG_ERR_UNSUPPORTED,
-                            "%s: offset %zu: member '%s' is no .npy array", marian->zip.name,
+                            "%s: offset %zu: member '%s' is not an .npy array", marian->zip.name,
                             member->offset, member->name);
     if (strcmp(name, config_name) == 0)
         return DG_OK;
@@ -144,7 +144,7 @@ static enum dg_err read_config(struct dg_import *import, struct dg_error *error)
     if (!member)
         return dg_error_set(
             error, DG_ERR_NOT_FOUND,
-            "%s has no member special:model.yml.npy: it is no Marian model of version 1",
+            "%s has no member special:model.yml.npy: it is not a Marian model of version 1",
             marian->zip.name);
     enum dg_err err = dg_zip_data(&marian->zip, member, CONFIG_MAX, &data, error);
     if (err)

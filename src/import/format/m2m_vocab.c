@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* M2M100 has a vocab.json of its pieces, behind which its languages (__fr__) count on. NLLB has
+/* M2M100 has a vocab.json of its pieces, after which its languages (__fr__) count on. NLLB has
  * none: four special tokens, then the pieces at their number plus one, then its languages
  * (fra_Latn). The languages are in added_tokens.json with their ids, or in special_tokens_map.json
  * in their order. */
@@ -19,7 +19,7 @@ struct words {
     struct dg_import *import;
     struct dg_json_out out;
     struct dg_map seen; /* keys borrowed; a word that occurs again keeps its first id */
-    size_t next;        /* the first id behind the pieces */
+    size_t next;        /* the first id after the pieces */
 };
 
 static enum dg_err add(struct words *w, struct dg_span word, size_t id, struct dg_error *error)

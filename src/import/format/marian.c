@@ -509,7 +509,7 @@ static bool translate_aan(const char *rest, char *ours, size_t cap)
     return true;
 }
 
-/* The part behind the layer's number; norms before a sublayer have "_pre". */
+/* The part after the layer's number; norms before a sublayer have "_pre". */
 static bool translate_rest(const char *rest, char *ours, size_t cap)
 {
     char base[64];

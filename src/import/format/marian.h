@@ -33,7 +33,7 @@ enum dg_marian_file {
 };
 enum dg_marian_file dg_marian_file_of(const char *name);
 
-/* Finds the vocabularies of the model file `path` (through its decoder.yml, or beside it), adds
+/* Finds the vocabularies of the model file `path` (through its decoder.yml, or next to it), adds
  * them to the files of the import as source.spm, target.spm, vocab.json (target_vocab.json when
  * they differ), and fills sizes, tokens and habits of `import->bp`. */
 enum dg_err dg_marian_vocabulary(struct dg_import *import, const char *path,

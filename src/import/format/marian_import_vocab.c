@@ -70,8 +70,8 @@ static enum dg_err on_decoder(void *ctx, struct dg_span key, long index, struct 
             f->import->bp.length_penalty = (float)normalize;
     } else if (dg_span_eq(key, DG_SPAN("word-penalty")) && index == DG_YAML_SCALAR &&
                strtod(text, NULL) != 0) {
-        f->import->note = "decoder.yml has a word-penalty, which the search here does not know: "
-                          "answers may be longer or shorter than Marian's";
+        f->import->note = "decoder.yml has a word-penalty, which is not supported: answers may be "
+                          "longer or shorter than Marian's";
     }
     return DG_OK;
 }

@@ -106,7 +106,7 @@ static bool take_number(const char **name, const char *letters, unsigned long *v
     return true;
 }
 
-/* Nematus's cells behind the first one, in the decoder behind the second. */
+/* Nematus's cells after the first one, in the decoder after the second. */
 static bool translate_transition(const char *name, char *ours, size_t cap)
 {
     const char *at = strstr(name, "_drt_"), *stack;

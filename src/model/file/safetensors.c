@@ -24,7 +24,7 @@ struct reading {
     struct dg_safetensors *file;
     const char *name;      /* the name of the file, for messages */
     struct dg_span header; /* the JSON */
-    const uint8_t *data;   /* first byte behind the header */
+    const uint8_t *data;   /* first byte after the header */
     size_t data_len;
     struct dg_error *error;
 };
@@ -107,11 +107,11 @@ static enum dg_err read_offsets(struct reading *r, const struct dg_json *value,
     if (begin > end)
         return dg_error_set(
             r->error, DG_ERR_FORMAT,
-            "field 'data_offsets': the end %" PRId64 " lies before the begin %" PRId64, end, begin);
+            "field 'data_offsets': the end %" PRId64 " lies before the start %" PRId64, end, begin);
     if ((uint64_t)end > r->data_len)
         return dg_error_set(r->error, DG_ERR_TRUNCATED,
                             "field 'data_offsets': the end %" PRId64
-                            " lies behind the file's %zu bytes of data; the file may be cut off",
+                            " lies past the file's %zu bytes of data; the file may be cut off",
                             end, r->data_len);
     if ((uint64_t)(end - begin) != len)
         return dg_error_set(r->error, DG_ERR_FORMAT,
@@ -198,7 +198,7 @@ static enum dg_err check_tiling(struct reading *r)
     }
     if (expected != file->file.len)
         return dg_error_set(r->error, DG_ERR_FORMAT,
-                            "%s: offset %zu: %zu bytes lie behind the last tensor, expected none",
+                            "%s: offset %zu: %zu bytes lie after the last tensor, expected none",
                             r->name, expected, file->file.len - expected);
     return DG_OK;
 }

@@ -37,8 +37,8 @@ enum dg_err dg_address_parse(const char *text, struct dg_address *address, struc
 
 /* ---- Networks -------------------------------------------------------------------------------- */
 
-/* Reads the 16 bytes of a textual address, and how many bits precede its own; false when it is
- * no address. */
+/* Reads the 16 bytes of a textual address, and how many bits precede its own; false when it is not
+ * an address. */
 static bool parse_bytes(const char *text, uint8_t bytes[16], unsigned *offset_bits)
 {
     static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};

@@ -230,7 +230,7 @@ enum dg_err dg_listener_adopt(uv_loop_t *loop, int fd, const struct dg_listener_
     struct sockaddr_storage bound;
     socklen_t len = sizeof bound;
     if (getsockname(fd, (struct sockaddr *)&bound, &len) != 0)
-        return dg_error_errno(error, "inherited descriptor %d is no socket", fd);
+        return dg_error_errno(error, "inherited descriptor %d is not a socket", fd);
     const bool is_unix = bound.ss_family == AF_UNIX;
     if (!is_unix && bound.ss_family != AF_INET && bound.ss_family != AF_INET6)
         return dg_error_set(error, DG_ERR_UNSUPPORTED,

@@ -80,7 +80,7 @@ static void log_away(struct dg_redis *redis, const char *reason)
     if (!redis->was_logged)
         dg_log_event(redis->log, DG_LOG_WARNING, "redis",
                      DG_LOG_FIELDS(dg_log_str("address", redis->present.text)),
-                     "Redis is away, we go on without it: %s", reason);
+                     "Redis is unavailable, the server goes on without it: %s", reason);
     redis->was_logged = true;
 }
 
@@ -269,7 +269,7 @@ static const char *reason_of(enum dg_err err)
 {
     return err == DG_ERR_LIMIT   ? "an answer is too long"
            : err == DG_ERR_NOMEM ? "there is no memory for an answer"
-                                 : "what it says is no answer of a Redis";
+                                 : "its answer is not one that Redis gives";
 }
 
 /* What it says may stand in the log, but not if it repeats our password there. */
@@ -277,7 +277,7 @@ static void hide_password(const struct dg_redis *redis, struct dg_redis_reply *r
 {
     if (reply->kind == DG_REDIS_REFUSED && *redis->password && reply->text.len > 0 &&
         memmem(reply->text.ptr, reply->text.len, redis->password, strlen(redis->password)))
-        reply->text = DG_SPAN("it refuses, in words that hold the password");
+        reply->text = DG_SPAN("it refuses, and its message contains the password");
 }
 
 static void on_link_bytes(void *user, struct dg_span bytes)
@@ -292,7 +292,7 @@ static void on_link_bytes(void *user, struct dg_span bytes)
     enum dg_err err = dg_redis_reader_feed(&redis->reader, bytes);
     while (!err && is_there && redis->link == link) {
         if (redis->n_asks == 0 && dg_redis_reader_has_rest(&redis->reader)) {
-            fail(redis, DG_SPAN("it said what nobody had asked for"));
+            fail(redis, DG_SPAN("it sent something that was not asked for"));
             break;
         }
         err = dg_redis_reader_next(&redis->reader, &reply, &is_there);
@@ -335,7 +335,7 @@ static void on_pong(void *user, const struct dg_redis_reply *reply)
     redis->stats.n_connected++;
     uv_timer_stop(&redis->connector);
     dg_log_event(redis->log, DG_LOG_NOTICE, "redis",
-                 DG_LOG_FIELDS(dg_log_str("address", redis->present.text)), "Redis is there");
+                 DG_LOG_FIELDS(dg_log_str("address", redis->present.text)), "Redis is available");
 }
 
 /* A Redis that does not tell its role is taken for a master until it says READONLY. */
@@ -410,7 +410,7 @@ static void begin_link(struct dg_redis *redis)
                                        : dg_outgoing_open(redis->loop, &redis->present, redis->tls,
                                                           &link_ops, redis, &redis->n_lookups);
     if (!redis->link)
-        drop(redis, redis->n_lookups > 0 ? "a name is still looked up"
+        drop(redis, redis->n_lookups > 0 ? "a name is still being looked up"
                                          : "there is no memory for a connection");
 }
 

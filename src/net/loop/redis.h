@@ -22,7 +22,7 @@
  * s
  *
  * While an answer is overdue, dg_redis_ask refuses all commands at once. The commands under way are
- * bounded in number and bytes. What Redis says is read by net/proto/redis_reader.h; what is no
+ * bounded in number and bytes. What Redis says is read by net/proto/redis_reader.h; what is not a
  * reply, or one to nothing, ends the connection. One thread: the loop's. */
 #ifndef DG_NET_LOOP_REDIS_H
 #define DG_NET_LOOP_REDIS_H

@@ -136,7 +136,7 @@ static void say_nonsense(struct dg_redis_table *table, struct dg_span said)
 {
     if (!table->said_nonsense)
         dg_log_event(table->log, DG_LOG_ERROR, "redis", DG_LOG_FIELDS(dg_log_span("said", said)),
-                     "Redis does not keep a table; this server goes on with what it has");
+                     "Redis does not keep a shared table; this server goes on with what it has");
     table->said_nonsense = true;
 }
 

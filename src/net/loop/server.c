@@ -267,7 +267,7 @@ static enum dg_err remove_stale(const char *path, struct dg_error *error)
         return DG_OK;
     if (!S_ISSOCK(info.st_mode))
         return dg_error_set(error, DG_ERR_EXISTS,
-                            "cannot listen on unix:%s: there is a file that is no socket", path);
+                            "cannot listen on unix:%s: there is a file that is not a socket", path);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     memcpy(address.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

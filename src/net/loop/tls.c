@@ -33,7 +33,7 @@ bool dg_tls_is_built(void)
 static const char *reason(void)
 {
     const char *text = ERR_reason_error_string(ERR_peek_last_error());
-    return text ? text : "it says nothing more";
+    return text ? text : "no reason was given";
 }
 
 static enum dg_err refuse_file(struct dg_error *error, const char *what, const char *path)

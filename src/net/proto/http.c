@@ -533,7 +533,7 @@ static bool parse_head(struct dg_http *http, const char *bytes, size_t len)
 }
 
 static const char no_room[] =
-    "the memory for the bodies of requests (memory-limit) is used up just now; try again later";
+    "the memory for the bodies of requests (memory-limit) is used up; try again later";
 
 /* The head is good: shows it to the owner and prepares for the body. */
 static void start_body(struct dg_http *http)

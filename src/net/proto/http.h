@@ -56,7 +56,7 @@ struct dg_http_limits {
     unsigned headers;       /* header lines */
     size_t body_bytes;      /* of one request; a route may lower or raise it in on_head */
     size_t pipelined_bytes; /* unread input held while a request is being answered */
-    size_t stream_bytes;    /* a streamed answer ends when so much, besides its largest part, is
+    size_t stream_bytes;    /* a streamed answer ends when this much, besides its largest part, is
                                unwritten */
     /* whole answers from this size are compressed if the client accepts it */
     size_t gzip_bytes_min;
@@ -132,7 +132,7 @@ struct dg_http_req {
     /* If on_head sets it, the body is not collected: it is called with each piece as it comes, and
      * `body` stays empty. It may answer the request; then what is still to come is thrown away. */
     void (*on_data)(void *owner, struct dg_span piece);
-    bool is_held; /* on_data cannot take more just now (see dg_http_hold) */
+    bool is_held; /* on_data cannot take more at the moment (see dg_http_hold) */
 
     void *owner;                  /* belongs to the answering side */
     void (*on_gone)(void *owner); /* if set, called when the connection ends before the answer is
@@ -160,9 +160,9 @@ struct dg_http_events {
     void (*on_head)(void *user, struct dg_http_req *req);
     /* The request is complete and waits for its answer. */
     void (*on_request)(void *user, struct dg_http_req *req);
-    /* The body will take `bytes` in all, as far as is known. False: there is no memory for it just
-     * now, and the machine refuses the request with 503. Called once for a body whose length the
-     * headers say, again and again for one that grows. NULL is fine. */
+    /* The body will take `bytes` in all, as far as is known. False: there is no memory for it at
+     * the moment, and the machine refuses the request with 503. Called once for a body whose length
+     * the headers say, again and again for one that grows. NULL is fine. */
     bool (*on_body)(void *user, struct dg_http_req *req, size_t bytes);
     /* The machine itself has refused a request; `reason` is a sentence. This function may answer
      * with dg_http_reply, after which the connection ends; otherwise the machine sends a plain

@@ -44,7 +44,7 @@ static size_t quoted_len(struct dg_span text)
 }
 
 /* Finds a parameter; *value is raw, with its quotes. DG_ERR_NOT_FOUND, or DG_ERR_FORMAT for what is
- * no list of parameters or names one twice. */
+ * not a list of parameters or names one twice. */
 static enum dg_err parameter(struct dg_span header, const char *name, struct dg_span *value)
 {
     const char *semicolon = header.len ? memchr(header.ptr, ';', header.len) : NULL;
@@ -53,7 +53,7 @@ static enum dg_err parameter(struct dg_span header, const char *name, struct dg_
     if (semicolon)
         rest = dg_span_make(semicolon, header.len - (size_t)(semicolon - header.ptr));
     while (rest.len) {
-        rest = dg_chars_trim(dg_span_sub(rest, 1, rest.len), " \t"); /* behind the ';' */
+        rest = dg_chars_trim(dg_span_sub(rest, 1, rest.len), " \t"); /* after the ';' */
         if (rest.len == 0)
             break;
         size_t key = 0;

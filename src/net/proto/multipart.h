@@ -62,7 +62,7 @@ struct dg_multipart_feed {
     struct dg_arena *arena; /* borrowed; for names */
     int state;
     size_t n_matched; /* bytes of the delimiter that have been seen and may be a part's */
-    size_t n_start;   /* of these, what ended the header lines and is no byte of the part */
+    size_t n_start;   /* of these, what ended the header lines and is not a byte of the part */
     size_t n_held;
     char held[DG_MULTIPART_HEAD_MAX]; /* the beginning of a head, or what follows a delimiter */
 };

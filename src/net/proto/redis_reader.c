@@ -94,7 +94,7 @@ static void go_on_at(struct dg_redis_reader *reader, size_t at)
     reader->at = reader->searched = at;
 }
 
-/* Reads a text of `len` bytes behind its line; *is_there: all of it has arrived. */
+/* Reads a text of `len` bytes after its line; *is_there: all of it has arrived. */
 static enum dg_err read_text(struct dg_redis_reader *reader, int64_t len, size_t begin,
                              bool *is_there)
 {

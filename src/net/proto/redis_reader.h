@@ -74,8 +74,9 @@ void dg_redis_reader_deinit(struct dg_redis_reader *reader);
 enum dg_err dg_redis_reader_feed(struct dg_redis_reader *reader,
                                  struct dg_span bytes) DG_MUST_CHECK;
 
-/* The next reply, if it is there as a whole. DG_ERR_FORMAT: that is no reply; DG_ERR_LIMIT: it is
- * too long, or says that it will be; DG_ERR_NOMEM. After an error there is nothing more to read. */
+/* The next reply, if it is there as a whole. DG_ERR_FORMAT: that is not a reply; DG_ERR_LIMIT: it
+ * is too long, or says that it will be; DG_ERR_NOMEM. After an error there is nothing more to read.
+ */
 enum dg_err dg_redis_reader_next(struct dg_redis_reader *reader, struct dg_redis_reply *reply,
                                  bool *is_there) DG_MUST_CHECK;
 

@@ -334,7 +334,7 @@ static bool begin_frame(struct dg_ws *ws, const struct wslay_frame_iocb *iocb)
     const size_t message_bytes = ws->message.len + (is_control ? 0 : (size_t)iocb->payload_length);
     if (message_bytes > ws->message_room && ws->events->on_room &&
         !ws->events->on_room(ws->user, ws, message_bytes)) {
-        fail(ws, DG_WS_TRY_AGAIN, "the memory for messages (memory-limit) is used up just now");
+        fail(ws, DG_WS_TRY_AGAIN, "the memory for messages (memory-limit) is used up");
         return false;
     }
     ws->message_room = message_bytes > ws->message_room ? message_bytes : ws->message_room;

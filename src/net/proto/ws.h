@@ -26,7 +26,7 @@ struct dg_ws;
 
 struct dg_ws_limits {
     size_t message_bytes; /* of one message, fragments joined; a longer one closes with 1009 */
-    size_t stream_bytes;  /* the connection ends when so much, besides the largest message, is
+    size_t stream_bytes;  /* the connection ends when this much, besides the largest message, is
                              unwritten */
     uint32_t ping_ms;     /* silence before a ping, and after it */
     uint32_t message_ms;  /* from a message's first byte to its last */
@@ -57,7 +57,7 @@ struct dg_ws_events {
      */
     void (*on_message)(void *user, struct dg_ws *ws, bool is_text, struct dg_span message);
     /* The message being read will take `bytes`, as far as its frames say. False: there is no memory
-     * for it just now, and the connection closes with 1013. NULL is fine. */
+     * for it at the moment, and the connection closes with 1013. NULL is fine. */
     bool (*on_room)(void *user, struct dg_ws *ws, size_t bytes);
     /* The closing handshake has begun, from either side; no message will follow. `code` is 1005
      * when the peer gave none. NULL is fine. */

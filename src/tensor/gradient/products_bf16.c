@@ -35,7 +35,7 @@ static inline __mmask16 first_lanes(size_t n)
 
 /* ---- Laying out ------------------------------------------------------------------------------ */
 
-/* Words of two rows, low and high half: rounded one row behind the other, then dealt out. */
+/* Words of two rows, low and high half: rounded one row after the other, then dealt out. */
 static inline __m512i interleaved(__m512 low, __m512 high)
 {
     const __m512i deal =

@@ -40,7 +40,7 @@ struct group {
     uint32_t n_rows;
     uint32_t bits;
     const uint8_t *table; /* 2^bits slots of four bytes */
-    const int8_t *rows;   /* [n_rows][n_langs], DG_LANGID_LANES readable bytes behind */
+    const int8_t *rows;   /* [n_rows][n_langs], DG_LANGID_LANES readable bytes after */
     float scale;
     uint8_t langs[DG_LANGID_GROUP_LANGS];
     float bias[DG_LANGID_GROUP_LANGS];
@@ -181,7 +181,7 @@ static enum dg_err read_model(struct dg_langid *langid, const uint8_t *bytes, si
     size_t groups = (DG_LANGID_HEADER + langid->n_langs * DG_LANGID_TAG + 3) & ~(size_t)3;
     if (!inside(groups, langid->n_groups * DG_LANGID_GROUP_BYTES, len))
         return dg_error_set(error, DG_ERR_TRUNCATED,
-                            "language model: its tables end behind its %zu bytes", len);
+                            "language model: its tables end past its %zu bytes", len);
     for (size_t i = 0; i < langid->n_langs; i++) {
         memcpy(langid->tags[i], bytes + DG_LANGID_HEADER + i * DG_LANGID_TAG, DG_LANGID_TAG);
         langid->tags[i][DG_LANGID_TAG - 1] = '\0';
@@ -317,7 +317,7 @@ static const int8_t *find_row(const struct group *group, uint32_t hash)
     }
 }
 
-/* Adds a row in vectors of DG_LANGID_LANES; the last may reach into the row behind it. */
+/* Adds a row in vectors of DG_LANGID_LANES; the last may reach into the row after it. */
 static void add_row(int32_t *sums, const int8_t *row, unsigned n_langs)
 {
     for (unsigned k = 0; k < n_langs; k += DG_LANGID_LANES)

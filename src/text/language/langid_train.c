@@ -196,7 +196,7 @@ static enum dg_err make_groups(struct corpus *corpus, struct dg_error *error)
             if (corpus->letters[lang][script] * 6 < all || corpus->letters[lang][script] == 0)
                 continue;
             if (group->n_langs == DG_LANGID_GROUP_LANGS)
-                return dg_error_set(error, DG_ERR_LIMIT, "more than %d languages write one script",
+                return dg_error_set(error, DG_ERR_LIMIT, "more than %d languages use one script",
                                     DG_LANGID_GROUP_LANGS);
             group->at[lang] = (int8_t)group->n_langs;
             group->langs[group->n_langs++] = (uint8_t)lang;

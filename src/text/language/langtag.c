@@ -46,7 +46,7 @@ static bool is_alnum(char c)
 }
 
 /* Lower-cases, '_' to '-', without surrounding spaces and the POSIX ending; `modifier` is what
- * stood behind '@'. */
+ * stood after '@'. */
 static bool tidy(struct dg_span text, char *out, struct dg_span *modifier)
 {
     while (text.len && (text.ptr[0] == ' ' || text.ptr[0] == '\t'))
@@ -115,7 +115,7 @@ static void get_part(int32_t (*get)(const char *, char *, int32_t, UErrorCode *)
     out[len] = '\0';
 }
 
-/* Turns a three-letter country behind the language (en-usa) into the two letters of BCP-47. */
+/* Turns a three-letter country after the language (en-usa) into the two letters of BCP-47. */
 static void shorten_country(char *tag)
 {
     char *country = strchr(tag, '-');

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The metric tokenisations. Each is a fixed sequence of substitutions; a substitution consumes what
- * it matched, so the next one starts behind it, and that shows in the results ("a..b"). */
+ * it matched, so the next one starts after it, and that shows in the results ("a..b"). */
 #include "text/score/metric_split.h"
 #include "base/memory/chars.h"
 #include "base/memory/utf8.h"
@@ -205,7 +205,7 @@ static bool is_symbol(uint32_t cp)
     return (U_GET_GC_MASK((UChar32)cp) & U_GC_S_MASK) != 0;
 }
 
-/* Pass 0: "x!" to "x ! " where x is no number; 1: "!x" to " ! x"; 2: symbols apart. */
+/* Pass 0: "x!" to "x ! " where x is not a number; 1: "!x" to " ! x"; 2: symbols apart. */
 static enum dg_err run_intl_pass(int pass, struct dg_span in, struct dg_buf *out)
 {
     enum dg_err err = DG_OK;

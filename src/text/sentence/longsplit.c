@@ -56,14 +56,14 @@ static bool is_space(uint32_t cp)
     return u_isUWhiteSpace((UChar32)cp);
 }
 
-/* Marks behind which a clause always ends: those of scripts without spaces. */
+/* Marks after which a clause always ends: those of scripts without spaces. */
 static bool is_wide_clause_mark(uint32_t cp)
 {
     return cp == 0x3001 || cp == 0x3002 || cp == 0xFF0C || cp == 0xFF1B || cp == 0xFF1A ||
            cp == 0xFF01 || cp == 0xFF1F || cp == 0x300D || cp == 0x300F || cp == 0xFF09;
 }
 
-/* Marks behind which a clause ends if a space follows. */
+/* Marks after which a clause ends if a space follows. */
 static bool is_clause_mark(uint32_t cp)
 {
     switch (cp) {

@@ -31,7 +31,7 @@
 enum {
     TEXT_MAX = 1 << 30,   /* bytes of a text */
     MARKER_MAX = 24,      /* bytes of one list marker */
-    SPACES_OF_COLUMN = 3, /* so many spaces in a row separate columns */
+    SPACES_OF_COLUMN = 3, /* this many spaces in a row separate columns */
 };
 
 struct dg_segmenter {
@@ -311,7 +311,7 @@ static bool is_markup_marker(struct dg_span word)
     return true;
 }
 
-/* The bytes of one list marker and the space behind it at the start of `text`; 0 when there is
+/* The bytes of one list marker and the space after it at the start of `text`; 0 when there is
  * none. */
 static size_t marker_len(const struct dg_abbrev *abbrev, struct dg_span text)
 {

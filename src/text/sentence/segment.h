@@ -47,7 +47,7 @@ enum dg_segment_kind {
 /* Where a sentence that was too long was cut. The last part of a cut sentence has NONE. */
 enum dg_segment_cut {
     DG_SEGMENT_CUT_NONE,
-    DG_SEGMENT_CUT_CLAUSE, /* behind a comma, semicolon, colon, dash or bracket */
+    DG_SEGMENT_CUT_CLAUSE, /* after a comma, semicolon, colon, dash or bracket */
     DG_SEGMENT_CUT_SPACE,
     DG_SEGMENT_CUT_HARD, /* between two graphemes of one word */
 };

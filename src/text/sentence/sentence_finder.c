@@ -4,11 +4,11 @@
 /* ICU proposes an end (Unicode's UAX 29); we look at a few words on both sides and accept it, move
  * it, or go on to the next:
  *
- *   removed      behind abbreviations, initials, ordinals ("3. Oktober"), dates ("2024. 3. 15.")
+ *   removed      after abbreviations, initials, ordinals ("3. Oktober"), dates ("2024. 3. 15.")
  *                before a small letter ("Yahoo! is", "«Vraiment ?» dit-il")
  *                between a Japanese quotation and the words that quote it (「行く？」と言った)
- *   moved        behind closing quotes that follow with a space (French « ... ! »)
- *   added        behind an ellipsis character before a capital
+ *   moved        after closing quotes that follow with a space (French « ... ! »)
+ *   added        after an ellipsis character before a capital
  *
  * Each look is bounded (LOOK bytes), so the whole is linear. */
 #define _GNU_SOURCE 1 /* memmem */
@@ -181,7 +181,7 @@ static bool all_digits(struct dg_span word)
 /* The surroundings of a boundary at `at`. */
 struct around {
     struct dg_span text;
-    size_t at;     /* the boundary, behind the spaces */
+    size_t at;     /* the boundary, after the spaces */
     size_t end;    /* the end of the sentence without its spaces */
     uint32_t last; /* the character before `end` */
     uint32_t next; /* the character at `at` */
@@ -337,7 +337,7 @@ static size_t skip_spaces(struct dg_span text, size_t at)
     return from;
 }
 
-/* Closing marks that stand alone at `at`: the end is behind them ("« Oui ! » Il partit."). A mark
+/* Closing marks that stand alone at `at`: the end is after them ("« Oui ! » Il partit."). A mark
  * that touches a word opens a quotation (German »so«). */
 static size_t behind_closing(struct dg_span text, size_t at)
 {

@@ -10,7 +10,7 @@
  *     while ((end = dg_sentence_finder_next(&finder)) > 0) ...   the last is text.len
  *     dg_sentence_finder_deinit(&finder);
  *
- * Each end lies behind the white space that follows the sentence. */
+ * Each end lies after the white space that follows the sentence. */
 #ifndef DG_TEXT_SENTENCE_SENTENCE_FINDER_H
 #define DG_TEXT_SENTENCE_SENTENCE_FINDER_H
 
@@ -30,7 +30,7 @@ struct dg_sentence_finder {
     struct UText *utext;            /* owned; reused for every text */
     struct dg_span text;
     size_t at;      /* the end that was returned last */
-    size_t pending; /* a boundary of ICU behind one that we added, or 0 */
+    size_t pending; /* a boundary of ICU after one that we added, or 0 */
     const struct dg_abbrev *abbrev;
     bool japanese;
 };

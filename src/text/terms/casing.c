@@ -17,7 +17,7 @@
 
 enum {
     UPPER_MIN = 4,   /* capitals that several words must have together */
-    ACRONYM_MAX = 5, /* a single word of up to so many capitals is left alone */
+    ACRONYM_MAX = 5, /* a single word of up to this many capitals is left alone */
     TITLE_WORDS_MIN = 3,
     LONG_WORD = 4, /* letters; shorter words may begin with a small letter in a title */
 };

@@ -36,7 +36,7 @@
 enum dg_casing {
     DG_CASING_PLAIN, /* ordinary text */
     DG_CASING_UPPER, /* all letters are capitals, and it is more than an acronym */
-    DG_CASING_TITLE, /* three words or more, the long ones with capitals, and no full stop behind
+    DG_CASING_TITLE, /* three words or more, the long ones with capitals, and no full stop after
                         them; never in German */
 };
 

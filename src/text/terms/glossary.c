@@ -211,7 +211,7 @@ enum dg_err dg_glossary_begin(struct dg_glossary *glossary, const char *source, 
                                target);
     if (!err && glossary->n == DG_GLOSSARY_DICTIONARIES)
         err = dg_error_set(error, DG_ERR_LIMIT,
-                           "read more than %d dictionaries, expected at most so many",
+                           "read more than %d dictionaries, expected at most that many",
                            DG_GLOSSARY_DICTIONARIES);
     if (!err)
         glossary->items[glossary->n++] = made;
@@ -246,7 +246,8 @@ static enum dg_err add_room(struct dg_glossary *glossary, struct dg_dictionary *
 {
     if (dictionary->n == DG_GLOSSARY_TERMS)
         return dg_error_set(error, DG_ERR_LIMIT,
-                            "read more than %d terms, expected at most so many", DG_GLOSSARY_TERMS);
+                            "read more than %d terms, expected at most that many",
+                            DG_GLOSSARY_TERMS);
     if (dictionary->n < dictionary->cap)
         return DG_OK;
     size_t cap = dictionary->cap ? 2 * dictionary->cap : 16;
@@ -381,7 +382,7 @@ static enum dg_err sort(struct dg_glossary *glossary, struct dg_dictionary *dict
         if (!err && n_alike > DG_GLOSSARY_CASES)
             err = dg_error_set(error, DG_ERR_LIMIT,
                                "more than %d source terms differ from '%.*s' only in their case, "
-                               "expected at most so many",
+                               "expected at most that many",
                                DG_GLOSSARY_CASES,
                                (int)(sorted[i]->source.len < 200 ? sorted[i]->source.len : 200),
                                sorted[i]->source.ptr);
@@ -487,7 +488,7 @@ static const struct dg_glossary_term *longest_at(const struct dg_dictionary *dic
 {
     const uint32_t *text = scan->folded + from;
     size_t n = scan->n - from, low = 0, high = dictionary->n;
-    while (low < high) { /* finds how many terms do not lie behind the text */
+    while (low < high) { /* finds how many terms do not lie after the text */
         size_t middle = low + (high - low) / 2;
         const struct dg_glossary_term *term = term_at(dictionary, middle);
         if (compare_points(term->folded, term->n_folded, text,

@@ -14,7 +14,7 @@
  *     dg_glossary_unref(glossary);
  *
  * A term matches at word borders (scripts without spaces have none; a Korean word may continue
- * behind the term). A term in lower case also matches with a capital first letter, with capital
+ * after the term). A term in lower case also matches with a capital first letter, with capital
  * first letters of all words, and in capitals; a term with capitals of its own as it is and in
  * capitals; an exact term only as it is. Of the terms that begin first, the longest matches; of
  * equal terms, that of the first dictionary. Runs of blanks are equal, and so are both apostrophes.

@@ -23,7 +23,7 @@ static void end_row(struct row *row)
             row->cells[i].ptr = row->unquoted.ptr + row->starts[i];
 }
 
-/* The line at `*at`; moves behind it. */
+/* The line at `*at`; moves after it. */
 static struct dg_span next_line(struct dg_span text, size_t *at)
 {
     const char *start = text.ptr + *at, *end = memchr(start, '\n', text.len - *at);
@@ -55,7 +55,7 @@ static enum dg_err cut_tabs(struct dg_span line, struct row *row)
     return DG_OK;
 }
 
-/* A cell between quotes, which may hold commas, quotes (doubled) and line ends; `*at` is behind the
+/* A cell between quotes, which may hold commas, quotes (doubled) and line ends; `*at` is after the
  * first quote. */
 static enum dg_err copy_quoted(struct dg_span text, size_t *at, struct row *row)
 {

@@ -72,7 +72,7 @@ static bool is_separator(char c)
     return c == ' ' || c == ',' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The next word of a list at or behind *at; empty at its end. */
+/* The next word of a list at or after *at; empty at its end. */
 static struct dg_span next_word(struct dg_span list, size_t *at)
 {
     while (*at < list.len && is_separator(list.ptr[*at]))
@@ -104,7 +104,7 @@ void dg_phrase_set_deinit(struct dg_phrase_set *set)
     *set = (struct dg_phrase_set){.n = 0};
 }
 
-/* How many phrases are not behind the text; one that only begins with it is. */
+/* How many phrases are not after the text; one that only begins with it is. */
 static size_t place_of(const struct dg_phrase_set *set, struct dg_span text)
 {
     size_t low = 0, high = set->n;

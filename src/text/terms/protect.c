@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The scanner: at each character it asks the matchers that can start there, takes the first that
- * answers, and goes on behind it. Words are looked at once, at their start; a whole token (run of
+ * answers, and goes on after it. Words are looked at once, at their start; a whole token (run of
  * characters that file names and addresses are made of) is classified once, which keeps it linear.
  */
 #include "text/terms/protect.h"
@@ -64,7 +64,7 @@ static size_t match_tag(struct scan *scan)
     return dg_protect_match_tag(scan->text, scan->at, &scan->tag_free);
 }
 
-/* Marks that may stand right behind a word. */
+/* Marks that may follows a word. */
 static size_t match_mark(struct scan *scan, char c, enum dg_protect_kind *kind)
 {
     struct dg_span text = scan->text;

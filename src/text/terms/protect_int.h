@@ -20,7 +20,7 @@ static inline bool dg_protect_is_alnum(char c)
     return dg_chars_is_digit(c) || dg_chars_is_letter(c);
 }
 
-/* The byte at `at`, or 0 behind the end. */
+/* The byte at `at`, or 0 after the end. */
 static inline char dg_protect_byte(struct dg_span text, size_t at)
 {
     return at < text.len ? text.ptr[at] : '\0';

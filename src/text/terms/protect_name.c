@@ -86,7 +86,7 @@ static bool starts_word(struct dg_span text, size_t at, const char *word)
     return true;
 }
 
-/* The position behind "scheme://", "mailto:" and the like; 0 when there is no scheme. */
+/* The position after "scheme://", "mailto:" and the like; 0 when there is no scheme. */
 static size_t scheme_end(struct dg_span text, size_t at)
 {
     static const char *const plain[] = {"mailto:", "tel:", "magnet:?", "doi:10."};

@@ -204,7 +204,7 @@ bool dg_protect_is_plain_number(struct dg_span number)
     char digits[PLAIN_DIGITS_MAX];
     size_t at = 0, len, n_run = 0, n_joints = 0, n_colons = 0;
     uint32_t cp;
-    bool is_grouped = true; /* behind each joint but the last come three digits */
+    bool is_grouped = true; /* after each joint but the last come three digits */
     while (at < number.len && !dg_chars_is_digit(number.ptr[at])) {
         if ((len = dg_utf8_decode(number, at, &cp)) == 0 || !is_price_mark(cp))
             return false;
@@ -234,7 +234,7 @@ bool dg_protect_is_plain_number(struct dg_span number)
     return is_grouped && (n_colons == 0 || n_joints == 1) && digits_of(number, digits) > 0;
 }
 
-/* "866.6": behind a mark at `at` come more digits of the same number. */
+/* "866.6": after a mark at `at` come more digits of the same number. */
 static bool is_inner_mark(struct dg_span text, size_t at)
 {
     const char c = dg_protect_byte(text, at);
@@ -263,7 +263,7 @@ static bool has_digits(struct dg_span text, const char *digits, size_t n, bool i
             (at > 0 && (dg_chars_is_digit(text.ptr[at - 1]) || is_inner_mark(text, at - 1))))
             continue;
         const size_t end = end_of(text, at, digits, n);
-        /* The mark of the afternoon may stand behind minutes, as in "2:45 p.m." */
+        /* The mark of the afternoon may stand after minutes, as in "2:45 p.m." */
         const bool has_minutes = dg_protect_byte(text, end) == ':' &&
                                  dg_chars_is_digit(dg_protect_byte(text, end + 1)) &&
                                  dg_chars_is_digit(dg_protect_byte(text, end + 2));
@@ -274,7 +274,7 @@ static bool has_digits(struct dg_span text, const char *digits, size_t n, bool i
 }
 
 /* A time as it is said with the other clock: "14:45" for "2:45 p.m.", "2:45" in the afternoon for
- * "14:45" and "2" for "14 h". Returns how many digits; 0: it is no time. */
+ * "14:45" and "2" for "14 h". Returns how many digits; 0: it is not a time. */
 static size_t other_clock(struct dg_span source, size_t at, size_t len, char digits[4],
                           bool *in_afternoon)
 {

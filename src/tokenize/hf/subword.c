@@ -432,9 +432,10 @@ enum dg_err dg_subword_join(const struct dg_subword *subword, struct dg_subword_
     for (size_t i = 0; i < template->n; i++)
         n_signs += template->parts[i].id >= 0;
     if (join->max <= n_signs)
-        return dg_error_set(error, DG_ERR_RANGE,
-                            "%zu tokens have no room for the %zu signs of the template and a text",
-                            join->max, n_signs);
+        return dg_error_set(
+            error, DG_ERR_RANGE,
+            "%zu tokens leave no room for the %zu tokens of the template and a text", join->max,
+            n_signs);
     n[last] -= skip;
     share_room(join->give, join->is_pair, join->max - n_signs, n);
     work->out.n = 0;

@@ -102,7 +102,7 @@ enum { DG_SUBWORD_FRAME = 255 };
 static const uint32_t DG_SUBWORD_NO_WORD = UINT32_MAX;
 
 enum {
-    DG_SUBWORD_TEMPLATE = 1, /* the template's tokens are added before and behind the text */
+    DG_SUBWORD_TEMPLATE = 1, /* the template's tokens are added before and after the text */
     /* The string of a special token stands for that token. It must not be set for text from
      * untrusted sources; without it such a string is ordinary text. */
     DG_SUBWORD_SPECIAL = 2,

@@ -127,7 +127,7 @@ static size_t cluster_end(struct dg_span text, size_t at)
     uint32_t cp = 0;
     size_t end = at + dg_utf8_decode(text, at, &cp), n_regional;
     struct seen before = look(cp);
-    bool is_picture = before.is_picture; /* a picture, perhaps with marks behind it */
+    bool is_picture = before.is_picture; /* a picture, perhaps with marks after it */
     n_regional = before.class == U_GCB_REGIONAL_INDICATOR;
     for (size_t len; (len = dg_utf8_decode(text, end, &cp)) > 0; end += len) {
         const struct seen next = look(cp);

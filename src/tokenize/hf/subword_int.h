@@ -34,7 +34,7 @@ enum dg_subword_change {
     DG_SUBWORD_NFKC,
     DG_SUBWORD_NFKD,
     DG_SUBWORD_CLEAN, /* drops control characters and U+FFFD, and turns white space into spaces */
-    DG_SUBWORD_SPACE_HAN,    /* puts a space before and behind every Chinese character */
+    DG_SUBWORD_SPACE_HAN,    /* puts a space before and after every Chinese character */
     DG_SUBWORD_DROP_ACCENTS, /* drops nonspacing marks (Mn) */
     DG_SUBWORD_DROP_MARKS,   /* drops all marks (M) */
     DG_SUBWORD_LOWERCASE,

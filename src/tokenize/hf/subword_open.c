@@ -42,7 +42,7 @@ static const struct {
 
 enum dg_err dg_subword_refuse(struct dg_error *error, const char *what, struct dg_span name)
 {
-    return dg_error_set(error, DG_ERR_UNSUPPORTED, "%s '%.*s' is not known here", what,
+    return dg_error_set(error, DG_ERR_UNSUPPORTED, "%s '%.*s' is not supported", what,
                         name.len > 120 ? 120 : DG_SPAN_FMT(name));
 }
 
@@ -244,7 +244,7 @@ static enum dg_err read_byte_level(struct dg_subword *subword, const struct dg_j
     if (!err && adds_space && subword->n_cuts)
         err = dg_error_set(
             error, DG_ERR_UNSUPPORTED,
-            "a space before every piece of a text that is cut already is not known here");
+            "a space before every piece of a text that is already cut is not supported");
     if (!err && adds_space)
         err = add_change(
             subword,
@@ -288,10 +288,9 @@ static enum dg_err add_marks(struct dg_subword *subword, struct dg_span mark, bo
                              struct dg_error *error)
 {
     if (subword->n_cuts != 1 || subword->cuts[0].kind != DG_SUBWORD_CUT_SPACES || !is_usual)
-        return dg_error_set(
-            error, DG_ERR_UNSUPPORTED,
-            "Metaspace is known here as the first step of the pre-tokenizer, or behind "
-            "WhitespaceSplit if it splits and always puts its mark before");
+        return dg_error_set(error, DG_ERR_UNSUPPORTED,
+                            "Metaspace is supported as the first step of the pre-tokenizer, or "
+                            "after WhitespaceSplit if it splits and always prepends its mark");
     subword->n_cuts = 0;
     enum dg_err err = add_change(
         subword, (struct dg_subword_changing){.kind = DG_SUBWORD_MARK_WORDS, .to = mark}, error);
@@ -339,7 +338,7 @@ static enum dg_err read_pre_tokenizer(struct dg_subword *subword, const struct d
 {
     if (subword->is_byte_level)
         return dg_error_set(error, DG_ERR_UNSUPPORTED,
-                            "steps of the pre-tokenizer behind ByteLevel are not known here");
+                            "steps of the pre-tokenizer after ByteLevel are not supported");
     if (dg_span_eq(type, DG_SPAN("BertPreTokenizer")))
         return add_cut(subword, (struct dg_subword_cutting){.kind = DG_SUBWORD_CUT_BERT}, error);
     if (dg_span_eq(type, DG_SPAN("WhitespaceSplit")))
@@ -392,7 +391,7 @@ static enum dg_err put_sign(const struct dg_subword *subword, struct dg_subword_
     return put_part(template, (struct dg_subword_part){.id = id, .type = (uint8_t)type}, error);
 }
 
-/* The default templates: one text by itself, or one text behind the other. */
+/* The default templates: one text by itself, or one text after the other. */
 static enum dg_err put_nothing(struct dg_subword *subword, struct dg_error *error)
 {
     enum dg_err err = DG_OK;
@@ -500,7 +499,7 @@ static enum dg_err read_named(const struct dg_json *step, const char *name, stru
     return err ? err : dg_json_at_string(pair, name, 0, error, sign);
 }
 
-/* BERT's:    [CLS] A [SEP]    [CLS] A [SEP] B [SEP]     B and the token behind it are segment 1
+/* BERT's:    [CLS] A [SEP]    [CLS] A [SEP] B [SEP]     B and the token after it are segment 1
  * RoBERTa's: <s> A </s>       <s> A </s> </s> B </s>    everything is segment 0 */
 static enum dg_err put_encoder(struct dg_subword *subword, struct dg_span cls, struct dg_span sep,
                                bool is_roberta, struct dg_error *error)
@@ -671,7 +670,7 @@ static enum dg_err read_tokenizer(struct dg_subword *subword, const struct dg_js
         err = dg_subword_read_model(subword, model, added, error);
     if (!err && (subword->is_wordpiece || subword->is_unigram) && subword->is_byte_level)
         err = dg_error_set(error, DG_ERR_UNSUPPORTED,
-                           "%s behind the pre-tokenizer ByteLevel is not known here",
+                           "%s after the pre-tokenizer ByteLevel is not supported",
                            subword->is_unigram ? "Unigram" : "WordPiece");
     if (!err)
         err = read_steps(subword, dg_json_get(root, "post_processor"), "processors",
@@ -719,7 +718,7 @@ static enum dg_err read_lines(struct dg_subword *subword, struct dg_span lines,
         err = dg_json_get_bool(config, "do_basic_tokenize", DG_JSON_OPTIONAL, error, &cuts);
     if (!err && !cuts)
         err = dg_error_set(error, DG_ERR_UNSUPPORTED,
-                           "\"do_basic_tokenize\": false is not known here");
+                           "\"do_basic_tokenize\": false is not supported");
     for (size_t i = 0; i < N_CONFIGURED && !err; i++) {
         err = config ? configured(config, i, error, &signs[i]) : DG_OK;
         if (!config || !signs[i].len)

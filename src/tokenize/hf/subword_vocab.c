@@ -167,15 +167,17 @@ static enum dg_err put_merge(struct dg_subword *subword, struct dg_span left, st
     char whole[2 * DG_SUBWORD_PIECE_MAX];
     const int32_t l = dg_subword_find(subword, left), r = dg_subword_find(subword, right);
     if (l < 0 || r < 0)
-        return dg_error_set(error, DG_ERR_FORMAT, "merge %zu: '%.*s' is no token of the vocabulary",
-                            rank, DG_SPAN_FMT(dg_utf8_clip(l < 0 ? left : right, 80)));
+        return dg_error_set(error, DG_ERR_FORMAT,
+                            "merge %zu: '%.*s' is not a token of the vocabulary", rank,
+                            DG_SPAN_FMT(dg_utf8_clip(l < 0 ? left : right, 80)));
     memcpy(whole, left.ptr, left.len);
     memcpy(whole + left.len, right.ptr, right.len);
     const int32_t id = dg_subword_find(subword, dg_span_make(whole, left.len + right.len));
     if (id < 0)
         return dg_error_set(
-            error, DG_ERR_FORMAT, "merge %zu: what it makes, '%.*s', is no token of the vocabulary",
-            rank, DG_SPAN_FMT(dg_utf8_clip(dg_span_make(whole, left.len + right.len), 80)));
+            error, DG_ERR_FORMAT,
+            "merge %zu: what it makes, '%.*s', is not a token of the vocabulary", rank,
+            DG_SPAN_FMT(dg_utf8_clip(dg_span_make(whole, left.len + right.len), 80)));
     const struct dg_subword_merge made = {(uint64_t)(uint32_t)l << 32 | (uint32_t)r, (uint32_t)rank,
                                           (uint32_t)id};
     uint64_t hash = made.pair * 0x9e3779b97f4a7c15u;
@@ -330,9 +332,8 @@ static enum dg_err make_list(struct dg_subword *subword, struct dg_error *error)
         if (!dg_prefixes_step(&subword->list, &subword->inner, (uint8_t)subword->prefix.ptr[i]))
             break; /* no piece continues a word, so the walk always ends here */
     if (subword->unk < 0)
-        return dg_error_set(
-            error, DG_ERR_NOT_FOUND,
-            "field 'unk_token' is missing: it is what words become that are not known");
+        return dg_error_set(error, DG_ERR_NOT_FOUND,
+                            "field 'unk_token' is missing: it stands for unknown words");
     return DG_OK;
 }
 
@@ -466,7 +467,7 @@ static enum dg_err add_token(struct dg_subword *subword, struct dg_subword_added
         err = put_piece(subword, added->text, id, error);
     else if (!dg_span_eq(subword->pieces[id], added->text))
         err = dg_error_set(error, DG_ERR_FORMAT,
-                           "the added token '%.*s' has the id %lld of another one",
+                           "the added token '%.*s' has the id %lld of another token",
                            DG_SPAN_FMT(dg_utf8_clip(added->text, 80)), (long long)id);
     if (err)
         return err;

@@ -184,7 +184,7 @@ static const uint8_t *put_plain(const struct dg_normaliser *n, struct dg_normali
     return at;
 }
 
-/* Drops leading spaces and puts the dummy prefix; moves *at behind what it dropped. */
+/* Drops leading spaces and puts the dummy prefix; moves *at after what it dropped. */
 static enum dg_err start(const struct dg_normaliser *n, struct dg_normalise_state *state,
                          const uint8_t **at, const uint8_t *end, bool is_last,
                          struct dg_normal_text *out)

@@ -29,10 +29,10 @@ enum {
 
 struct dg_normaliser {
     struct dg_charsmap map;
-    bool add_dummy_prefix;          /* a space is added before the text, or behind it */
+    bool add_dummy_prefix;          /* a space is added before the text, or after it */
     bool remove_extra_whitespaces;  /* no spaces at the ends, and only single ones in the middle */
     bool escape_whitespaces;        /* spaces become U+2581 */
-    bool whitespace_as_suffix;      /* the added space goes behind the text */
+    bool whitespace_as_suffix;      /* the added space goes after the text */
     const struct dg_pieces *pieces; /* the pieces that `user` searches */
     const struct dg_piece_trie *user; /* user-defined pieces, which never change; NULL: none */
     /* For each code point: 1 for characters below U+0800 that stay unchanged if an ASCII byte
@@ -44,7 +44,7 @@ struct dg_normaliser {
 void dg_normaliser_prepare(struct dg_normaliser *normaliser);
 
 struct dg_normal_text {
-    uint8_t *bytes;   /* owned; dg_normalise puts DG_NORMALISE_PAD NULs behind them */
+    uint8_t *bytes;   /* owned; dg_normalise puts DG_NORMALISE_PAD NULs after them */
     uint32_t *origin; /* owned; len + 1 offsets into the original text, ascending */
     size_t len;
     size_t cap;

@@ -380,7 +380,7 @@ struct dg_span dg_spm_charsmap(const struct dg_spm *spm)
     if (map->n_units == 0)
         return DG_SPAN("");
     return dg_span_make((const char *)map->units - 4,
-                        /* the map, behind its length */
+                        /* the map, after its length */
                         4 + 4 * map->n_units + map->pool_len);
 }
 

@@ -9,7 +9,7 @@
  * end for its best pair; a long chunk (a line without spaces) keeps its pairs in a heap. Both make
  * the same merges in the same order.
  *
- * A symbol is identified by its first byte. Its length is stored there and again behind its last
+ * A symbol is identified by its first byte. Its length is stored there and again after its last
  * byte, so that both neighbours are one step away and close in memory; the priority of its pair
  * with the next symbol is stored there too. A long line needs 8 bytes per byte for this and as much
  * for the heap; nothing else is kept.

@@ -35,8 +35,8 @@ struct dg_spm {
     struct dg_piece_trie unused;
     bool has_unused;
     bool has_shadows;         /* some string is both in `reserved` and in `trie` */
-    bool space_is_boundary;   /* no piece has the space mark behind another character */
-    bool space_ends_boundary; /* no piece has another character behind the space mark */
+    bool space_is_boundary;   /* no piece has the space mark after another character */
+    bool space_ends_boundary; /* no piece has another character after the space mark */
 
     uint32_t *ranks; /* owned, BPE only; the rank of each piece's score, 0 for the highest */
     uint32_t n_ranks;

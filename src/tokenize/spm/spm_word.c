@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The two simple segmentations. WORD: the text is cut before every space mark (also where the model
- * puts spaces behind words: so does the original) and each word is looked up whole. CHAR: one piece
+ * puts spaces after words: so does the original) and each word is looked up whole. CHAR: one piece
  * a character, except that the longest user-defined piece is taken first. */
 #include "tokenize/spm/spm_int.h"
 #include "tokenize/spm/utf8_char.h"

@@ -36,32 +36,33 @@ struct options {
 static const struct dg_opt_row rows[] = {
     {DG_OPT_STRING(struct options, source), "source", .unit = "NAME", .flags = DG_OPT_COMMAND_LINE,
      .heading = "Which",
-     .help = "only models of firefox, firefox-archive, argos, or opus (OPUS-MT at Hugging Face)"},
+     .help =
+         "fetch only models of firefox, firefox-archive, argos, or opus (OPUS-MT at Hugging Face)"},
     {DG_OPT_STRING(struct options, kind), "kind", .unit = "KIND", .flags = DG_OPT_COMMAND_LINE,
-     .help = "only this kind: tiny, base-memory, base"},
+     .help = "fetch only this kind: tiny, base-memory, base"},
     {DG_OPT_STRING(struct options, version), "version", .unit = "VERSION",
-     .flags = DG_OPT_COMMAND_LINE, .help = "only this version"},
+     .flags = DG_OPT_COMMAND_LINE, .help = "fetch only this version"},
     {DG_OPT_BOOL(struct options, small), "small", .flags = DG_OPT_COMMAND_LINE,
-     .help = "the smallest instead of the best"},
+     .help = "fetch the smallest model instead of the best"},
     {DG_OPT_STRING(struct options, all_with), "all-with", .unit = "LANG",
-     .flags = DG_OPT_COMMAND_LINE, .help = "every pair with this language"},
+     .flags = DG_OPT_COMMAND_LINE, .help = "fetch every pair with this language"},
     {DG_OPT_BOOL(struct options, again), "again", .flags = DG_OPT_COMMAND_LINE,
-     .help = "also what is installed already"},
+     .help = "fetch also what is already installed"},
     {DG_OPT_STRING(struct options, as), "as", .unit = "NAME", .flags = DG_OPT_COMMAND_LINE,
      .help = "the directory's name, for one model (default: its pair of languages)"},
     {DG_OPT_ENUM(struct options, type), "type", .words = types, .flags = DG_OPT_COMMAND_LINE,
      .help = "the weights' type, as dragoman import knows it"},
     {DG_OPT_BOOL(struct options, yes), "yes", .letter = 'y', .heading = "How",
-     .flags = DG_OPT_COMMAND_LINE, .help = "do not ask"},
+     .flags = DG_OPT_COMMAND_LINE, .help = "do not ask for confirmation"},
     {DG_OPT_BOOL(struct options, print_urls), "print-urls", .flags = DG_OPT_COMMAND_LINE,
      .help = "only print what would be fetched, one address a line"},
     {DG_OPT_BOOL(struct options, accept_unpinned), "accept-unpinned", .flags = DG_OPT_COMMAND_LINE,
-     .help = "also files without a published hash; theirs is noted and checked from then on"},
+     .help = "accept files without a published hash; theirs is noted and checked from then on"},
     {DG_OPT_BOOL(struct options, reload), "reload", .flags = DG_OPT_COMMAND_LINE,
      .help = "have the running daemon serve the new models at once"},
     {DG_OPT_BOOL(struct options, update_catalogue), "update-catalogue",
      .flags = DG_OPT_COMMAND_LINE,
-     .help = "ask Mozilla's list as it is now, show what is new, and keep it"},
+     .help = "fetch Mozilla's list as it is now, show what is new, and keep it"},
     GET_FLAGS(struct options, get),
     DG_OPT_HELP(struct options, help),
 };
@@ -189,7 +190,7 @@ static enum dg_err keep_new(struct work *work, struct dg_package *package, struc
     for (size_t i = 0; i < last; i++)
         is_double = is_double || strcmp(work->plan.packages[i].name, package->name) == 0;
     if (!is_double && !work->opt->print_urls && is_installed(work, package)) {
-        fprintf(stderr, "dragoman get: %s is installed already: %s %s %.12s\n", package->name,
+        fprintf(stderr, "dragoman get: %s is already installed: %s %s %.12s\n", package->name,
                 package->from, package->kind, package->version);
         is_double = true;
         if (work->opt->reload)
@@ -264,7 +265,7 @@ static enum dg_err plan_pair(struct work *work, const char *pair, struct dg_erro
         err = DG_ERR_USAGE;
     if (!err && choice.n == 2)
         fprintf(stderr,
-                "dragoman get: nobody has %s; it needs two models, by way of English: %s-%s and "
+                "dragoman get: there is no model for %s; it takes two, through English: %s-%s and "
                 "%s-%s\n",
                 pair, choice.models[0]->source, choice.models[0]->target, choice.models[1]->source,
                 choice.models[1]->target);

@@ -21,7 +21,7 @@ struct options {
 
 static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(struct options, yes), "yes", .letter = 'y', .flags = DG_OPT_COMMAND_LINE,
-     .help = "do not ask"},
+     .help = "do not ask for confirmation"},
     {DG_OPT_BOOL(struct options, reload), "reload", .flags = DG_OPT_COMMAND_LINE,
      .help = "have the running daemon let the models go first"},
     GET_FLAGS(struct options, get),
@@ -45,7 +45,7 @@ static enum dg_err remove_one(const struct options *opt, struct install *install
     const struct library_item *item = library_find(library, name);
     char size[GET_SIZE], question[512];
     if (!dg_catalogue_is_name(dg_span_cstr(name)))
-        return dg_error_set(error, DG_ERR_USAGE, "'%s' is no name of a model", name);
+        return dg_error_set(error, DG_ERR_USAGE, "'%s' is not the name of a model", name);
     if (item && !item->is_own)
         return dg_error_set(error, DG_ERR_DENIED,
                             "%s lies in %s, which is not yours to change here; %s is", item->name,

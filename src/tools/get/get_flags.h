@@ -23,7 +23,7 @@ struct get_flags {
 
 #define GET_FLAGS(T, f)                                                                            \
     {DG_OPT_STRING(T, f.catalogue), "catalogue", .heading = "Where from", .unit = "FILE|URL",      \
-     .help = "what can be had, instead of the list that is installed"},                            \
+     .help = "the catalogue to use instead of the installed one"},                                 \
         {DG_OPT_STRING(T, f.mirror), "mirror", .unit = "URL",                                      \
          .help = "a copy of your own, with the same paths, for all hosts"},                        \
         {DG_OPT_PATH(T, f.offline), "offline", .unit = "DIR",                                      \
@@ -31,11 +31,11 @@ struct get_flags {
         {DG_OPT_PATH(T, f.ca_file), "ca-file",                                                     \
          .help = "trust the certificates in this file instead of the system's"},                   \
         {DG_OPT_INT_IN(T, f.retries, 0, 100), "retries", .def = "5",                               \
-         .help = "tries again so often in a row when nothing arrives"},                            \
+         .help = "how often in a row to try again when nothing arrives"},                          \
         {DG_OPT_DURATION_IN(T, f.retry_wait, 1, 600000), "retry-wait", .def = "1s",                \
          .help = "pause before the first of these; each is twice the one before"},                 \
         {DG_OPT_DURATION_IN(T, f.stall, 1000, 3600000), "stall-limit", .def = "30s",               \
-         .help = "gives a connection up when nothing arrives for so long"},                        \
+         .help = "how long to wait for data before giving a connection up"},                       \
         {DG_OPT_PATH(T, f.models_dir), "models-dir", .heading = "Where to", .unit = "DIR",         \
          .help = "the folder of models, instead of this account's"},                               \
     {                                                                                              \

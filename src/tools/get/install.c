@@ -102,10 +102,10 @@ enum dg_err install_begin(struct install **install, const char *dir, struct dg_e
         if (made->lock < 0)
             err = dg_error_errno(error, "cannot create %s", lock);
         else if (flock(made->lock, LOCK_EX | LOCK_NB) != 0)
-            err = dg_error_set(error, DG_ERR_BUSY,
-                               "another 'dragoman get' or 'remove' works in %s; try again when it "
-                               "has ended",
-                               dir);
+            err = dg_error_set(
+                error, DG_ERR_BUSY,
+                "another 'dragoman get' or 'remove' is working in %s; try again when it has ended",
+                dir);
     }
     if (err) {
         install_end(made);
@@ -411,10 +411,10 @@ static enum dg_err move_in(const struct install *install, const char *model, con
     if (err)
         return err;
     if (is_other(result->path))
-        return dg_error_set(error, DG_ERR_DENIED,
-                            "%s is there already, and is no model; move it away, or choose "
-                            "another name with --as",
-                            result->path);
+        return dg_error_set(
+            error, DG_ERR_DENIED,
+            "%s already exists and is not a model; move it away, or choose another name with --as",
+            result->path);
     if (renameat2(AT_FDCWD, model, AT_FDCWD, result->path, RENAME_NOREPLACE) == 0)
         return dg_file_out_sync_dir(install->dir, error);
     if (errno == EEXIST && renameat2(AT_FDCWD, model, AT_FDCWD, result->path, RENAME_EXCHANGE) == 0)
@@ -506,7 +506,7 @@ enum dg_err install_remove(struct install *install, const char *name, struct dg_
     /* apart from "hashes" and "lock" */
     const bool had_work = lstat(work, &st) == 0 && S_ISDIR(st.st_mode);
     if (is_other(path))
-        return dg_error_set(error, DG_ERR_DENIED, "%s is no model's directory; it stays", path);
+        return dg_error_set(error, DG_ERR_DENIED, "%s is not a model directory; it stays", path);
     remove_tree(gone);
     if (access(path, F_OK) == 0) {
         err = make_folder(work, error);

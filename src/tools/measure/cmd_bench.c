@@ -72,14 +72,14 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT_IN(struct bench, step_rows, 0, 65536), "step-rows", .def = "0",
      .help = "rows of one step at most, as the daemon limits them (32); 0: all at once"},
     {DG_OPT_INT_IN(struct bench, seed, 0, INT64_MAX), "seed", .def = "1",
-     .help = "of the random weights and sources"},
+     .help = "seed of the random weights and sources"},
     {DG_OPT_DURATION_IN(struct bench, time_ms, 1, 600000), "time", .def = "2s",
      .help = "how long a case is repeated"},
     {DG_OPT_BOOL(struct bench, limits), "limits", .def = "no",
      .help = "measure what this machine's arithmetic and memory allow one thread, and each case's "
              "share of it"},
     {DG_OPT_PATH(struct bench, compare), "compare", .unit = "FILE",
-     .help = "what a former run printed: say each figure's ratio to it"},
+     .help = "the output of an earlier run: print each figure's ratio to it"},
 };
 
 static enum dg_err check(const void *values, const char *name, struct dg_error *error)
@@ -97,7 +97,7 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
                             "--pin would put the threads of --split on one core: give one of them");
     if (flags->shortlist && !*flags->model)
         return dg_error_set(error, DG_ERR_USAGE,
-                            "--shortlist wants a model that has one: give --model DIR");
+                            "--shortlist needs a model that has one: give --model DIR");
     return DG_OK;
 }
 

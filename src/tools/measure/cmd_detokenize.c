@@ -81,7 +81,7 @@ static enum dg_err push_ids(struct dg_tokenizer_stream *stream, struct dg_span l
         for (size_t i = 0; i < word.len && !err; i++) {
             if (word.ptr[i] < '0' || word.ptr[i] > '9' || id > INT32_MAX)
                 err = dg_error_set(error, DG_ERR_INVALID,
-                                   "\"%.*s\" is no id, expected a whole number",
+                                   "\"%.*s\" is not an id, expected a whole number",
                                    DG_SPAN_FMT(dg_span_sub(word, 0, 40)));
             else
                 id = id * 10 + (word.ptr[i] - '0');

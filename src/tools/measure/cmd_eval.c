@@ -36,7 +36,7 @@ static const struct dg_opt_row option_rows[] = {
     {DG_OPT_ENUM(struct eval, smooth), "smooth", .words = smooth_words, .def = "exp",
      .help = "what BLEU does with orders without a match"},
     {DG_OPT_REAL_IN(struct eval, smooth_value, -1, 100), "smooth-value", .def = "-1",
-     .help = "of floor and add-k; -1: the method's usual one"},
+     .help = "value for floor and add-k; -1: the method's usual one"},
     {DG_OPT_INT_IN(struct eval, chrf_words, 0, 2), "chrf-words", .def = "0",
      .help = "word order of chrF; 2 is chrF++"},
     {DG_OPT_BOOL(struct eval, lowercase), "lowercase", .def = "no", .help = "BLEU without case"},
@@ -50,14 +50,15 @@ static const struct dg_opt_row option_rows[] = {
     {DG_OPT_INT_IN(struct eval, samples, 1, 1000000), "samples", .def = "1000",
      .help = "resamplings of the bootstrap"},
     {DG_OPT_INT_IN(struct eval, seed, 0, INT64_MAX), "seed", .def = "12345",
-     .help = "what they are drawn by"},
+     .help = "seed of the resamplings"},
     {DG_OPT_INT_IN(struct eval, worst, 0, 1000000), "worst", .def = "0",
-     .help = "print so many of the worst lines by chrF: number, chrF, BLEU, hypothesis, reference"},
+     .help =
+         "print this many of the worst lines by chrF: number, chrF, BLEU, hypothesis, reference"},
 };
 
 static const struct dg_opt_table table = {
     .program = "dragoman eval",
-    .summary = "BLEU and chrF of translations against references, as sacreBLEU computes them.",
+    .summary = "Computes BLEU and chrF of translations against references, as sacreBLEU does.",
     DG_OPT_ROWS(option_rows, struct eval),
     .args = "HYPOTHESES [REFERENCES]",
     .args_min = 1,

@@ -76,7 +76,7 @@ static enum dg_err source_ids(struct work *work, struct dg_span text, int32_t **
     return ids_encode(work->tokenizer, work->source_work, text, &opts, ids, n, error);
 }
 
-/* Target ids as given, with the end token behind if it is missing. */
+/* Target ids as given, with the end token appended if it is missing. */
 static enum dg_err given_ids(const struct work *work, struct dg_span text, int32_t **ids, size_t *n,
                              struct dg_error *error)
 {
@@ -148,7 +148,7 @@ static enum dg_err score_line(struct work *work, struct dg_span line, struct dg_
     for (size_t i = 0; !err && i < n_tgt; i++)
         if (isnan(logprobs[i]))
             err = dg_error_set(error, DG_ERR_INTEGRITY,
-                               "the model gave scores that are not numbers; import it again");
+                               "the model gave scores that are not finite; import it again");
     if (!err)
         err = write_json(work, logprobs, n_tgt, out);
     dg_free(src);

@@ -31,7 +31,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(struct options, format), "format", .words = formats, .letter = 'f',
      .help = "what to print for each line"},
     {DG_OPT_BOOL(struct options, eos), "eos",
-     .help = "put the end-of-sentence id behind each line"},
+     .help = "put the end-of-sentence id at the end of each line"},
     {DG_OPT_STRING(struct options, language), "language", .unit = "TAG",
      .help = "put this target language's token before each line, where a model has such tokens"},
     DG_OPT_HELP(struct options, help),

@@ -38,8 +38,8 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman inspect",
-    .summary = "Prints what a model directory holds: network, sizes, memory, languages, hashes, "
-               "signature.",
+    .summary = "Prints what a model directory holds: network, sizes, memory, languages, "
+               "hashes, signature.",
     DG_OPT_ROWS(rows, struct options),
     .args = "DIR",
     .args_min = 1,
@@ -204,7 +204,7 @@ static void print_seq(const struct dg_blueprint *bp)
 static void print_lm(const struct dg_blueprint *bp)
 {
     const struct dg_lm *lm = &bp->lm;
-    printf("family       language model (a decoder alone), pre-norm (%s, eps %g), %s%s\n",
+    printf("family       language model (decoder-only), pre-norm (%s, eps %g), %s%s\n",
            bp->norm_kind == DG_NORM_RMS ? "RMS" : "layer", (double)bp->norm_epsilon,
            lm->gated ? "gated " : "", dg_activation_name(bp->activation));
     printf("sizes        width %zu, %zu heads of %zu, %zu of keys, feed-forward %zu, layers %zu\n",
@@ -217,7 +217,7 @@ static void print_lm(const struct dg_blueprint *bp)
 
 static void print_enc(const struct dg_blueprint *bp)
 {
-    printf("family       encoder alone, %s-norm (%s, eps %g), %s, head: %s",
+    printf("family       encoder-only, %s-norm (%s, eps %g), %s, head: %s",
            bp->norm_place == DG_NORM_PRE ? "pre" : "post",
            bp->norm_kind == DG_NORM_RMS ? "RMS" : "layer", (double)bp->norm_epsilon,
            dg_activation_name(bp->activation), dg_head_name(bp->enc.head));

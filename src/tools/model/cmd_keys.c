@@ -39,10 +39,10 @@ static const struct dg_opt_row own_rows[] = {
     {DG_OPT_PATH(T, file), "file", .letter = 'f', .def = "/var/lib/dragoman/keys",
      .help = "the file of keys, which is the server's option keys-file"},
     {DG_OPT_STRING(T, expires), "expires", .def = "", .unit = "TIME",
-     .help = "add: from when on the key is refused: 2027-12-31 or 2027-12-31T23:59:59Z (UTC); "
-             "empty for never"},
+     .help =
+         "add: when the key expires: 2027-12-31 or 2027-12-31T23:59:59Z (UTC); empty for never"},
     {DG_OPT_DURATION_IN(T, grace_ms, 0, INT64_C(366) * 86400 * 1000), "grace", .def = "0",
-     .help = "rotate: how long the old secret is still taken"},
+     .help = "rotate: how long the old secret is still accepted"},
     {DG_OPT_BOOL(T, json), "json", .help = "list: print JSON, one object a line"},
     DG_OPT_HELP(T, help),
 };
@@ -96,7 +96,7 @@ static enum dg_err add_key(struct dg_key_file *file, const struct options *opt, 
         err = dg_calendar_parse(dg_span_cstr(opt->expires), error, &key.expires_s);
     if (!err && key.expires_s && key.expires_s <= key.created_s)
         err = dg_error_set(error, DG_ERR_RANGE,
-                           "--expires: read a time that is over, expected one to come");
+                           "--expires: read a time in the past, expected one in the future");
     make_secret(fresh, &key.hash);
     if (!err)
         err = dg_key_file_add(file, &key, error);
@@ -171,8 +171,8 @@ static enum dg_err change(change_fn *how, const struct options *opt, const char 
                 opt->file);
     if (!err && is_empty)
         fprintf(stderr,
-                "dragoman keys: it was the last key. From the reload on a server with require-key "
-                "lets nobody in, until 'dragoman keys add' and another reload\n");
+                "dragoman keys: that was the last key. After a reload, a server with require-key "
+                "lets nobody in until 'dragoman keys add' and another reload\n");
     return err;
 }
 
@@ -286,16 +286,16 @@ static enum dg_err run_keys(const struct dg_opt_set *set, struct dg_error *error
     const char *word = dg_opt_arg(set, 0),
                *name = dg_opt_n_args(set) > 1 ? dg_opt_arg(set, 1) : NULL;
     if (sodium_init() < 0)
-        return dg_error_set(error, DG_ERR_IO, "the system gives no random numbers (libsodium)");
+        return dg_error_set(error, DG_ERR_IO, "the system provides no random numbers (libsodium)");
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         if (strcmp(word, actions[i].name) != 0)
             continue;
         if (!actions[i].how)
             return name ? dg_error_set(error, DG_ERR_USAGE,
-                                       "list: read \"%s\" behind it, expected nothing", name)
+                                       "list: read \"%s\" after it, expected nothing", name)
                         : list(opt, error);
         return name ? change(actions[i].how, opt, name, error)
-                    : dg_error_set(error, DG_ERR_USAGE, "%s: expected the key's name behind it",
+                    : dg_error_set(error, DG_ERR_USAGE, "%s: expected the key's name after it",
                                    word);
     }
     return dg_error_set(error, DG_ERR_USAGE, "read \"%s\", expected add, list, revoke or rotate",

@@ -46,16 +46,16 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_PATH(struct quantize, calibrate), "calibrate", .unit = "FILE",
      .help = "measure on these pairs (source<TAB>target) what each matrix costs"},
     {DG_OPT_INT_IN(struct quantize, calibrate_pairs, 0, 1000000), "calibrate-pairs", .def = "200",
-     .help = "of the first pairs of --calibrate; 0: all"},
+     .help = "how many of the first pairs of --calibrate to use; 0: all"},
     {DG_OPT_REAL_IN(struct quantize, keep_loss, -1, 100), "keep-loss", .def = "-1",
-     .help = "the most that the loss (nats a token) may rise: the dearest matrices stay f16 until "
-             "it holds; -1: any"},
+     .help = "how much the loss (nats a token) may rise: the costliest matrices stay f16 until it "
+             "rises no more than that; -1: any"},
     {DG_OPT_STRINGS(struct quantize, keep), "keep", .unit = "NAME,...",
-     .help = "matrices that stay wide whatever is measured, by their name or a part of it"},
+     .help = "matrices that stay f16 whatever is measured, by their name or a part of it"},
     {DG_OPT_PATH(struct quantize, score), "score", .unit = "FILE",
      .help = "translate these pairs' sources with both models: BLEU, chrF, loss"},
     {DG_OPT_INT_IN(struct quantize, score_pairs, 0, 10000000), "score-pairs", .def = "0",
-     .help = "of the first pairs of --score; 0: all"},
+     .help = "how many of the first pairs of --score to use; 0: all"},
     {DG_OPT_INT_IN(struct quantize, beam, 1, DG_BEAM_MAX), "beam", .letter = 'b', .def = "4",
      .help = "hypotheses kept when --score translates"},
     {DG_OPT_BOOL(struct quantize, swap), "swap", .def = "no",
@@ -73,7 +73,7 @@ static enum dg_err check(const void *values, const char *name, struct dg_error *
     (void)name;
     if (flags->keep_loss >= 0 && !*flags->calibrate)
         return dg_error_set(error, DG_ERR_USAGE,
-                            "--keep-loss wants something to measure on: give --calibrate FILE too");
+                            "--keep-loss needs pairs to measure on: give --calibrate FILE too");
     return DG_OK;
 }
 

@@ -47,7 +47,7 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman trim",
-    .summary = "Makes OUT of the model DIR without the pieces that the texts do not use.",
+    .summary = "Makes OUT from the model DIR, without the pieces that the texts do not use.",
     DG_OPT_ROWS(rows, struct trim),
     .args = "DIR OUT TEXT...",
     .args_min = 3,

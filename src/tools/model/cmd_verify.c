@@ -23,11 +23,11 @@ struct options {
 
 static const struct dg_opt_row rows[] = {
     {DG_OPT_PATHS(struct options, keys), "key", .letter = 'p', .max = KEYS_MAX,
-     .help = "a minisign public key file to trust"},
+     .help = "the file of a minisign public key to trust"},
     {DG_OPT_STRINGS(struct options, key_texts), "key-text", .letter = 'P', .unit = "BASE64",
      .max = KEYS_MAX, .help = "the same, the key itself"},
     {DG_OPT_BOOL(struct options, quiet), "quiet", .letter = 'q',
-     .help = "no word when all is well"},
+     .help = "print nothing when all is well"},
     DG_OPT_HELP(struct options, help),
 };
 

@@ -30,7 +30,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(struct align, symmetrise), "symmetrise", .letter = 's', .words = symmetrise_words,
      .help = "how both directions become one; forward and reverse: one direction alone"},
     {DG_OPT_PATH(struct align, model), "model", .letter = 'm', .unit = "DIR",
-     .help = "align the pieces of this model's vocabulary (default: what stands between blanks)"},
+     .help = "align the pieces of this model's vocabulary (default: words between blanks)"},
     {DG_OPT_BOOL(struct align, quiet), "quiet", .letter = 'q', .help = "no summary"},
     ALIGNER_ROWS(struct align),
     DG_OPT_HELP(struct align, help),

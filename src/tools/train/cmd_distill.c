@@ -54,11 +54,11 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT_IN(struct distill, beam, 1, DG_BEAM_MAX), "beam", .letter = 'b', .def = "4",
      .help = "answers to choose from"},
     {DG_OPT_ENUM(struct distill, pick), "pick", .words = pick_words,
-     .help = "of them the one nearest to the given translation, or the most probable one; or all, "
-             "a line each with a tab and the "
-             "--score behind, for train --rivals"},
+     .help =
+         "which of them to print: the one nearest to the given translation, or the most probable "
+         "one; or all, each on a line with a tab and its --score at the end, for train --rivals"},
     {DG_OPT_ENUM(struct distill, score), "score", .words = score_words,
-     .help = "what is near: by chrF, by BLEU of the sentence, or by the mean of both"},
+     .help = "how nearness is measured: by chrF, by BLEU of the sentence, or by the mean of both"},
     {DG_OPT_REAL_IN(struct distill, least, 0, 100), "least", .def = "0",
      .help = "leave out answers whose --score against the given translation is less than this"},
     {DG_OPT_BOOL(struct distill, swap), "swap", .def = "no", .help = "lines are target<TAB>source"},

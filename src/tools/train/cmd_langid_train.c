@@ -24,7 +24,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT_IN(struct train, epochs, 1, 1000), "epochs", .def = "40",
      .help = "passes over the sentences, before and again after n-grams are chosen"},
     {DG_OPT_REAL_IN(struct train, held_out, 0.01, 0.5), "held-out", .def = "0.1",
-     .help = "share of each language's lines, its last, that calibrates the confidence"},
+     .help = "share of each language's lines, the last ones, that calibrates the confidence"},
     {DG_OPT_BOOL(struct train, keep_held_out), "keep-held-out",
      .help = "never train the weights on those lines (to measure on them)"},
     {DG_OPT_INT_IN(struct train, seed, 0, INT64_MAX), "seed", .def = "1",

@@ -4,8 +4,8 @@
 /* dragoman quality: all that a quality estimator needs. With --rows it makes what one is trained
  * on: translations of pairs, each with the chrF that its reference gives it. With --fit it finds
  * the curve from the trained network's number to the chrF to expect, and puts it into the model's
- * directory; with --test it says how well that foretells the chrF of other rows, beside the
- * translating model's own log-probability. Otherwise it judges.
+ * directory; with --test it says how well that, and how well the translating model's own
+ * log-probability, predicts the chrF of other rows. Otherwise it judges.
  *
  * Lines are taken as they stand, each one sentence, and answered in order (line_pipe.h). What the
  * log-probability is: the mean of the translation's tokens, as the translating model gives it; of
@@ -45,7 +45,7 @@ struct flags {
 static const struct dg_opt_row option_rows[] = {
     DG_OPT_HELP(struct flags, help),
     {DG_OPT_PATH(struct flags, model), "model", .letter = 'm', .unit = "DIR",
-     .help = "the estimator: an encoder that says one number of two texts"},
+     .help = "the estimator: an encoder that gives one number for two texts"},
     {DG_OPT_PATH(struct flags, translator), "translator", .unit = "DIR",
      .help = "the translating model, for --rows, and for log-probabilities that are in no column"},
     {DG_OPT_STRING(struct flags, source), "source", .unit = "TAG",
@@ -55,8 +55,8 @@ static const struct dg_opt_row option_rows[] = {
     {DG_OPT_BOOL(struct flags, rows), "rows", .def = "no",
      .help = "make rows: translate the first column and compare with the second"},
     {DG_OPT_INT_IN(struct flags, wrong, 0, 100), "wrong", .def = "0", .unit = "PERCENT",
-     .help = "with --rows: so many lines in a hundred get the reference of the line before as "
-             "their translation"},
+     .help = "with --rows: this many lines in a hundred get the previous line's reference as their "
+             "translation"},
     {DG_OPT_BOOL(struct flags, fit), "fit", .def = "no",
      .help = "fit the curve to rows, and write quality.json into the estimator's directory"},
     {DG_OPT_BOOL(struct flags, logprob), "logprob", .def = "yes",
@@ -66,7 +66,7 @@ static const struct dg_opt_row option_rows[] = {
      .help =
          "with --fit: the models whose translations it judges in a server, with commas between"},
     {DG_OPT_BOOL(struct flags, test), "test", .def = "no",
-     .help = "say how well it foretells the third column"},
+     .help = "measure how well it predicts the third column"},
     {DG_OPT_INT_IN(struct flags, threads, 0, 256), "threads", .letter = 't', .def = "0",
      .help = "workers; 0: one for each core"},
     SEARCH_FLAGS(struct flags, search),
@@ -74,8 +74,8 @@ static const struct dg_opt_row option_rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman quality",
-    .summary = "Says how good translations are: lines 'source<TAB>translation' from stdin; makes "
-               "and fits estimators of that.",
+    .summary = "Says how good translations are (lines 'source<TAB>translation' from stdin); makes "
+               "and calibrates the estimators for that.",
     DG_OPT_ROWS(option_rows, struct flags),
 };
 
@@ -515,8 +515,9 @@ static enum dg_err open_estimator(struct work *work, struct dg_error *error)
     if (!err)
         err = dg_engine_load(work->engine, "estimator", flags->model, NULL, NULL, error);
     if (!err && !(dg_engine_model_info(work->engine, 0).says_number))
-        err = dg_error_set(error, DG_ERR_INVALID,
-                           "%s is no encoder that says one number of two texts", flags->model);
+        err =
+            dg_error_set(error, DG_ERR_INVALID,
+                         "%s is not an encoder that gives one number for two texts", flags->model);
     return err;
 }
 

@@ -134,37 +134,35 @@ static const struct dg_opt_row rows[] = {
      .unit = "DIR", .heading = "Where", .help = "the model directory to make"},
     {DG_OPT_PATH(struct train, resume), "resume", .flags = DG_OPT_COMMAND_LINE, .unit = "DIR",
      .help =
-         "go on with the run of this directory; of the other options only some may be given again"},
+         "continue the run in this directory; only some of the other options may be given again"},
 
     {DG_OPT_ENUM(struct train, data.task), "task", .words = task_words, .def = "translate",
      .heading = "Data",
-     .help = "what is learned: to translate; to tell labels of texts (lines label<TAB>text: by the "
-             "encoder of --family rnn; with "
-             "--family encoder also of two, label<TAB>text<TAB>text), masked words (text), labels "
-             "of words (word<TAB>label, an "
-             "empty line behind a sentence), answers (question<TAB>context<TAB>answer), a number "
-             "(text<TAB>number, "
-             "text<TAB>text<TAB>number): by an encoder alone; to go on with a text (lines are "
-             "texts, or pairs with --template): by a "
-             "decoder alone. Files *.jsonl hold the same as JSON"},
+     .help = "what is learned. translate: lines source<TAB>target. classify, labels of texts: "
+             "label<TAB>text, with --family encoder also label<TAB>text<TAB>text. For encoder-only "
+             "models: masked, masked words (lines of text); tag, labels of words (word<TAB>label, "
+             "an empty line after each sentence); answer (question<TAB>context<TAB>answer); score, "
+             "a number (text<TAB>number or text<TAB>text<TAB>number). next-word, for language "
+             "models: to continue a text (lines of text, or pairs with --template). Files *.jsonl "
+             "hold the same as JSON"},
     {DG_OPT_ENUM(struct train, data.labels), "labels", .words = labels_words, .def = "one",
-     .help = "classify, by an encoder alone: one label of each text is right; or any number of "
-             "them, each by itself (lines "
-             "label|label<TAB>text, nothing before the tab where none is; JSON: labels, a list)"},
+     .help = "classify, with --family encoder: each text has one label, or any number of them, "
+             "judged one by one (lines label|label<TAB>text, nothing before the tab if there is "
+             "none; JSON: labels, a list)"},
     {DG_OPT_STRING(struct train, data.form), "template", .def = "", .max = DG_LM_FORM_TEXT,
      .unit = "TEXT",
-     .help = "next-word: lines are pairs, and what is learned is to say the target behind this "
-             "text with the source in it, as "
-             "template of a configured model; the model keeps it"},
+     .help = "next-word: lines are pairs, and the model learns to continue this prompt, which "
+             "contains the source, with the target; it keeps the prompt (the option template of a "
+             "configured model)"},
     {DG_OPT_STRING(struct train, data.from), "from", .def = "", .max = DG_LM_LANGS_TEXT,
      .unit = "LANG", .help = "the language of the sources, for --template"},
     {DG_OPT_STRING(struct train, data.to), "to", .def = "", .max = DG_LM_LANGS_TEXT, .unit = "LANG",
-     .help = "the language of the targets, likewise"},
+     .help = "the language of the targets, for --template"},
     {DG_OPT_BOOL(struct train, data.packed), "packed", .def = "no",
-     .help = "next-word: lines one behind the other, cut wherever --len-max tokens are full, in "
-             "place of one at a time"},
+     .help = "next-word: join the lines and cut them every --len-max tokens, instead of learning "
+             "one at a time"},
     {DG_OPT_PATH(struct train, data.source), "source", .unit = "FILE",
-     .help = "lines in the source language, beside or in place of PAIRS; wants --target"},
+     .help = "lines in the source language, besides or instead of PAIRS; needs --target"},
     {DG_OPT_PATH(struct train, data.target), "target", .unit = "FILE",
      .help = "their translations, line for line"},
     {DG_OPT_PATH(struct train, data.dev), "dev", .unit = "FILE",
@@ -173,86 +171,82 @@ static const struct dg_opt_row rows[] = {
      .help = "how often each file's pairs count in an epoch, in the order of the files (default: "
              "once)"},
     {DG_OPT_INT_IN(struct train, data.dev_pairs, 0, 100000), "dev-pairs", .def = "1000",
-     .help = "how many are drawn; nothing is validated with 0"},
+     .help = "how many pairs are drawn for --dev; 0: no validation"},
     {DG_OPT_BOOL(struct train, data.swap), "swap", .def = "no",
      .help = "lines are target<TAB>source"},
     {DG_OPT_INT_IN(struct train, data.len_chars, 0, 100000000), "len-chars", .def = "0",
-     .help = "longest side of a pair in characters; longer ones are left out; 0: 500, for encoders "
-             "any"},
+     .help = "longest side of a pair in characters; longer ones are left out; 0: 500, without "
+             "limit for encoders"},
     {DG_OPT_REAL_IN(struct train, data.len_ratio, 0, 1000), "len-ratio", .def = "2.5",
-     .help = "most that one side may be longer, as (longer + 10) / (shorter + 10); 0: any"},
+     .help = "how much longer one side may be, as (longer + 10) / (shorter + 10); 0: any"},
     {DG_OPT_STRING(struct train, data.source_script), "source-script", .unit = "SCRIPT",
-     .help = "leave out pairs whose source has most letters in another script (Latn, Cyrl, Hang, "
-             "Jpan, ...)"},
+     .help = "leave out pairs whose source has most of its letters in another script (Latn, Cyrl, "
+             "Hang, Jpan, ...)"},
     {DG_OPT_STRING(struct train, data.target_script), "target-script", .unit = "SCRIPT",
      .help = "the same for the target"},
     {DG_OPT_PATH(struct train, data.vocab), "vocab", .unit = "FILE",
-     .help = "a SentencePiece model for both sides, of an encoder a vocab.txt (default: learned "
+     .help = "a SentencePiece model for both sides, for an encoder a vocab.txt (default: learned "
              "from the pairs)"},
     {DG_OPT_INT_IN(struct train, data.vocab_size, 16, DG_SPM_TRAIN_SIZE_MAX), "vocab-size",
-     .def = "8000", .help = "pieces of a learned vocabulary; of words at most"},
+     .def = "8000", .help = "pieces of a learned vocabulary (of words: at most)"},
     {DG_OPT_ENUM(struct train, data.vocab_kind), "vocab-kind", .words = vocab_words, .def = "bpe",
      .help = "what a learned vocabulary is made of: parts of words, or whole ones as they stand "
              "between spaces"},
     {DG_OPT_ENUM(struct train, data.normaliser), "normaliser", .words = normaliser_words,
      .def = "nfkc",
-     .help = "what text goes through first: Unicode's NFKC, or the textbook's for Latin text, "
-             "which leaves only a to z, spaces "
-             "and . ! ?"},
+     .help = "how text is normalised first: by Unicode's NFKC, or, for Latin text, as in the "
+             "textbook, which leaves only a to z, spaces and . ! ?"},
     {DG_OPT_BOOL(struct train, data.lowers), "lowercase", .def = "no",
-     .help = "an encoder's learned vocabulary has small letters without accents alone"},
+     .help = "an encoder's learned vocabulary has only small letters without accents"},
     {DG_OPT_INT_IN(struct train, data.words_max, 0, 100000), "words-max", .def = "0",
      .help =
-         "leave out pairs with more words on a side, counted behind the normaliser; 0: any number"},
+         "leave out pairs with more words on a side, counted after --normaliser; 0: any number"},
     {DG_OPT_STRINGS(struct train, data.begins), "target-begins", .unit = "WORDS,...",
      .max = FILES_MAX,
-     .help = "leave out pairs whose target begins, behind the normaliser, with none of these"},
+     .help = "leave out pairs whose target, after --normaliser, begins with none of these"},
     {DG_OPT_REAL_IN(struct train, data.coverage, 0.51, 1), "coverage", .def = "0.9998",
      .help = "share of the characters that a learned vocabulary knows"},
     {DG_OPT_BOOL(struct train, data.byte_fallback), "byte-fallback", .def = "no",
      .help = "a learned vocabulary spells other characters in bytes"},
     {DG_OPT_PATH(struct train, data.init), "init", .unit = "DIR",
-     .help = "begin with this model's weights, network and vocabulary (fine-tuning)"},
+     .help = "start from this model's weights, network and vocabulary (fine-tuning)"},
     {DG_OPT_PATHS(struct train, data.mix), "mix", .unit = "FILE,...", .max = FILES_MAX,
      .help = "old pairs to mix in, so that the model does not forget them"},
     {DG_OPT_REAL_IN(struct train, data.mix_ratio, 0, 1000), "mix-ratio", .def = "1",
      .help = "how many of them for each new pair; drawn once"},
     {DG_OPT_PATHS(struct train, data.candidates), "rivals", .unit = "FILE,...", .max = FILES_MAX,
-     .help = "lines source<TAB>answer<TAB>score from 0 to 100, the answers to a source together "
-             "(dragoman distill --pick all makes "
-             "them): beside the pairs it learns to believe in the better ones (minimum risk)"},
+     .help = "lines source<TAB>answer<TAB>score, scores from 0 to 100, the answers to a source "
+             "together (dragoman distill --pick all makes them): besides the pairs, the model "
+             "learns to prefer the better answers (minimum risk)"},
 
     {DG_OPT_ENUM(struct train, network.family), "family", .words = family_words,
      .def = "transformer", .heading = "Network",
-     .help = "a Transformer, a recurrent encoder-decoder, or (with --task classify; the others "
-             "need not say it) a Transformer's "
-             "encoder alone"},
+     .help = "a Transformer, a recurrent encoder-decoder, or an encoder-only Transformer (needed "
+             "with --task classify only; masked, tag, answer and score imply it)"},
     {DG_OPT_ENUM(struct train, network.shape), "shape", .words = shape_words, .def = "gpt",
-     .help = "of a language model, its norms and activation with it: GPT-2's (learned positions, "
-             "layer norms, GELU), or Llama's "
-             "(rotary positions, RMS norms, gated SiLU)"},
+     .help = "shape of a language model: GPT-2's (learned positions, layer norms, GELU), or "
+             "Llama's (rotary positions, RMS norms, gated SiLU)"},
     {DG_OPT_INT_IN(struct train, network.kv_heads, 0, 128), "kv-heads", .def = "0",
-     .help = "heads of keys and values of a language model, each for as many queries; 0: one for "
-             "each of --heads"},
+     .help = "heads of keys and values of a language model, each shared by as many queries; 0: one "
+             "for each of --heads"},
     {DG_OPT_INT_IN(struct train, network.width, 8, 4096), "width", .def = "256",
      .help = "width of the model"},
     {DG_OPT_INT_IN(struct train, network.heads, 1, 128), "heads", .def = "8",
      .help = "attention heads"},
     {DG_OPT_INT_IN(struct train, network.encoder_layers, 0, 64), "encoder-layers", .def = "0",
-     .help = "layers of the encoder; 0: 4, of a recurrent one 1"},
+     .help = "layers of the encoder; 0: 4, or 1 if it is recurrent"},
     {DG_OPT_INT_IN(struct train, network.decoder_layers, 0, 64), "decoder-layers", .def = "0",
-     .help = "layers of the decoder; 0: 2, of a recurrent one 1, of a language model 4"},
+     .help = "layers of the decoder; 0: 2, or 1 if it is recurrent, or 4 in a language model"},
     {DG_OPT_ENUM(struct train, network.decoder), "decoder", .words = decoder_words,
      .def = "attention",
-     .help = "what a Transformer's decoder remembers its own words by: self-attention, or a cell "
-             "that makes the step cheaper: "
-             "SSRU, average attention"},
+     .help = "how a Transformer's decoder remembers its own words: by self-attention, or by a cell "
+             "that makes each step cheaper: SSRU or average attention"},
     {DG_OPT_INT_IN(struct train, network.aan_depth, 1, DG_AAN_DEPTH_MAX), "aan-depth", .def = "2",
-     .help = "layers behind the average, of --ffn's width but for the last"},
+     .help = "feed-forward layers after the average, all but the last of width --ffn"},
     {DG_OPT_BOOL(struct train, network.aan_gate), "aan-gate", .def = "yes",
-     .help = "gates choose between what average attention says and what it reads"},
+     .help = "gates choose between the average and the input of average attention"},
     {DG_OPT_INT_IN(struct train, network.reach, 0, 1024), "relative", .def = "0",
-     .help = "self-attention learns a vector for each distance up to this one, in place of "
+     .help = "self-attention learns a vector for each distance up to this one, instead of "
              "positions; 0: it does not"},
     {DG_OPT_ENUM(struct train, network.cell), "cell", .words = cell_words, .def = "gru",
      .help = "what a recurrent network is made of; rnn is the plain one, a single tanh"},
@@ -263,33 +257,34 @@ static const struct dg_opt_row rows[] = {
      .help = "how a recurrent decoder looks at the source; none: the encoder's last state is all "
              "it gets"},
     {DG_OPT_INT_IN(struct train, network.places, 1, 1024), "places", .def = "10",
-     .help = "source tokens that attention by location knows; longer sources are cut"},
+     .help = "source tokens that attention by location can address; longer sources are cut"},
     {DG_OPT_BOOL(struct train, network.share_vocab), "share-vocab", .def = "no",
      .help = "a recurrent network has one vocabulary and embedding for both sides, as a "
              "Transformer always has"},
     {DG_OPT_INT_IN(struct train, network.ffn, 8, 65536), "ffn", .def = "1024",
      .help = "width of the feed-forward layers"},
     {DG_OPT_ENUM(struct train, network.activation), "activation", .words = activation_words,
-     .def = "auto", .help = "of the feed-forward layers; auto: relu, of an encoder alone gelu"},
+     .def = "auto",
+     .help = "activation of the feed-forward layers; auto: relu, or gelu in an encoder-only model"},
     {DG_OPT_ENUM(struct train, network.norm), "norm", .words = norm_words, .def = "post",
-     .help = "where the norms are: behind each sub-layer (the paper) or before"},
+     .help = "where the norms are: after each sub-layer (as in the paper) or before"},
 
     {DG_OPT_INT_IN(struct train, learning.batch_tokens, 1, 10000000), "batch-tokens", .def = "4096",
      .heading = "Training", .help = "tokens of a step; what does not fit at once is accumulated"},
     {DG_OPT_INT_IN(struct train, learning.part_tokens, 16, 1000000), "part-tokens", .def = "1024",
      .help = "tokens that a thread computes at once: memory, not mathematics"},
     {DG_OPT_INT_IN(struct train, learning.len_max, 2, 4096), "len-max", .def = "128",
-     .help = "longest side of a pair in tokens; longer ones are left out. A language model reads "
-             "as many at once"},
+     .help = "longest side of a pair in tokens; longer ones are left out. It is also how many "
+             "tokens a language model reads at once"},
     {DG_OPT_ENUM(struct train, learning.optimiser), "optimiser", .words = optimiser_words,
      .def = "adam", .help = "Adam, or plain stochastic gradient descent"},
     {DG_OPT_ENUM(struct train, learning.loss), "loss", .words = loss_words, .def = "token",
-     .help = "the mean over target tokens, or (recurrent networks) the textbook's: the sum over a "
-             "sentence until its end or a "
-             "wrong one, reported divided by its length"},
+     .help = "the mean over target tokens, or (recurrent networks) as in the textbook: the sum "
+             "over a sentence up to its end or its first wrong token, divided by its length when "
+             "it is reported"},
     {DG_OPT_REAL_IN(struct train, learning.teacher, 0, 1), "teacher-forcing", .def = "1",
-     .help = "share of the sentences of which a recurrent decoder reads the target, not what it "
-             "says itself"},
+     .help = "share of the sentences for which a recurrent decoder reads the target instead of its "
+             "own output"},
     {DG_OPT_REAL_IN(struct train, learning.rate, 0, 10), "rate", .def = "0",
      .help = "highest learning rate; 0: the paper's, 1/sqrt(width * warmup)"},
     {DG_OPT_INT_IN(struct train, learning.warmup, 0, 10000000), "warmup", .def = "4000",
@@ -306,81 +301,84 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_REAL_IN(struct train, learning.epsilon, 1e-12, 1), "epsilon", .def = "1e-9",
      .help = "Adam's least denominator"},
     {DG_OPT_REAL_IN(struct train, learning.weight_decay, 0, 1), "weight-decay", .def = "0",
-     .help = "AdamW's decay of matrices"},
+     .help = "AdamW's weight decay, for matrices"},
     {DG_OPT_REAL_IN(struct train, learning.clip, 0, 1e9), "clip", .def = "1",
      .help = "largest norm of a step's gradient; 0: any"},
     {DG_OPT_REAL_IN(struct train, learning.average, 0, 0.999999), "average", .def = "0.9995",
-     .help = "decay of the moving average of the weights, which is what is served; 0: none"},
+     .help =
+         "decay of the moving average of the weights, which the finished model has; 0: no average"},
     {DG_OPT_INT_IN(struct train, learning.average_last, 0, DG_SNAPSHOTS_MAX), "average-last",
      .def = "0",
-     .help = "serve the mean of the weights at the last so many validations in place of the moving "
-             "average; 0: do not"},
+     .help = "give the finished model the mean of the weights at this many last validations "
+             "instead of the moving average; 0: do not"},
     {DG_OPT_REAL_IN(struct train, learning.smoothing, 0, 0.9), "smoothing", .def = "0.1",
      .help = "label smoothing"},
     {DG_OPT_REAL_IN(struct train, learning.dropout, 0, 0.9), "dropout", .def = "0.1",
-     .help = "of embeddings and sub-layers"},
+     .help = "dropout of embeddings and sub-layers"},
     {DG_OPT_REAL_IN(struct train, learning.dropout_ffn, 0, 0.9), "dropout-ffn", .def = "0",
-     .help = "inside the feed-forward layers"},
+     .help = "dropout inside the feed-forward layers"},
     {DG_OPT_REAL_IN(struct train, learning.guide, 0, 100), "guided-attention", .def = "0",
-     .help = "weight in the loss of word alignments, which one head learns; 0: none are made"},
+     .help = "weight of the loss that teaches one attention head word alignments; 0: no alignments "
+             "are made"},
     {DG_OPT_INT_IN(struct train, learning.guide_head, 1, 128), "guided-head", .def = "1",
-     .help = "that head, of the decoder's last layer; the model says that it is the one for "
-             "alignments"},
+     .help = "which head of the decoder's last layer learns them; the model names it as the one "
+             "for alignments"},
     {DG_OPT_REAL_IN(struct train, learning.risk, 0, 1000), "risk", .def = "1",
-     .help = "weight in the loss of how bad, of the answers of --rivals, those are that the "
-             "network believes in"},
+     .help =
+         "weight of the loss by --rivals: how bad the answers are that the network finds probable"},
     {DG_OPT_REAL_IN(struct train, learning.sharpness, 0.001, 1000), "risk-sharpness", .def = "1",
-     .help = "1: it believes in them as it would say them; less: more evenly"},
+     .help = "1: the answers count by their probability; less: more evenly"},
     {DG_OPT_INT_IN(struct train, learning.rivals_tokens, 1, 10000000), "rivals-tokens",
-     .def = "1024", .help = "tokens of such answers in a step, beside --batch-tokens"},
+     .def = "1024", .help = "tokens of such answers in a step, besides --batch-tokens"},
     {DG_OPT_REAL_IN(struct train, learning.mask_share, 0.01, 0.9), "mask-share", .def = "0.15",
-     .help = "share of the words that --task masked asks: of these 8 in 10 are masked, one is "
-             "another word, one as it is"},
+     .help = "share of the words that --task masked asks for: of ten such words 8 are masked, 1 is "
+             "replaced by another word, 1 is left"},
     {DG_OPT_STRINGS(struct train, learning.freeze), "freeze", .unit = "PART,...", .max = 5,
-     .help = "leave these as they are: embeddings, encoder, decoder, cross (the decoder's "
-             "attention over the source), norms"},
+     .help = "do not train these: embeddings, encoder, decoder, cross (the decoder's attention "
+             "over the source), norms"},
     {DG_OPT_INT_IN(struct train, learning.seed, 0, INT64_MAX), "seed", .def = "1",
-     .help = "start of all random numbers"},
+     .help = "seed of all random numbers"},
     {DG_OPT_INT_IN(struct train, learning.threads, 0, DG_TEAM_MAX), "threads", .letter = 't',
      .def = "0", .flags = LATER,
      .help = "threads; 0: one for each core. The result depends on the number"},
 
     {DG_OPT_ENUM(struct train, learning.products), "products", .words = products_words,
      .def = "f32", .flags = LATER,
-     .help = "what is multiplied: numbers of F32; or rounded to BF16 and summed in F32, about "
-             "three times as fast where the "
-             "processor can (AVX512_BF16), and F32 where not"},
+     .help = "type of the numbers in matrix products: F32, or rounded to BF16 and summed in F32, "
+             "which is about three times as fast where the processor can do it (AVX512_BF16) and "
+             "F32 elsewhere"},
     {DG_OPT_INT_IN(struct train, ending.steps, 0, INT64_MAX), "steps", .def = "0", .flags = LATER,
-     .heading = "When it ends", .help = "after so many steps; 0: no such end"},
+     .heading = "When it ends", .help = "end after this many steps; 0: no such end"},
     {DG_OPT_INT_IN(struct train, ending.cooldown, 0, INT64_MAX), "cooldown", .def = "0",
      .flags = LATER,
-     .help = "the last of --steps, in which the rate falls to --rate-min in a straight line: may "
-             "be chosen when the run is "
-             "under way"},
+     .help = "how many of the last --steps the rate takes to fall to --rate-min in a straight "
+             "line; may be chosen while the run is under way"},
     {DG_OPT_INT_IN(struct train, ending.epochs, 0, INT64_MAX), "epochs", .def = "0", .flags = LATER,
-     .help = "after so many passes over the pairs; 0: no such end"},
+     .help = "end after this many passes over the pairs; 0: no such end"},
     {DG_OPT_DURATION_IN(struct train, ending.time_ms, 0, INT64_MAX), "time", .def = "0",
-     .flags = LATER, .help = "after so long, all parts of the run together; 0: no such end"},
+     .flags = LATER, .help = "end after this time, all parts of the run together; 0: no such end"},
     {DG_OPT_INT_IN(struct train, ending.patience, 0, 1000000), "patience", .def = "10",
-     .flags = LATER, .help = "after so many validations that were not the best; 0: no such end"},
+     .flags = LATER,
+     .help = "end after this many validations in a row without a new best; 0: no such end"},
 
     {DG_OPT_INT_IN(struct train, watching.valid_every, 1, INT64_MAX), "valid-every", .def = "1000",
      .flags = LATER, .heading = "Watching", .help = "steps between validations"},
     {DG_OPT_INT_IN(struct train, watching.valid_pairs, 0, 100000), "valid-pairs", .def = "200",
-     .flags = LATER, .help = "held-out sentences that a validation translates; the loss is of all"},
+     .flags = LATER,
+     .help =
+         "held-out sentences that a validation translates; the loss is over all held-out pairs"},
     {DG_OPT_INT_IN(struct train, watching.beam, 1, DG_BEAM_MAX), "beam", .letter = 'b', .def = "1",
      .flags = LATER, .help = "width of that search"},
     {DG_OPT_ENUM(struct train, watching.metric), "metric", .words = metric_words, .def = "loss",
-     .help = "what the best model is the best in; task: what the held-out lines' labels, words, "
-             "entities (F1), answers (exact) or "
-             "numbers (correlation) say"},
+     .help = "what decides which model is the best; task: how well it gets the held-out labels, "
+             "words, entities (F1), answers (exact) or numbers (correlation)"},
     {DG_OPT_DURATION_IN(struct train, watching.save_ms, 1, 86400000), "save-every", .def = "5min",
      .flags = LATER, .help = "time between checkpoints"},
     {DG_OPT_INT_IN(struct train, watching.log_every, 1, 1000000), "log-every", .def = "50",
      .flags = LATER, .help = "steps between lines of the log"},
     {DG_OPT_PATHS(struct train, report.test), "test", .unit = "FILE,...", .max = 16, .flags = LATER,
      .heading = "At the end",
-     .help = "more pairs to score the model on, with --init also before the first step"},
+     .help = "more pairs to score the model on; with --init also before the first step"},
     {DG_OPT_INT_IN(struct train, report.test_pairs, 0, 100000), "test-pairs", .def = "500",
      .flags = LATER,
      .help = "sentences of each set, and of the held-out pairs, that are translated for it"},
@@ -498,17 +496,17 @@ static unsigned facts_of(const struct train *flags)
 static const struct dg_opt_rule encoder_rules[] = {
     {.given = "swap,mix,source,guided-attention,optimiser",
      .when = ENCODER_ALONE,
-     .text = "--swap, --mix, --source, --guided-attention and --optimiser sgd are not for encoders "
-             "alone"},
+     .text = "--swap, --mix, --source, --guided-attention and --optimiser sgd are not for "
+             "encoder-only models"},
     {.given = "source-script,target-script,vocab-kind,normaliser,words-max,target-begins",
      .when = ENCODER_ALONE,
      .text = "--source-script, --target-script, --vocab-kind, --normaliser, --words-max and "
-             "--target-begins are not for encoders alone"},
+             "--target-begins are not for encoder-only models"},
 };
 
 static const struct dg_opt_rule family_rules[] = {
     {.when = IS_RECURRENT | READS,
-     .text = "--task {task} is for an encoder alone, expected no --family rnn"},
+     .text = "--task {task} is for encoder-only models, expected no --family rnn"},
     {.when = IS_ENCODER | TRANSLATES,
      .text = "--family encoder translates nothing: expected --task classify, masked, tag, answer "
              "or score"},
@@ -520,11 +518,11 @@ static const struct dg_opt_rule rules[] = {
      .text = "--labels any is for --task classify"},
     {.given = "labels",
      .unless = ENCODER_ALONE | BEGINS_WITH_MODEL | RESUMED,
-     .text = "--labels any is for encoders alone: expected --family encoder too"},
+     .text = "--labels any is for encoder-only models: expected --family encoder too"},
     {.given = "mask-share", .unless = MASKS | RESUMED, .text = "--mask-share is for --task masked"},
     {.given = "lowercase",
      .unless = ENCODER_ALONE | BEGINS_WITH_MODEL | RESUMED,
-     .text = "--lowercase is for encoders alone"},
+     .text = "--lowercase is for encoder-only models"},
     {.when = HAS_HEADS,
      .left = "width",
      .relation = DG_OPT_MULTIPLE_OF,
@@ -534,10 +532,10 @@ static const struct dg_opt_rule rules[] = {
      .left = "steps",
      .relation = DG_OPT_MORE_THAN,
      .right = "warmup",
-     .text = "--schedule {schedule} ends at --steps, expected more of them than --warmup"},
+     .text = "--schedule {schedule} ends at --steps, expected more steps than --warmup"},
     {.given = "cooldown",
      .when = FALLS,
-     .text = "--schedule {schedule} falls by itself, expected no --cooldown"},
+     .text = "--schedule {schedule} lets the rate fall by itself, expected no --cooldown"},
     {.left = "cooldown",
      .relation = DG_OPT_AT_MOST,
      .right = "steps",
@@ -858,12 +856,11 @@ static enum dg_err find_encoder(struct train *flags, struct dg_error *error)
     if (err || !dg_blueprint_family(&bp)->has_head)
         return err;
     flags->is_encoder = flags->data.task == CLASSIFY;
-    return flags->is_encoder
-               ? CHECK_RULES(flags, encoder_rules, ENCODER_ALONE, error)
-               : dg_error_set(error, DG_ERR_USAGE,
-                              "%s is an encoder alone: expected --task classify, masked, tag, "
-                              "answer or score",
-                              flags->data.init);
+    return flags->is_encoder ? CHECK_RULES(flags, encoder_rules, ENCODER_ALONE, error)
+                             : dg_error_set(error, DG_ERR_USAGE,
+                                            "%s is an encoder-only model: expected --task "
+                                            "classify, masked, tag, answer or score",
+                                            flags->data.init);
 }
 
 /* ---- The recipe ------------------------------------------------------------------------------ */
@@ -915,8 +912,7 @@ static enum dg_err load_recipe(struct dg_opt_set **set, struct dg_buf *history, 
     if (!err && access(path, F_OK) != 0)
         err = dg_error_set(
             error, DG_ERR_NOT_FOUND,
-            "%s is missing: the run was never prepared to the end; start it again with --out",
-            path);
+            "%s is missing: the run's preparation never finished; start it again with --out", path);
     if (!err)
         err = dg_opt_set_new(&table, &was);
     if (!err)
@@ -1193,8 +1189,8 @@ static enum dg_err train_model(const struct train *flags, const char *dir, bool 
     setup.len_max = opts.len_max;
     if (setup.n_dev_cut)
         fprintf(stderr,
-                "%zu of the held-out examples are longer than what the network reads, %zu tokens: "
-                "the rest is not judged\n",
+                "%zu of the held-out examples are longer than the %zu tokens that the network "
+                "reads: what lies beyond is not judged\n",
                 setup.n_dev_cut, setup.bp.source_len_max);
     const struct dg_trainer_data data = {
         &setup.train,    &setup.dev,   setup.dev_texts,
@@ -1244,7 +1240,7 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_error *error)
         err = dg_folder_path(flags->out, "training", folder, error);
     if (!err && access(recipe, F_OK) == 0)
         return dg_error_set(error, DG_ERR_EXISTS,
-                            "%s holds a run already; to go on: dragoman train --resume %s",
+                            "%s already holds a run; to continue it: dragoman train --resume %s",
                             flags->out, flags->out);
     for (size_t i = 0; i < dg_opt_n_args(set); i++)
         files[i] = dg_opt_arg(set, i);
@@ -1295,9 +1291,9 @@ static enum dg_err check_usage(const struct dg_opt_set *set, struct dg_error *er
 {
     const struct train *flags = dg_opt_values(set);
     if (*flags->resume && (*flags->out || dg_opt_n_args(set)))
-        return dg_error_set(
-            error, DG_ERR_USAGE,
-            "--resume knows its pairs and its directory; expected neither --out nor PAIRS");
+        return dg_error_set(error, DG_ERR_USAGE,
+                            "--resume continues with its own pairs and directory; expected neither "
+                            "--out nor PAIRS");
     if (!*flags->resume && (!*flags->out || (!dg_opt_n_args(set) && !*flags->data.source)))
         return dg_error_set(error, DG_ERR_USAGE,
                             "expected --out DIR and files of pairs, or --resume DIR");

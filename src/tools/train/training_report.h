@@ -27,7 +27,7 @@ struct training_report {
 };
 
 /* Copies the test sets into training/, so that the run can go on where its first files are missing.
- * A missing file is no error if it was copied before. */
+ * A missing file is not an error if it was copied before. */
 enum dg_err training_report_keep_tests(const struct training_report *end,
                                        struct dg_error *error) DG_MUST_CHECK;
 

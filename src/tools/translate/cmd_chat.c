@@ -183,13 +183,11 @@ static void on_languages(void *user, const struct dragoman_event *event)
 
 static void print_help(void)
 {
-    puts("/to TAG            translate into this language\n"
-         "/from TAG          from this one; /from alone lets the daemon find out\n"
-         "/swap              the other way round\n"
-         "/alternatives N    show N other wordings\n"
-         "/languages         what the daemon can translate\n"
-         "/quit              end (Ctrl-D too); Ctrl-C ends a translation under way\n"
-         "// at the start of a line is one slash of text");
+    puts("/to TAG            translate into this language\n/from TAG          from this one; /from "
+         "alone lets the daemon detect it\n/swap              swap both languages\n/alternatives N "
+         "   show N other wordings\n/languages         what the daemon can translate\n/quit        "
+         "      end (Ctrl-D too); Ctrl-C ends a translation under way\n// at the start of a line "
+         "is one slash of text");
 }
 
 static void swap(struct chat *chat)

@@ -39,22 +39,22 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_INT_IN(struct file_flags, threads, 0, 256), "threads", .letter = 't', .def = "0",
      .help = "workers; 0: one for each core"},
     {DG_OPT_INT_IN(struct file_flags, beam, 0, 32), "beam", .letter = 'b', .def = "0",
-     .help = "hypotheses that are kept; 0: as many as the model's makers had"},
+     .help = "hypotheses that are kept; 0: as many as the model's makers chose"},
     {DG_OPT_ENUM(struct file_flags, kind), "kind", .words = kind_words, .def = "auto",
-     .heading = "File", .help = "what the file is; auto: by its name, else by its first bytes"},
+     .heading = "File",
+     .help = "what kind of file it is; auto: by its name, else by its first bytes"},
     {DG_OPT_BOOL(struct file_flags, all), "all", .def = "no",
-     .help = "po, xliff: translate what has a translation, too"},
+     .help = "po, xliff: also translate what already has a translation"},
     {DG_OPT_BOOL(struct file_flags, mark), "mark", .def = "yes",
-     .help = "po, xliff: mark translations as a machine's, for somebody to look at (fuzzy, "
-             "needs-review)"},
+     .help =
+         "po, xliff: mark translations as made by a machine, to be reviewed (fuzzy, needs-review)"},
     {DG_OPT_STRING(struct file_flags, columns), "columns", .def = "",
      .help =
          "csv: the columns to translate, by name or number, separated by commas (default: those "
          "whose cells are mostly words)"},
     {DG_OPT_STRING(struct file_flags, output), "output-format", .def = "",
-     .help =
-         "pdf: what is written, since no PDF is: docx, odt, html or txt (default: the ending of "
-         "OUT, else docx)"},
+     .help = "pdf: what is written instead of a PDF: docx, odt, html or txt (default: the ending "
+             "of OUT, else docx)"},
     {DG_OPT_BOOL(struct file_flags, dry_run), "dry-run", .letter = 'n', .def = "no",
      .help = "translate nothing: every sentence comes back as it is"},
     {DG_OPT_BOOL(struct file_flags, quiet), "quiet", .letter = 'q', .def = "no",
@@ -196,9 +196,9 @@ static enum dg_err check_flags(const struct dg_opt_set *set, const struct file_f
     bool is_remote = *flags->remote.server;
     for (size_t i = 0; is_remote && i < sizeof own / sizeof *own; i++)
         if (dg_opt_given(set, own[i]))
-            return dg_error_set(error, DG_ERR_USAGE, "--%s is not for --server", own[i]);
+            return dg_error_set(error, DG_ERR_USAGE, "--%s cannot be used with --server", own[i]);
     if (!is_remote && dg_opt_given(set, "key-file"))
-        return dg_error_set(error, DG_ERR_USAGE, "--key-file is for --server");
+        return dg_error_set(error, DG_ERR_USAGE, "--key-file can only be used with --server");
     return DG_OK;
 }
 
@@ -248,7 +248,7 @@ static void sum_up(const struct file_work *work, size_t n_in)
     if (work->n_lost)
         fprintf(stderr,
                 "dragoman file: %zu placeholders, addresses or the like did not come through "
-                "whole; look at them\n",
+                "unchanged; look at them\n",
                 work->n_lost);
     if (work->filter && dg_filter_note(work->filter).len)
         fprintf(stderr, "dragoman file: %.*s\n", DG_SPAN_FMT(dg_filter_note(work->filter)));

@@ -44,7 +44,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_STRINGS(struct generate, stop), "stop", .unit = "TEXT", .def = "",
      .help = "end an answer before this text; may be given several times"},
     {DG_OPT_BOOL(struct generate, special), "special-tokens", .def = "no",
-     .help = "strings of special tokens in prompts are these tokens"},
+     .help = "read the names of special tokens in prompts as these tokens"},
     {DG_OPT_INT_IN(struct generate, threads, 0, 256), "threads", .def = "0",
      .help = "workers; 0: one for each core"},
     {DG_OPT_INT_IN(struct generate, beam, 1, DG_BEAM_MAX), "beam", .letter = 'b', .def = "1",
@@ -64,7 +64,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_REAL_IN(struct generate, length_penalty, 0, 10), "length-penalty", .def = "1",
      .help = "score is log-probability divided by length to this power"},
     {DG_OPT_REAL_IN(struct generate, repetition_penalty, 1, 10), "repetition-penalty", .def = "1",
-     .help = "lowers the score of words said before"},
+     .help = "lowers the score of words that already occurred"},
     {DG_OPT_INT_IN(struct generate, no_repeat_ngram, 0, 16), "no-repeat-ngram", .def = "0",
      .help = "no n words twice in the same order; 0: allowed"},
     {DG_OPT_BOOL(struct generate, loop_guard), "loop-guard", .def = "no",
@@ -73,7 +73,7 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman generate",
-    .summary = "Has a language model go on with standard input.",
+    .summary = "Has a language model continue standard input.",
     DG_OPT_ROWS(rows, struct generate),
 };
 
@@ -269,9 +269,9 @@ static enum dg_err read_flags(struct work *work, struct dg_error *error)
     search->loop_guard = flags->loop_guard;
     work->ask.reads_special = flags->special;
     if (flags->nbest > 1 && !flags->lines)
-        return dg_error_set(error, DG_ERR_USAGE, "--nbest is for --lines");
+        return dg_error_set(error, DG_ERR_USAGE, "--nbest can only be used with --lines");
     if (flags->stop.n > DG_GENERATE_STOPS_MAX)
-        return dg_error_set(error, DG_ERR_USAGE, "%zu times --stop, expected at most %d",
+        return dg_error_set(error, DG_ERR_USAGE, "read --stop %zu times, expected at most %d",
                             flags->stop.n, DG_GENERATE_STOPS_MAX);
     for (size_t i = 0; i < flags->stop.n; i++)
         work->stops[i] = dg_span_cstr(flags->stop.items[i]);

@@ -52,7 +52,7 @@ static const char *const poolings[] = {"mean", "cls", NULL};
 #define ROW_CHARACTERS                                                                             \
     {                                                                                              \
         DG_OPT_BOOL(struct flags, characters), "characters",                                       \
-            .def = "no", .help = "places are told in characters, not in bytes"                     \
+            .def = "no", .help = "print places in characters, not in bytes"                        \
     }
 
 static const struct dg_opt_row classify_rows[] = {
@@ -80,7 +80,7 @@ static const struct dg_opt_row fill_rows[] = {
     ROW_HELP,
 };
 static const struct dg_opt_row tag_rows[] = {
-    ROW_MODEL("an encoder with labels of tokens, or one that tells replaced words"),
+    ROW_MODEL("an encoder with labels of tokens, or one that detects replaced words"),
     {DG_OPT_REAL_IN(struct flags, threshold, 0, 1), "threshold", .def = "0",
      .help = "leave out what is less likely"},
     ROW_CHARACTERS,
@@ -303,7 +303,7 @@ static enum dg_err run_read(enum dg_read_task task, const struct dg_opt_set *set
     if (!err)
         err = dg_engine_load(work.engine, "model", work.flags->model, NULL, NULL, error);
     if (!err && !(dg_engine_model_info(work.engine, 0).can & 1u << task))
-        err = dg_error_set(error, DG_ERR_INVALID, "%s cannot %s: it is no %s", work.flags->model,
+        err = dg_error_set(error, DG_ERR_INVALID, "%s cannot %s: expected a %s", work.flags->model,
                            dg_read_task_name(task),
                            task == DG_TASK_CLASSIFY ? "classifier" : "model for that");
     if (!err) {

@@ -49,13 +49,13 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_ENUM(struct translate, formality), "formality", .words = translate_formality_words,
      .def = "default",
      .help =
-         "how the target language is said; prefer_...: as usual where the model cannot be told"},
+         "how formal the translation is to be; prefer_...: no error if the model cannot be told"},
     {DG_OPT_BOOL(struct translate, text.keep_case), "keep-case", .def = "no",
      .help = "ALL CAPS and Title Case go to the model as they are"},
     {DG_OPT_BOOL(struct translate, text.protect), "protect", .def = "yes",
      .help = "addresses, placeholders and the like come through unchanged"},
     {DG_OPT_BOOL(struct translate, text.copy_numbers), "copy-numbers", .def = "no",
-     .help = "numbers come through unchanged, too, rather than in the model's words"},
+     .help = "numbers come through unchanged, too, instead of in the model's words"},
     {DG_OPT_STRING(struct translate, formal), "formal", .def = "", .max = DG_MANNER_TEXT_MAX,
      .unit = "WORD",
      .help = "word of the model's vocabulary that asks for formal language; target:WORD goes "
@@ -70,7 +70,7 @@ static const struct dg_opt_row rows[] = {
              "languages by --source and --target"},
     {DG_OPT_STRING(struct translate, stop), "template-stop", .def = "",
      .max = DG_TRANSLATION_PROMPT_STOP_MAX, .unit = "TEXTS",
-     .help = "what ends its answer, besides its own end; texts with | between them"},
+     .help = "texts that end its answer, besides its own end; several with | between them"},
     {DG_OPT_BOOL(struct translate, stream), "stream", .def = "no", .heading = "Output",
      .help = "print words as they come"},
     {DG_OPT_BOOL(struct translate, scores), "scores", .def = "no",
@@ -82,7 +82,7 @@ static const struct dg_opt_row rows[] = {
          "put ' ||| ' behind each answer and, for each of its tokens, how much it looks at each "
          "token of its sentence's source"},
     {DG_OPT_INT_IN(struct translate, alignment_layer, 0, 64), "alignment-layer", .def = "0",
-     .help = "decoder layer that says what is aligned, from 1; 0: the last one"},
+     .help = "decoder layer whose attention gives the alignment, from 1; 0: the last one"},
     {DG_OPT_INT_IN(struct translate, alignment_head, 0, 256), "alignment-head", .def = "0",
      .help = "head of that layer, from 1; 0: the mean of all"},
     {DG_OPT_PATH(struct translate, quality), "quality", .unit = "DIR",
@@ -102,7 +102,7 @@ static const struct dg_opt_row rows[] = {
              "columns are other forms; .csv for "
              "commas; with --server it is sent along"},
     {DG_OPT_STRING(struct translate, suppress), "suppress", .unit = "IDS",
-     .help = "token ids, with spaces between, that are never said"},
+     .help = "token ids, with spaces between, that are never used"},
     SERVER_FLAGS(struct translate, remote, "", 0),
 };
 
@@ -596,7 +596,7 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
         if (dg_opt_given(set, of_text[i]))
             return dg_error_set(error, DG_ERR_USAGE, "--%s is for text, not for --ids", of_text[i]);
     if (!is_remote && dg_opt_given(set, "key-file"))
-        return dg_error_set(error, DG_ERR_USAGE, "--key-file is for --server");
+        return dg_error_set(error, DG_ERR_USAGE, "--key-file can only be used with --server");
     if (*flags->quality && flags->ids)
         return dg_error_set(error, DG_ERR_USAGE, "--quality is for text, not for --ids");
     if (*flags->quality && flags->search.nbest > 1)

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* dragoman translate --ids: straight through the scheduler, without text. Source ids are taken as
- * they are; only the end token that the model's tokenizer would put behind a text is added where it
+ * they are; only the end token that the model's tokenizer would put after a text is added where it
  * is missing, since a model without it says everything twice. All ids that were generated are
  * printed, the end token too. */
 #include "base/log/progress.h"
@@ -242,7 +242,7 @@ static enum dg_err read_demands(struct forced *forced, const struct translate *f
     return err;
 }
 
-/* What the model's tokenizer puts behind a text, if that is the end token; -1: nothing, or the
+/* What the model's tokenizer puts after a text, if that is the end token; -1: nothing, or the
  * directory has no tokenizer. */
 static int32_t find_end_id(const char *path, const struct dg_blueprint *bp)
 {

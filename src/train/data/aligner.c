@@ -37,7 +37,7 @@ struct dg_aligner {
     struct dg_aligner_pairs pairs;
     struct dg_aligner_opts opts;
     struct table tables[2]; /* target given source, and source given target */
-    uint32_t *sizes; /* [LEN_MAX + 1][LEN_MAX + 1] pairs of so many source and target words */
+    uint32_t *sizes; /* [LEN_MAX + 1][LEN_MAX + 1] pairs of this many source and target words */
     int32_t best[2][DG_ALIGNER_LEN_MAX];
 };
 

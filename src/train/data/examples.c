@@ -131,7 +131,7 @@ static int32_t bits_of(float x)
     return bits;
 }
 
-/* A label's number, behind `n` others in the target. */
+/* A label's number, after `n` others in the target. */
 static enum dg_err put_label(struct making *m, struct dg_span label, size_t n,
                              struct dg_error *error)
 {
@@ -191,7 +191,7 @@ bool dg_examples_goes_on(const struct dg_labels *labels, struct dg_span label, s
 }
 
 /* What is to be output for the text's token `i`; `word` walks along the words of the labelled
- * text. A token that begins with a space, or is nothing else, belongs to the word behind the
+ * text. A token that begins with a space, or is nothing else, belongs to the word after the
  * space, as it does in the server. */
 static enum dg_err tag_of(const struct making *m, const struct dg_labelled_text *labelled_text,
                           size_t i, size_t *word, size_t *last, int32_t *tag,
@@ -332,11 +332,10 @@ static enum dg_err find_signs(struct making *m, struct dg_error *error)
             "the vocabulary lacks the tokens around texts: expected [CLS] and [SEP], or <s> "
             "and </s>");
     if (m->opts->len_max < n_around(m, true) + 2)
-        return dg_error_set(
-            error, DG_ERR_RANGE,
-            "examples have %zu tokens, of which %zu stand around two texts: there is no room "
-            "for any",
-            m->opts->len_max, n_around(m, true));
+        return dg_error_set(error, DG_ERR_RANGE,
+                            "examples have %zu tokens, of which %zu stand around two texts: there "
+                            "is no room for them",
+                            m->opts->len_max, n_around(m, true));
     return DG_OK;
 }
 

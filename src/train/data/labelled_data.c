@@ -420,7 +420,7 @@ static enum dg_err get_words(struct reading *r, const struct dg_json *json)
     if (!err && (dg_json_len(words) != dg_json_len(labels) || dg_json_len(words) > WORDS_MAX))
         err = dg_error_set(
             r->error, DG_ERR_INVALID,
-            "there are %zu words and %zu labels, expected as many of both and at most %d",
+            "there are %zu words and %zu labels, expected equal numbers of both, at most %d",
             dg_json_len(words), dg_json_len(labels), WORDS_MAX);
     for (size_t i = 0; i < dg_json_len(words) && !err; i++) {
         struct dg_span word = DG_SPAN(""), label = DG_SPAN("");

@@ -12,7 +12,7 @@
  *                 [second text]
  *     number      text  [second text]  number                     {"text", "pair", "score"}
  *     tags        word  label, a line each; an empty line         {"words": [...], "labels": [...]}
- *                 behind each sentence
+ *                 after each sentence
  *     answer      question  context  answer (empty: none)         {"question", "context",
  *                 [where it begins, in bytes]                      "answer", "start"}
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Pairs are spans into the files' text, so that a corpus costs 32 bytes a pair beside its mapping.
+/* Pairs are spans into the files' text, so that a corpus costs 32 bytes a pair besides its mapping.
  * A line seen before is found by its bytes, cut ends included. */
 #include "train/data/pairs.h"
 #include "base/memory/chars.h"

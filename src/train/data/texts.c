@@ -111,7 +111,7 @@ static size_t n_ids(const struct writer *w)
     return w->stream.len / sizeof(int32_t);
 }
 
-/* A line behind the stream: its beginning, its tokens, its end. The end of one text is the
+/* A line after the stream: its beginning, its tokens, its end. The end of one text is the
  * beginning of the next where the vocabulary has one token for both. */
 static enum dg_err push_line(struct writer *w, struct dg_span text, struct dg_error *error)
 {

@@ -58,7 +58,7 @@ struct dg_optimiser_opts {
     double weight_decay; /* does not apply to biases and gains */
     double clip;         /* the largest norm of the gradient; 0: no clipping */
     double average;      /* decay of the moving average; 0: none is kept */
-    size_t average_last; /* The average is taken over so many snapshots instead, which the trainer
+    size_t average_last; /* The average is taken over this many snapshots instead, which the trainer
                             writes there; 0: it is a moving average. */
     unsigned freeze;     /* bits of enum dg_freeze; frozen parts do not count for the norm either */
 };

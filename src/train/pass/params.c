@@ -67,14 +67,13 @@ enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *
     enum dg_err err = dg_blueprint_check(bp, error);
     if (!err && bp->norm_queries_only)
         err = dg_error_set(error, DG_ERR_UNSUPPORTED,
-                           "training knows no networks whose keys and values are not normed "
-                           "(norm_queries_only), as Marian's pre-norm networks are");
+                           "training does not support networks whose keys and values are not "
+                           "normed (norm_queries_only), such as Marian's pre-norm networks");
     if (!err && dg_blueprint_family(bp)->has_head &&
         (bp->enc.head == DG_HEAD_NONE || bp->enc.head == DG_HEAD_REPLACED))
-        err = dg_error_set(
-            error, DG_ERR_UNSUPPORTED,
-            "an encoder is trained for masked words, labels of texts, a number, labels of "
-            "words or answers: expected a head for one of them");
+        err = dg_error_set(error, DG_ERR_UNSUPPORTED,
+                           "an encoder-only model is trained for masked words, labels of texts, a "
+                           "number, labels of words or answers: expected a head for one of them");
     if (!err && dg_blueprint_family(bp)->has_head && bp->enc.rule == DG_LABELS_EACH &&
         bp->decoder.V > DG_LABELS_MAX)
         err = dg_error_set(error, DG_ERR_LIMIT, "%zu labels, expected at most %d", bp->decoder.V,

@@ -37,7 +37,7 @@ struct enc_pass {
     uint32_t *first;           /* [Ms + 1] of each example, the first of these */
     size_t n;                  /* number of rows whose output is needed */
     float *in;                 /* [Ms, D] those rows of h */
-    float *pre, *act;          /* [Ms, D] the dense's product, before and behind the activation */
+    float *pre, *act;          /* [Ms, D] the dense's product, before and after the activation */
     float *normed, *stats;     /* [Ms, D], [Ms, 2] */
     float *spans;              /* [Ms, 2] */
     float *line;               /* [2 Ms] of one text's spans */

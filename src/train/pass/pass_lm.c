@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Language models: a decoder alone, forward and back. An example's source and target are one text:
- * the prompt, which is read and not learned, and what stands behind it. Its rows are all of its
+ * the prompt, which is read and not learned, and what comes after it. Its rows are all of its
  * tokens but the last; row t is asked for token t + 1, from the prompt's last on. M rows of all
  * examples together:
  *
@@ -349,7 +349,7 @@ static struct dg_grad_drop inner_drop(const struct dg_pass *pass, uint64_t site)
 static const struct dg_linear_weights *first_product(const struct dg_pass *pass,
                                                      const struct dg_lm_layer *w)
 {
-    return pass->params->bp.lm.gated ? &w->gate : &w->up; /* `up` lies behind the gate in memory */
+    return pass->params->bp.lm.gated ? &w->gate : &w->up; /* `up` lies after the gate in memory */
 }
 
 static float *feed_forward(struct dg_pass *pass, struct lm_layer *kept, const struct dg_lm_layer *w,

@@ -18,7 +18,7 @@ enum { PATH_CAP = 4096, CARD_MAX = 1 << 20, LENGTHS = 512 };
 
 struct lengths {
     double mean;
-    size_t most; /* 99 of 100 sources are at most so long */
+    size_t most; /* 99 of 100 sources are at most this long */
 };
 
 static struct lengths lengths_of(const struct dg_corpus *corpus)
@@ -134,8 +134,8 @@ static enum dg_err put_encoder(const struct dg_blueprint *bp, struct dg_buf *out
                             (bp->enc.head == DG_HEAD_POOLED && bp->enc.rule != DG_LABELS_NUMBER);
     enum dg_err err = dg_buf_printf(
         out,
-        "| network | Transformer's encoder alone, %s-norm; width %zu, feed-forward %zu, %zu heads, "
-        "%zu layers |\n| says | %s |\n| vocabulary | %zu pieces; reads %zu at most |\n",
+        "| network | encoder-only Transformer, %s-norm; width %zu, feed-forward %zu, %zu heads, "
+        "%zu layers |\n| task | %s |\n| vocabulary | %zu pieces; reads %zu at most |\n",
         bp->norm_place == DG_NORM_POST ? "post" : "pre", bp->D, bp->encoder.F, bp->encoder.H,
         bp->encoder.n_layers, purpose(bp), bp->encoder.V, bp->source_len_max);
     return err || !has_labels ? err : dg_buf_printf(out, "| labels | %zu |\n", bp->decoder.V);
@@ -145,10 +145,9 @@ static enum dg_err put_network_lm(const struct dg_blueprint *bp, struct dg_buf *
 {
     enum dg_err err = dg_buf_printf(
         out,
-        "| network | language model, a Transformer's decoder alone; %s positions, %s norms, %s%s; "
-        "width %zu, feed-forward "
-        "%zu, %zu layers of %zu heads, %zu of keys |\n| vocabulary | %zu pieces |\n| context | %zu "
-        "tokens |\n",
+        "| network | language model (decoder-only Transformer); %s positions, %s norms, %s%s; "
+        "width %zu, feed-forward %zu, %zu layers of %zu heads, %zu of keys |\n| vocabulary | %zu "
+        "pieces |\n| context | %zu tokens |\n",
         dg_positions_name(bp->positions), bp->norm_kind == DG_NORM_RMS ? "RMS" : "layer",
         bp->lm.gated ? "gated " : "", dg_activation_name(bp->activation), bp->D, bp->decoder.F,
         bp->decoder.n_layers, bp->decoder.H, bp->lm.kv_heads, bp->decoder.V, bp->lm.context);
@@ -207,9 +206,9 @@ static enum dg_err put_data(const struct dg_card *card, struct dg_buf *out)
         return err;
     return card->attribution.len
                ? dg_buf_printf(out, "%.*s\n", DG_SPAN_FMT(card->attribution))
-               : dg_buf_append_cstr(out, "Where the data come from and under which licence was not "
-                                         "said (--attribution). "
-                                         "Find out before you hand the model on.\n");
+               : dg_buf_append_cstr(
+                     out, "Where the data come from, and under which licence, was not stated "
+                          "(--attribution). Find out before you pass the model on.\n");
 }
 
 /* The options. Of files only the names appear, because their folders are private. */
@@ -266,7 +265,8 @@ static enum dg_err put_samples(const struct dg_card *card, struct dg_buf *out)
     static const char *const marks[] = {"", "  -> ", "   = "};
     enum dg_err err = dg_buf_append_cstr(
         out, has_lines(card)
-                 ? "\nBeginnings of held-out lines, how the model goes on, and how they do:\n\n"
+                 ? "\nBeginnings of held-out lines, how the model continues them, and how they "
+                   "really continue:\n\n"
                  : "\nHeld-out sentences, what the model makes of them, and their references:\n\n");
     for (size_t i = 0; i < card->samples->n_samples && !err; i++)
         for (size_t j = 0; j < 3 && !err; j++)
@@ -283,11 +283,9 @@ static enum dg_err put_scores(const struct dg_card *card, struct dg_buf *out)
         err = dg_scores_table(card->scores, out);
     if (!err && dg_blueprint_family(&card->params->bp)->has_head)
         return dg_buf_append_cstr(
-            out,
-            "\nThe loss is -log p for each thing that is asked, of numbers the mean square of the "
-            "difference. Accuracy, F1 (of whole entities) and exact (answers with both ends right) "
-            "are in "
-            "per cent; the correlation is Pearson's.\n");
+            out, "\nThe loss is -log p for each answer, or for numbers the mean square of the "
+                 "difference. Accuracy, F1 (of whole entities) and exact (answers with both ends "
+                 "right) are in per cent; the correlation is Pearson's.\n");
     if (!err)
         err = dg_buf_append_cstr(
             out, "\nThe loss is -log p for each token under teacher forcing and depends on the "
@@ -297,14 +295,13 @@ static enum dg_err put_scores(const struct dg_card *card, struct dg_buf *out)
 
 static enum dg_err put_limits_of_lines(const struct dg_card *card, struct dg_buf *out)
 {
-    return dg_buf_printf(out,
-                         "\n## What it cannot do\n\n"
-                         "- Know: it goes on with a text as texts like its own went on, in fluent "
-                         "words that need not be true.\n"
-                         "- Read more than %zu tokens of prompt and answer together.\n"
-                         "- Other languages and kinds of text than its data's.\n"
-                         "- Tell when it is wrong. Check what matters.\n",
-                         card->params->bp.lm.context);
+    return dg_buf_printf(
+        out,
+        "\n## What it cannot do\n\n- Know anything: it continues a text as the texts it learned "
+        "from continued, in fluent words that need not be true.\n- Read more than %zu tokens of "
+        "prompt and answer together.\n- Other languages and kinds of text than its data's.\n- Tell "
+        "when it is wrong. Check what matters.\n",
+        card->params->bp.lm.context);
 }
 
 static enum dg_err put_limits(const struct dg_card *card, struct dg_buf *out)

@@ -32,7 +32,7 @@ struct make {
     struct dg_pairs train, dev, mix;
     struct dg_buf list;  /* the list of files, for the card */
     struct dg_pair *all; /* owned; the pairs to learn from when old pairs are mixed in */
-    size_t n_held;       /* the first so many pairs of `train` are held out */
+    size_t n_held;       /* so many pairs at the start of `train` are held out */
     struct dg_blueprint bp;
     struct dg_tokenizer *tokenizer;
     struct dg_labels labels; /* the labels of a classifier */
@@ -154,8 +154,9 @@ static enum dg_err select_pairs(struct make *make, struct dg_error *error)
         return DG_OK;
     const enum dg_err err = dg_select(&make->train, opts, &n_dropped, error);
     if (!err)
-        dg_setup_say(make->say, make->ctx, "%zu pairs were not asked for; %zu were", n_dropped,
-                     make->train.n);
+        dg_setup_say(make->say, make->ctx,
+                     "%zu pairs were left out by --words-max or --target-begins; %zu stay",
+                     n_dropped, make->train.n);
     return err;
 }
 
@@ -233,7 +234,7 @@ static enum dg_err write_dev(const struct make *make, struct dg_error *error)
     return dg_file_out_close(out, err, error);
 }
 
-/* Adds old pairs, so many for each new pair, none of which resembles a held-out one. */
+/* Adds old pairs, a given number for each new pair, none of which resembles a held-out one. */
 static enum dg_err read_mix(struct make *make, struct dg_error *error)
 {
     const struct dg_setup_opts *opts = make->opts;
@@ -275,9 +276,8 @@ static enum dg_err write_rivals(struct make *make, struct dg_error *error)
     if (err)
         return err;
     dg_setup_say(make->say, make->ctx,
-                 "training/rivals.bin: %zu answers to %zu sources, %.3f bad on the mean; %zu "
-                 "sources without "
-                 "a choice, %zu answers too long",
+                 "training/rivals.bin: %zu answers to %zu sources, risk %.3f on average; %zu "
+                 "sources without a choice, %zu answers too long",
                  stats.n_answers, stats.n_sources, stats.cost, stats.n_alone, stats.n_long);
     dg_setup_say_drops(make->say, make->ctx, stats.dropped);
     return dg_buf_printf(&make->list, "- rivals: %zu answers to %zu sources\n", stats.n_answers,

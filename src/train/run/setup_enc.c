@@ -23,7 +23,7 @@ struct make {
     dg_setup_say_fn say;
     void *ctx;
     struct dg_labelled_data train, dev;
-    size_t n_held; /* the first so many examples of `train` are held out */
+    size_t n_held; /* so many examples at the start of `train` are held out */
     struct dg_buf list;
     struct dg_tokenizer *tokenizer;
     struct dg_labels labels;
@@ -78,7 +78,7 @@ static enum dg_err read_lessons(struct make *make, const char *const *files, siz
     if (err)
         return err;
     dg_setup_say(make->say, make->ctx,
-                 "%" PRIu64 " lines read, %zu lessons to learn from, %zu held out",
+                 "%" PRIu64 " lines read, %zu examples to learn from, %zu held out",
                  make->train.n_lines, make->train.n - make->n_held, make->n_held + make->dev.n);
     dg_setup_say_drops(make->say, make->ctx, make->train.dropped);
     return make->train.n > make->n_held
@@ -263,14 +263,15 @@ static enum dg_err take_blueprint(struct make *make, struct dg_error *error)
         err = dg_config_read(&make->bp, make->opts->init, error);
         if (!err && !dg_blueprint_family(&make->bp)->has_head)
             err = dg_error_set(error, DG_ERR_UNSUPPORTED,
-                               "%s is no encoder alone, which this task begins with",
+                               "%s is not an encoder-only model, which this task starts from",
                                make->opts->init);
         before = err ? DG_HEAD_NONE : make->bp.enc.head;
         make->bp.enc.head = wanted->enc.head;
         make->bp.enc.rule = wanted->enc.rule;
         if (!err && before != wanted->enc.head)
             dg_setup_say(make->say, make->ctx,
-                         "the head begins anew: that of %s is for another task", make->opts->init);
+                         "the head starts from scratch: that of %s is for another task",
+                         make->opts->init);
         if (!err && make->opts->len_max > make->bp.source_len_max)
             err = dg_error_set(error, DG_ERR_RANGE,
                                "--len-max is %zu, but %s reads at most %zu tokens",
@@ -308,7 +309,7 @@ static enum dg_err write_examples(const struct make *make, const char *name,
         return err;
     dg_setup_say(make->say, make->ctx,
                  "%s: %zu examples, %" PRIu64 " tokens, %" PRIu64
-                 " of them unknown; %zu texts were cut, %zu gave none",
+                 " of them unknown; %zu texts were cut, %zu gave no example",
                  name, stats.n_written, stats.n_tokens, stats.n_unknown, stats.n_cut, stats.n_lost);
     return DG_OK;
 }

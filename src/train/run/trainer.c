@@ -29,7 +29,7 @@
 
 enum { LOG_MAX = 1 << 30, SKIPPED_MAX = 20, RIVALS_STREAM = 0x7269 };
 
-/* What a checkpoint keeps of a run beside the optimiser. A double is kept as its bits. The last
+/* What a checkpoint keeps of a run besides the optimiser. A double is kept as its bits. The last
  * number is there only when losses are counted by sentence or by the task of an encoder alone:
  * elsewhere it would equal `tokens`. */
 struct kept {
@@ -84,7 +84,7 @@ const char *dg_trainer_end_text(enum dg_trainer_end end)
     case DG_TRAINER_TIME:
         return "the time is used up";
     case DG_TRAINER_PATIENCE:
-        return "it did not get better any more";
+        return "it no longer got better";
     case DG_TRAINER_STOPPED:
         break;
     }
@@ -624,11 +624,11 @@ static enum dg_err learn(struct dg_trainer *t, struct dg_optimiser_report *repor
     dg_pass_run(t->passes[0], &batch, weights, &share->sums);
     dg_optimiser_count(t->optimiser);
     if (!isfinite(share->sums.loss))
-        return dg_error_set(error, DG_ERR_RANGE,
-                            "the loss of step %" PRIu64
-                            " is no number any more: train with a smaller "
-                            "rate, from the last checkpoint",
-                            t->now.step + 1);
+        return dg_error_set(
+            error, DG_ERR_RANGE,
+            "the loss of step %" PRIu64
+            " is no longer a number: train with a smaller rate, from the last checkpoint",
+            t->now.step + 1);
     return DG_OK;
 }
 

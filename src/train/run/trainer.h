@@ -53,17 +53,17 @@ struct dg_trainer_opts {
     float risk;           /* the weight of the candidates' expected cost, if there are any */
     float sharpness;      /* the exponent of the probabilities that weigh the candidates (pass.h) */
     size_t rivals_tokens; /* Of a step, in addition to batch_tokens: sources with candidates are
-                             drawn until they have so many target tokens. */
+                             drawn until they have this many target tokens. */
     float teacher;        /* `teacher` and `loss` are for recurrent networks (pass.h) */
     enum dg_pass_loss loss;
     struct dg_pass_mask mask; /* for an encoder's head for words */
     uint64_t seed;
 
-    uint64_t steps;       /* the run ends after so many steps; 0: no limit */
-    uint64_t epochs;      /* the run ends after so many passes over the pairs; 0: no limit */
+    uint64_t steps;       /* the run ends after this many steps; 0: no limit */
+    uint64_t epochs;      /* the run ends after this many passes over the pairs; 0: no limit */
     uint64_t time_ms;     /* the run ends after this time, counted over resumes; 0: no limit */
     uint64_t valid_every; /* steps between validations */
-    size_t patience; /* the run ends after so many validations without a new best; 0: no limit */
+    size_t patience; /* the run ends after this many validations without a new best; 0: no limit */
     enum dg_trainer_metric metric; /* the figure by which validations are compared */
     size_t n_translate;            /* held-out sentences that are translated at each validation */
     int beam;

@@ -146,7 +146,7 @@ static bool goes_on(const struct dg_validate *what)
     return dg_blueprint_family(&what->params->bp)->has_prompt && !*what->params->bp.lm.ask.form;
 }
 
-/* Tokens that the network is given: the source, or a line's first half, which lies behind its
+/* Tokens that the network is given: the source, or a line's first half, which lies after its
  * source. */
 static size_t n_given(const struct dg_validate *what, size_t i)
 {

@@ -149,8 +149,7 @@ START_TEST(refuses_with_line_and_reason)
            "keys:3: read the unknown field \"expire\"");
     refuse("[model a]\npath = x\n", "keys:1: read a section of the unknown kind \"model\"");
     refuse("[key a b]\n", "keys:1");
-    refuse("keys = none\n[key a]\nhash = " HASH_A "\n",
-           "keys:2: read a key behind \"keys = none\"");
+    refuse("keys = none\n[key a]\nhash = " HASH_A "\n", "keys:2: read a key after \"keys = none\"");
     refuse("[key a]\nhash = " HASH_A "\nkeys = none\n", "keys:3: read the unknown field \"keys\"");
     refuse("keys = some\n", "keys:1: read \"keys\" outside of a key");
     refuse("[key a]\nhash = " HASH_A "\nnote = \"\xff\"\n", "keys:3");

@@ -39,7 +39,7 @@ START_TEST(a_first_row_of_texts_is_no_header)
                "<p>Hello you.</p>\n<p>And you.</p>\n");
     check_text("a.csv", DG_SPAN("hello\n"), "", "<p>hello</p>\n");
     check_note("a.csv", DG_SPAN("1,2\n3,4\n"), "",
-               "no column is mostly words: nothing is translated");
+               "no column consists mostly of words: nothing is translated");
 }
 END_TEST
 

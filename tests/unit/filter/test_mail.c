@@ -112,8 +112,7 @@ START_TEST(what_cannot_be_read_is_said)
             DG_OK);
     check_refusal("a.eml", dg_buf_span(&deep), "", DG_ERR_LIMIT, "deeper than 16");
     check_note("a.eml", DG_SPAN("Content-Type: multipart/signed; boundary=b\n\n--b\n\nHi there.\n"),
-               "",
-               "the message is signed: the signature fits it as it was, not as it is translated");
+               "", "the message is signed: the signature fits the original, not the translation");
     check_note("a.eml", DG_SPAN("Subject: Hello you\nContent-Type: multipart/encrypted; b=c\n\n"),
                "", "the message is encrypted: only its subject can be read");
     dg_buf_deinit(&deep);

@@ -81,7 +81,7 @@ START_TEST(a_pdf_becomes_another_document)
     ck_assert(dg_filter_output(DG_SPAN("a.docx"), DG_SPAN("docx"), &ending));
     ck_assert_ptr_null(ending);
     ck_assert(!dg_filter_output(DG_SPAN("a.docx"), DG_SPAN("odt"), &ending));
-    check_refusal("a.pdf", DG_SPAN("Text"), "", DG_ERR_FORMAT, "no PDF");
+    check_refusal("a.pdf", DG_SPAN("Text"), "", DG_ERR_FORMAT, "not a PDF");
 }
 END_TEST
 

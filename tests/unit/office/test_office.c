@@ -118,7 +118,7 @@ START_TEST(what_cannot_be_read_is_refused_with_a_reason)
     refuse(DG_SPAN("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1 and more"), "encrypted");
     refuse(DG_SPAN("PK\3\4"), "too short");
     make(&maker, DG_SPAN("<Types/>"), DG_SPAN(TEXT), DG_ZIP_MADE_DEFLATED);
-    refuse(dg_zip_maker_end(&maker), "no part of it is text");
+    refuse(dg_zip_maker_end(&maker), "none of its parts is the text");
     dg_zip_maker_deinit(&maker);
     make(&maker, DG_SPAN(TYPES), DG_SPAN(TEXT), DG_ZIP_MADE_DEFLATED | DG_ZIP_MADE_ENCRYPTED);
     refuse(dg_zip_maker_end(&maker), "encrypted");
@@ -137,7 +137,7 @@ START_TEST(what_cannot_be_read_is_refused_with_a_reason)
     dg_zip_maker_deinit(&maker);
     dg_zip_maker_init(&maker);
     dg_zip_maker_add(&maker, "a.xml", DG_SPAN("<a/>"), DG_ZIP_MADE_STORED);
-    refuse(dg_zip_maker_end(&maker), "no kind of document");
+    refuse(dg_zip_maker_end(&maker), "not a document of a known kind");
     dg_zip_maker_deinit(&maker);
 }
 END_TEST

@@ -527,14 +527,14 @@ START_TEST(a_configuration_chooses_and_renames)
                   "no model translates from de to en; not installed: dragoman get de-en");
     request = request_of("la.", "fr", NULL);
     request.model = "many";
-    check_refused(
-        &request, DG_ERR_INVALID,
-        "model many: model many says 2 languages (en, de-CH, ...); name the target language");
+    check_refused(&request, DG_ERR_INVALID,
+                  "model many: model many translates to 2 languages (en, de-CH, ...); name the "
+                  "target language");
     ck_assert_int_eq(dg_engine_load(engine, "x", path_of("many"), "fr", "it", &error),
                      DG_ERR_NOT_FOUND);
     ck_assert_str_eq(
         error.text,
-        "model x: target 'it' is no language of the model, which has de, en, fr, nso (4)");
+        "model x: target 'it' is not a language of the model, which has de, en, fr, nso (4)");
     ck_assert_int_eq(dg_engine_load(engine, "x", path_of("many"), "fr", "it=__it__", &error),
                      DG_ERR_NOT_FOUND);
     tear_down();
@@ -605,7 +605,7 @@ START_TEST(each_target_may_have_words_of_its_own)
                   "model many does not support formality: it cannot be told to be informal");
     ck_assert_str_eq(
         load_manners("many", DG_LANG_SOURCE_FIRST, "ja=__it__", NULL),
-        "model many: formal 'ja' is no language of the model, which has de, en, fr (3)");
+        "model many: formal 'ja' is not a language of the model, which has de, en, fr (3)");
     ck_assert_str_eq(load_manners("many", DG_LANG_SOURCE_FIRST, "<f=1>", NULL),
                      "model many: formal: the source vocabulary has no word '<f=1>'");
     tear_down();

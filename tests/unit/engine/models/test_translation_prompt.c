@@ -51,13 +51,13 @@ START_TEST(what_is_wrong_with_a_template_is_said)
     static const struct {
         const char *prompt, *stop, *says;
     } rows[] = {
-        {"Translate", "", "{text} stands there 0 times"},
+        {"Translate", "", "read {text} 0 times"},
         {"{text} {text}", "", "2 times"},
-        {"{text} {language}", "", "'{language}' is no place"},
-        {"{text} \\x", "", "'\\x' is not known"},
-        {"{text} \\", "", "'\\' is not known"},
+        {"{text} {language}", "", "'{language}' is not a placeholder"},
+        {"{text} \\x", "", "'\\x' is not an escape"},
+        {"{text} \\", "", "'\\' is not an escape"},
         {"{text}", "a|b|c|d|e|f|g|h|i", "more than 8 texts"},
-        {"{text}", "\\q", "'\\q' is not known"},
+        {"{text}", "\\q", "'\\q' is not an escape"},
     };
     struct dg_translation_prompt *template;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -378,8 +378,8 @@ START_TEST(what_cannot_be_asked_is_refused)
         const char *template, *stop, *says;
     } rows[] = {
         {NULL, "x", "template-stop without a template"},
-        {"Translate", NULL, "{text} stands there 0 times"},
-        {"{text}", "no token is as long as this", "no token of the model has the text"},
+        {"Translate", NULL, "read {text} 0 times"},
+        {"{text}", "no token is as long as this", "no token of the model contains the text"},
     };
     struct heard heard;
     struct dg_error error = DG_ERROR_NONE;
@@ -392,7 +392,7 @@ START_TEST(what_cannot_be_asked_is_refused)
     }
     ck_assert_int_eq(load("plain", NULL, NULL, &error), DG_OK);
     ck_assert_int_eq(submit("plain", "Oui.", "fr", "en", &heard, &error), DG_ERR_UNSUPPORTED);
-    ck_assert(strstr(error.text, "unless a template"));
+    ck_assert(strstr(error.text, "only if a template"));
     deinit(&heard);
     ck_assert_int_eq(load("asked", "{text}\\n", NULL, &error), DG_OK);
     ck_assert_int_eq(submit("asked", "Oui.", "fr", "ja", &heard, &error), DG_ERR_NOT_FOUND);

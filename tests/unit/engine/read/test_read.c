@@ -304,7 +304,7 @@ START_TEST(says_what_is_wrong)
          {.text = DG_SPAN("a")},
          0,
          DG_ERR_INVALID,
-         "there are 2 models that embed: say which"},
+         "there are 2 models that embed: name one"},
         {DG_TASK_EMBED,
          "nobody",
          {.text = DG_SPAN("a")},
@@ -342,7 +342,8 @@ START_TEST(says_what_is_wrong)
               "<mask><mask><mask><mask><mask><mask><mask>")},
          100,
          DG_ERR_LIMIT,
-         "has 21 masked words, and of each 100 words were asked for, which makes 2100, expected at "
+         "has 21 masked words, and 100 suggestions were asked for each, which makes 2100, expected "
+         "at "
          "most 2000"},
         {DG_TASK_FILL,
          NULL,

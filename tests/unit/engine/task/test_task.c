@@ -253,7 +253,7 @@ START_TEST(as_many_wait_as_may_and_those_that_must)
     ck_assert_int_eq(submit(&some[0], 1, 0, NULL), DG_OK);
     ck_assert_int_eq(submit(&some[1], 1, 0, NULL), DG_OK);
     ck_assert_int_eq(submit_with(&some[2], 1, 0, &error, NULL, NULL), DG_ERR_BUSY);
-    ck_assert(strstr(error.text, "wait for their models"));
+    ck_assert(strstr(error.text, "waiting for their models"));
     struct scripted *one = dg_xcalloc(1, sizeof *one);
     dg_task_init(&one->task, &tasks, &ops, 1, 0);
     one->seen = &some[3];

@@ -208,7 +208,7 @@ START_TEST(other_models_are_refused)
     maker_init(&maker);
     maker_piece(&maker, "a", -1, DG_PIECE_NORMAL);
     maker_piece(&maker, "b", -1, DG_PIECE_UNUSED);
-    refuse("piece 4 is there to be never used");
+    refuse("piece 4 is marked as never used");
     maker_init_empty(&maker);
     maker_piece(&maker, "<unk>", 0, DG_PIECE_UNKNOWN);
     maker_piece(&maker, "</s>", 0, DG_PIECE_CONTROL);

@@ -100,9 +100,9 @@ START_TEST(names_the_field_that_is_wrong)
 {
     refuses(ONE("F31", "[1]", "[0,4]"), 4, DG_ERR_UNSUPPORTED, "field 'dtype': read 'F31'");
     refuses(ONE("F32", "[2]", "[0,4]"), 4, DG_ERR_FORMAT, "range has 4 bytes, expected 8");
-    refuses(ONE("F32", "[1]", "[4,0]"), 4, DG_ERR_FORMAT, "lies before the begin");
-    refuses(ONE("F32", "[1]", "[0,4]"), 3, DG_ERR_TRUNCATED, "lies behind the file's 3 bytes");
-    refuses(ONE("F32", "[1]", "[0,4]"), 5, DG_ERR_FORMAT, "1 bytes lie behind the last tensor");
+    refuses(ONE("F32", "[1]", "[4,0]"), 4, DG_ERR_FORMAT, "lies before the start");
+    refuses(ONE("F32", "[1]", "[0,4]"), 3, DG_ERR_TRUNCATED, "lies past the file's 3 bytes");
+    refuses(ONE("F32", "[1]", "[0,4]"), 5, DG_ERR_FORMAT, "1 bytes lie after the last tensor");
     refuses(ONE("F32", "[1]", "[1,5]"), 5, DG_ERR_FORMAT, "a hole");
     refuses(ONE("F32", "[1]", "[0]"), 4, DG_ERR_FORMAT, "read 1 numbers, expected 2");
     refuses(ONE("F32", "[-1]", "[0,4]"), 4, DG_ERR_RANGE, "shape");

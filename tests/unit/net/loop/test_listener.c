@@ -231,7 +231,7 @@ START_TEST(what_is_no_socket_is_not_adopted)
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_ne(dg_listener_adopt(&bench.loop, ends[0], &opts, &error, &bench.listener),
                      DG_OK);
-    ck_assert_ptr_nonnull(strstr(error.text, "is no socket"));
+    ck_assert_ptr_nonnull(strstr(error.text, "is not a socket"));
     close(ends[0]);
     close(ends[1]);
     deinit(&bench);

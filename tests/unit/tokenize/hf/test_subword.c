@@ -543,7 +543,7 @@ START_TEST(two_texts_share_the_room_that_there_is)
     }
     const struct dg_subword_join join = {.is_pair = true, .max = 3};
     ck_assert_int_eq(dg_subword_join(subword, work, &join, &error, &joined), DG_ERR_RANGE);
-    ck_assert(strstr(error.text, "3 signs"));
+    ck_assert(strstr(error.text, "3 tokens"));
     dg_subword_work_free(work);
     dg_subword_close(subword);
 }
@@ -717,7 +717,7 @@ START_TEST(what_is_not_known_is_refused_by_name)
     refused("{\"model\":{\"vocab\":[[\"a\",0]]}}", "unk_id");
     refused("{\"model\":{\"vocab\":[[\"a\",0]],\"unk_id\":1}}", "unk_id");
     refused(UNIGRAM(PRE("{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"), "", ""),
-            "Unigram behind");
+            "Unigram after");
     refused(UNIGRAM("\"normalizer\":{\"type\":\"Precompiled\"},", "", ""), "precompiled_charsmap");
     refused(UNIGRAM("\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"AAA\"},",
                     "", ""),
@@ -745,11 +745,12 @@ START_TEST(what_is_not_known_is_refused_by_name)
     refused(UNIGRAM(PRE("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\"}," MARKS(
                         "\"split\":true") "]}"),
                     "", ""),
-            "behind WhitespaceSplit");
+            "after WhitespaceSplit");
     refused("{\"model\":{\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]}}", "two tokens have the id 0");
     refused("{\"model\":{\"vocab\":{\"a\":999999},\"merges\":[]}}", "expected an integer 0 to");
     refused("{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a\"]}}", "merge 0 is 'a'");
-    refused("{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}}", "merge 0: 'b' is no token");
+    refused("{\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"]}}",
+            "merge 0: 'b' is not a token");
     refused("{\"model\":{\"vocab\":{\"a\":0,\"b\":1},\"merges\":[[\"a\",\"b\"]]}}",
             "what it makes, 'ab'");
     refused("{\"model\":{\"vocab\":{\"a\":0},\"merges\":[],\"unk_token\":\"u\"}}",
@@ -769,7 +770,7 @@ START_TEST(what_is_not_known_is_refused_by_name)
                   "\"SpecialToken\":{\"id\":\"x\"}}]},",
                   ""),
             "token 'x'");
-    refused(SMALL("", "{\"id\":1,\"content\":\"other\"}"), "has the id 1 of another one");
+    refused(SMALL("", "{\"id\":1,\"content\":\"other\"}"), "has the id 1 of another token");
     refused(SMALL("", "{\"id\":9,\"content\":\"\"}"), "0 bytes");
     refused(SMALL("", "{\"id\":9,\"content\":\"ab\"}"), "'ab' has two ids, 4 and 9");
     refused(

@@ -197,8 +197,8 @@ START_TEST(wrong_forms_are_refused)
 {
     static const char *const forms[] = {"no place", "{text} {text}", "{text} {tongue}",
                                         "{text} \\x", "{source}: {text}"};
-    static const char *const says_what[] = {"0 times", "2 times", "'{tongue}' is no place",
-                                            "'\\x' is not known", "not given"};
+    static const char *const says_what[] = {"0 times", "2 times", "'{tongue}' is not a placeholder",
+                                            "'\\x' is not an escape", "not given"};
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         struct dg_error error = DG_ERROR_NONE;
         struct dg_setup_opts opts = setup_opts(DG_SETUP_GPT, forms[i], 30);
