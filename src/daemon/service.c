@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The models that the options name are listed, opened (all of them, before any is published) and
- * published, at start and at a reload alike; at start the list is opened at once, at a reload by a
- * libuv worker, so that the loop can serve meanwhile. A model that does not fit besides those in
- * memory is only offered: at a reload under a tight memory-limit this may be a new version of a
- * model that serves, which is then loaded on demand. */
+/* Start and reload go the same way: list the models that the options name, open all of them, and
+ * only then publish them. At the start the loop's thread opens them; at a reload a libuv worker
+ * does, so that the loop can serve meanwhile. A model for which the memory-limit leaves no room
+ * beside the loaded ones is listed but loaded only on demand. At a reload this may happen to a new
+ * version of a model that serves. */
 #include "daemon/service.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"

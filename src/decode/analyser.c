@@ -376,8 +376,8 @@ static size_t rows_within(const struct dg_analyser *reader, uint64_t work)
     return n < HEAD_ROWS_MIN ? HEAD_ROWS_MIN : n > HEAD_ROWS ? HEAD_ROWS : (size_t)n;
 }
 
-/* Computes the next positions of one text: words at the requested ones, or labels at all. *done
- * when none are left. */
+/* Computes the next positions of one text: words at the requested positions, or labels at every
+ * position. Sets *done when no position is left. */
 static enum dg_err read_places(struct dg_analyser *reader, size_t i, uint64_t *work, bool *done)
 {
     const struct dg_decode_job *job = job_of(reader, i);

@@ -356,9 +356,9 @@ enum dg_err dg_package_read(struct dg_package *package, const char *dir, struct 
 
 /* ---- The card -------------------------------------------------------------------------------- */
 
-/* In the words that src/model/good_for.h knows; NULL without scores. They are of news and
- * encyclopaedias: the difference between good and fair is known from COMET, which does not depend
- * on the language as BLEU does. */
+/* What the package's model is good for, in the words that src/model/good_for.h knows; NULL when the
+ * package has no scores. The scores were measured on news and encyclopaedia sentences. COMET tells
+ * good from fair, because it depends less on the language than BLEU does. */
 static const char *good_for(const struct dg_package *package)
 {
     const double bleu = package->bleu, comet = package->comet;

@@ -57,8 +57,9 @@ bool dg_filter_is_kind(struct dg_span word, struct dg_span bytes);
 /* The media type of a file by its name. */
 const char *dg_filter_type(struct dg_span name);
 
-/* The ending of the name that the answer has: NULL for the file's own, "docx" or the like for a
- * PDF, which is not written again. False when the wanted output is none for this file. */
+/* Sets *ending to the ending of the translated file's name: NULL when it is that of the file, and
+ * "docx" or the like for a PDF, because no PDF is written. False when this file cannot be written
+ * in the `wanted` format. */
 bool dg_filter_output(struct dg_span name, struct dg_span wanted, const char **ending);
 
 /* The bytes are borrowed as long as the filter lives. The sentence of a refusal says which line or

@@ -119,8 +119,8 @@ enum dg_beam_rule {
     /* It keeps its place, so fewer hypotheses go on, until none lives. A hypothesis that is cut
      * at the length limit competes with the finished ones. This is Marian's rule. */
     DG_BEAM_NARROWS,
-    DG_BEAM_REFILLS, /* The next best takes its place: `beam` hypotheses go on until as many have
-                        finished. Hypotheses that are cut rank after the finished ones. */
+    DG_BEAM_REFILLS, /* The next best hypothesis takes its place, so `beam` hypotheses go on until
+                        that many have finished. Hypotheses cut at the limit rank after them. */
 };
 
 enum { DG_ID_NONE = -1 }; /* "there is no such token" */

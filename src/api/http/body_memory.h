@@ -17,8 +17,8 @@
 
 struct dg_call;
 
-/* Lowers the body's maximum to what the client could have if it were alone. False: all memory is
- * taken, and the call was answered with 503. */
+/* Lowers the maximum of this call's body to what one client may have when no other one sends a
+ * body. False when all the memory of bodies is taken; the call was then answered with 503. */
 bool dg_body_memory_open(struct dg_call *call);
 
 /* Whether the body may take `bytes` in all. */

@@ -113,8 +113,9 @@ void dg_gate_pass(struct dg_call *call, const struct dg_gate_wish *wish);
 /* For DG_GATE_FORM: `key` is the key from the body, or "". False: the call was answered. */
 bool dg_gate_admit(struct dg_call *call, struct dg_span key);
 
-/* For a request that fails after its answer has begun, with what would have been this status.
- * The delivered part, in characters of its texts, stays charged. */
+/* Refunds a request that fails after its answer has begun. `status` is the status that the answer
+ * would have had if it had not begun. The delivered part, `n_delivered` characters of the texts,
+ * stays charged. */
 void dg_gate_refund(struct dg_call *call, int status, uint64_t n_delivered);
 
 /* Reports what quota the sender has left, taking nothing; `then` gets `work` and is called as by

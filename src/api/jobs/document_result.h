@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Documents go: the translated file is made when it is fetched, from the file that was sent, its
- * lines and their translations, on a thread that reads bodies, and sent piece by piece.
+/* How a translated document is sent. It is not kept: a thread that reads bodies makes it from the
+ * uploaded file, its lines and their translations each time when a client fetches it, and the
+ * answer goes out piece by piece.
  *
  *     dg_document_send(call, job, "letter.en.docx", false);
  *
@@ -15,11 +16,11 @@
 
 struct dg_call;
 
-/* Answers with the file of a job that is done, under this name; `once`: it is fetched once
- * (dg_bulk_fetched). */
+/* Answers with the translated file of a finished job, under this name. With `once` the file can be
+ * fetched only once (dg_bulk_fetched). */
 void dg_document_send(struct dg_call *call, struct dg_bulk_job *job, const char *name, bool once);
 
-/* What the name of the result is: with the ending that it was asked in. */
+/* Writes the name of the translated file: `name` with the ending of the wanted format. */
 void dg_document_result_name(const struct dg_bulk_job *job, const char *name,
                              char out[DG_DOCUMENT_NAME + 1]);
 

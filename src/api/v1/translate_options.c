@@ -483,7 +483,7 @@ static enum dg_err read_key(const struct dg_json *json, struct dg_arena *arena,
     return dg_translate_options_key(json, arena, error, &options->api_key);
 }
 
-/* *max: what was counted to. */
+/* Sets *max to the limit that the texts were last compared with, for the message of a refusal. */
 static enum dg_err read_texts(const struct dg_json *json, struct dg_arena *arena,
                               const struct dg_translate_options_limits *limits,
                               struct dg_error *error, struct dg_translate_options *options,

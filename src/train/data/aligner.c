@@ -86,8 +86,8 @@ static enum dg_err rebuild(struct table *table, size_t n_slots, float least)
     return DG_OK;
 }
 
-/* Room for one more: the table doubles, or, as large as it may be, forgets the rarest until a half
- * is free. */
+/* Makes room for one more entry: doubles the table or, when it may not grow any further, forgets
+ * the rarest entries until half of it is free. */
 static enum dg_err make_room(struct table *table)
 {
     if (table->n_used * 10 < table->n_slots * 7)

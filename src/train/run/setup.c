@@ -550,7 +550,8 @@ enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* Everything that was made in a run determines how pairs become ids. */
+/* Writes the ids of these pairs into a file. The tokenizer, the blueprint and the labels of the run
+ * decide how a pair becomes ids. */
 static enum dg_err write_set(const char *path, const struct dg_tokenizer *tokenizer,
                              const struct dg_blueprint *bp, const struct dg_labels *labels,
                              bool is_packed, bool is_dev, const struct dg_pair *pairs, size_t n,

@@ -222,7 +222,7 @@ START_TEST(a_language_model_says_how_it_is_asked)
         "\"key_value_heads\": 2, \"context\": 16, \"positions\": \"rotary\", \"eos_token_id\": 0";
     static const struct {
         const char *fields, *says;
-    } wrong[] = {{", \"template\": \"no place\"}", "{text} stands there 0 times"},
+    } wrong[] = {{", \"template\": \"no place\"}", "read {text} 0 times, expected once"},
                  {", \"template\": 3}", "template"},
                  {", \"template\": \"a\\u0000{text}\"}", "template"},
                  {", \"template\": \"{text}\", \"source_languages\": \"%s\"}", "at most 200"}};
