@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Proves that what a model is measured on is not among what it learned from:
+"""Proves that no sentence on which a model is measured is among those from which it learned:
 
     apart.py MEASURED... -- LEARNED...
 
-All are lines French<TAB>English (or one text a line), plain or gzip. No side of a line of
-MEASURED may be a side of a line of LEARNED, as bare words without case and marks; those that are
-go to standard output with their files, and the exit status is 1."""
+All files contain lines French<TAB>English (or one text per line), plain or gzip. No side of a line
+of MEASURED may be a side of a line of LEARNED, compared as bare words without case and punctuation.
+Sides found in both are printed to standard output with their files; then the exit status is 1."""
 import sys
 
 import collect

@@ -1,16 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""English sentences without a French side, given one by the model of the other direction:
+"""Translates English sentences that have no French side, with a model from English to French:
 
     back.py [--judge FR-EN] [--beam N] EN-FR KNOWN.tsv HELD-OUT.tsv OUT.tsv [DRAGOMAN] < ENGLISH
 
-Sentences that are already in KNOWN or HELD-OUT (lines French<TAB>English), letters and digits alone compared, are left out;
-OUT gets lines French<TAB>English of the others.
+Sentences that are already in KNOWN or HELD-OUT (lines French<TAB>English) are left out; only
+letters and digits are compared. OUT gets lines French<TAB>English of the other sentences.
 
-Without a judge the French is what a search of width N (1: greedy) says: good enough to learn English from, which is
-somebody's own. With one, there are four answers of a beam of four, and the model that goes back says which of them would
-best give the English; those that would hardly give it are left out. From what is left EN-FR itself can learn."""
+Without a judge the French is the result of a search of width N (1: greedy). That is good enough for
+learning to write English, since the English is what people wrote. With a judge EN-FR gives four
+answers by a beam of four, and the judge, which translates back, says from which of them the English
+would most likely follow; answers from which it would hardly follow are left out. EN-FR itself can
+learn from the rest."""
 import argparse
 import json
 import re
@@ -19,8 +21,8 @@ import sys
 
 LEN_MAX = 200
 N_BEST = 4
-OWN_SHARE = 0.5  # how much what EN-FR itself thinks counts beside the judge
-LEAST = -1.0     # mean log-probability of the English's tokens, says the judge
+OWN_SHARE = 0.5  # the weight of EN-FR's own log-probability; the judge's has weight 1
+LEAST = -1.0     # the judge's mean log-probability of the English tokens must be above this
 
 
 def bare(text):
@@ -56,7 +58,7 @@ def likeliest(program, model, english, beam):
 
 
 def answers_of(program, model, english):
-    """(French, English, mean log-probability) of every answer that came to its end, most probable first."""
+    """(French, English, mean log-probability) of every answer that reached its end, best first."""
     found = []
     for text, line in zip(english, run(program, "translate", model, english, "-q", "--beam", str(N_BEST), "--nbest", str(N_BEST),
                                        "--json", "--whole-lines", "--threads", "2")):

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""A model between two that have a history in common: where one went on from the other, what lies between them is often
-better than either.
+"""Makes a model between two models of which one was trained on from the other. Weights between the
+two are often better than either.
 
     blend.py OLD NEW SHARE OUT
 
-The matrices are F16 or F32 (dragoman quantize --type f16 makes such of one in 8 bits). OUT becomes a model directory whose weights
-are (1 - SHARE) OLD + SHARE NEW; all else is NEW's."""
+The matrices are F16 or F32 (dragoman quantize --type f16 makes such a model from one in 8 bits).
+OUT becomes a model directory whose weights are (1 - SHARE) OLD + SHARE NEW; everything else is
+NEW's."""
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ TYPES = {"F16": np.float16, "F32": np.float32}
 
 
 def open_weights(directory):
-    """(the header as it stands, its tensors, the bytes behind it)"""
+    """(the header as it is in the file, its tensors, the bytes after it)"""
     with open(os.path.join(directory, "model.safetensors"), "rb") as file:
         data = file.read()
     end = 8 + struct.unpack("<Q", data[:8])[0]

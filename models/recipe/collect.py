@@ -1,15 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""The pairs that the embedded models learn from, cleared of what they are measured on:
+"""Writes the pairs that the embedded models learn from, without those that they are measured on:
 
     collect.py OUT AWAY... -- FILE[=HELD[/TAKEN]]...
 
-FILEs and AWAYs are lines French<TAB>English, plain or gzip. OUT/NAME.tsv gets each FILE's pairs
-but for those that share a side with a pair of any AWAY, as bare words without case, and but for
-HELD of its pairs (none, where it does not say), which go to OUT/held/NAME.tsv and all together
-to OUT/dev.tsv. Of a FILE with TAKEN only every so manieth pair is taken. What is held out is
-chosen by a hash of the pair: the same files give the same pairs, whatever their order."""
+FILEs and AWAYs contain lines French<TAB>English, plain or gzip. OUT/NAME.tsv gets the pairs of each
+FILE, except those that share a side with a pair of any AWAY (compared as bare words without case),
+and except HELD pairs that are held out (none if HELD is not given). The held-out pairs of a FILE go
+to OUT/held/NAME.tsv, and those of all FILEs together to OUT/dev.tsv. If a FILE has TAKEN, only
+every TAKENth of its pairs is used. The held-out pairs are chosen by a hash of the pair: the same
+files give the same pairs, whatever their order."""
 import gzip
 import hashlib
 import os
@@ -21,7 +22,7 @@ HELD_WORDS_MIN = 4  # a held-out pair is a sentence
 
 
 def bare(text):
-    """What two sentences share if they are the same but for case, marks and spaces."""
+    """The text without case, punctuation and spacing, to find sentences otherwise equal."""
     return " ".join(WORDS.findall(text.casefold()))
 
 
@@ -44,7 +45,7 @@ def rank(pair):
 
 
 def asked(text):
-    """(path, how many are held out, of how many one is taken)"""
+    """(path, how many pairs are held out, n: every nth pair is used)"""
     found = re.fullmatch(r"(.*?)(?:=(\d+)(?:/(\d+))?)?", text)
     return found.group(1), int(found.group(2) or 0), int(found.group(3) or 1)
 

@@ -1,19 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# A classifier that tells which collection a French or an English text is of, so that requests can be sent to the model that knows
-# such texts ("Routing by what a text is about" in docs/training/reference.md):
+# Makes a classifier that tells which collection a French or English text comes from, so that
+# requests can be sent to the model that knows such texts ("Routing by what a text is about" in
+# docs/training/reference.md):
 #
 #     models/recipe/collections.sh DATA OUT [DRAGOMAN]
 #
-# DATA has the collections that models/fr-en/card.md names, as lines French<TAB>English. OUT gets what is learned from, what is held
-# out, and the model: about a megabyte. Of each collection some 2,600 pairs are taken, evenly over all of it; both sides of a pair
-# have its label, and every thirteenth pair is held out with both.
+# DATA contains the collections that models/fr-en/card.md names, as lines French<TAB>English. OUT
+# gets the training texts, the held-out texts and the model, which takes about a megabyte. Some
+# 2,600 pairs are taken from each collection, spread evenly over it. Each side of a pair becomes a
+# text with the collection's label; of every thirteenth pair, both sides are held out.
 set -eu
 data=$1 out=$2 tool=${3:-dragoman}
 mkdir -p "$out"
 rm -f "$out/texts.tsv" "$out/held-out.tsv"
 
-# take FILE LABEL: texts of 20 to 300 bytes, none of them twice.
+# take FILE LABEL: takes texts of 20 to 300 bytes, none of them twice.
 take() {
     zcat "$data/$1" | LC_ALL=C awk -F '\t' -v label="$2" -v out="$out" -v wanted=2600 '
         length($1) >= 20 && length($1) <= 300 && length($2) >= 20 && length($2) <= 300 && !seen[$1]++ && !seen[$2]++ {

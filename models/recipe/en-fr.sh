@@ -1,14 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# How models/en-fr was made:
+# Makes models/en-fr, as it was first made:
 #
 #     models/recipe/en-fr.sh DATA JUDGE OUT [DRAGOMAN]
 #
-# DATA has the collections that models/en-fr/card.md names, as lines French<TAB>English (and German or Korean<TAB>English). JUDGE is
-# the French-to-English model that was embedded before (4 and 2 layers, 8,001 pieces, 8.0 MB). OUT gets six stretches of
-# training and the model in 8 bits. The embedded one took 4 h 44 min of one core, or of two that did other work as well.
-# (Its fragments were drawn before fragments.py had its present form, as many and by the same rules, and its first stretch ran on
-# one core for its first 38 minutes: the same recipe, other bits.)
+# DATA contains the collections that models/en-fr/card.md names, as lines French<TAB>English (and
+# German<TAB>English or Korean<TAB>English). JUDGE is the French-to-English model that was embedded
+# before (4 encoder layers and 2 decoder layers, 8,001 pieces, 8.0 MB). OUT gets six stretches of
+# training and the model in 8 bits. The embedded model took 4 h 44 min of one core, or of two that
+# did other work as well. (Its fragments were drawn before fragments.py had its present form, but as
+# many and by the same rules, and its first stretch ran on one core for its first 38 minutes: the
+# recipe is the same, the bits are not.)
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 data=$1 judge=$2 out=$3 tool=${4:-dragoman}
@@ -20,32 +22,34 @@ zcat "$data/laws.fr-en.tsv.gz" | awk 'NR % 3 == 2' | gzip >"$out/laws-other.fr-e
 manuals="$data/php-docs.fr-en.tsv.gz $data/python-docs.fr-en.tsv.gz $data/gnome-docs.fr-en.tsv.gz $data/tldr.fr-en.tsv.gz"
 common="--swap --dev $data/tatoeba.fr-en.dev.tsv.gz --batch-tokens 2560 --dropout 0.1 --valid-every 500 --patience 0"
 
-# 1. From nothing, the rate falling as 1/sqrt.
+# 1. Training from nothing; the learning rate falls as 1/sqrt(steps).
 # shellcheck disable=SC2086
 "$tool" train --out "$out/1" $common --vocab-size 5500 --width 256 --encoder-layers 4 --decoder-layers 1 --ffn 1024 --norm pre \
     --rate 0.003 --warmup 500 --average 0.999 --guided-attention 0.3 --steps 4500 --repeat 4,1,1,2,2,1 \
     "$data/tatoeba.fr-en.train.tsv.gz" $manuals "$out/laws-third.fr-en.tsv.gz"
 
-# 2. Fragments and single words beside it, the rate led down to nothing.
+# 2. Fragments and single words are added; the rate is lowered to 0.
 # shellcheck disable=SC2086
 "$tool" train --out "$out/2" --init "$out/1" $common --rate 0.001 --warmup 60 --schedule constant --steps 2600 --cooldown 2540 \
     --average 0.998 --guided-attention 0.3 --repeat 4,1,1,2,2,1,4,10 \
     "$data/tatoeba.fr-en.train.tsv.gz" $manuals "$out/laws-third.fr-en.tsv.gz" "$out/bare.fr-en.tsv" "$out/lexicon.fr-en.tsv"
 
-# 3. A short last stretch with the phrases that people try first, and that everyday sentences hardly have.
+# 3. A short stretch with the phrases that people try first and that everyday sentences hardly
+# contain.
 # shellcheck disable=SC2086
 "$tool" train --out "$out/3" --init "$out/2" $common --rate 0.0003 --warmup 20 --schedule linear --steps 240 --average 0.98 \
     --threads 1 --repeat 1,1,1,1,1,1,3,100 \
     "$data/tatoeba.fr-en.train.tsv.gz" $manuals "$out/bare.fr-en.tsv" "$out/lexicon.fr-en.tsv" "$here/phrases.fr-en.tsv"
 
-# 4. On from there: the rate is held high once more.
+# 4. Training goes on from there; the rate is kept high once more.
 # shellcheck disable=SC2086
 "$tool" train --out "$out/4" --init "$out/3" $common --rate 0.0008 --warmup 60 --schedule constant --steps 1000 --average 0.998 \
     --guided-attention 0.3 --threads 1 --repeat 4,1,1,2,2,1,3,10 \
     "$data/tatoeba.fr-en.train.tsv.gz" $manuals "$out/laws-third.fr-en.tsv.gz" "$out/bare.fr-en.tsv" "$out/lexicon.fr-en.tsv"
 
-# 5. English sentences that have no French side in DATA, said by the third stretch's model and judged by JUDGE, which had
-# learned from that one's translations itself; phrases; the rate led down to nothing.
+# 5. English sentences that have no French side in DATA are added, as translated by the third
+# stretch's model and judged by JUDGE, which had itself learned from that model's translations; and
+# the phrases. The rate is lowered to 0.
 "$tool" quantize --type i8 "$out/3" "$out/3.i8"
 zcat "$data/tatoeba.fr-en.dev.tsv.gz" >"$out/dev.tsv"
 zcat "$data/tatoeba.de-en.tsv.gz" "$data/tatoeba.ko-en.tsv.gz" | cut -f2 |
@@ -56,7 +60,8 @@ zcat "$data/tatoeba.de-en.tsv.gz" "$data/tatoeba.ko-en.tsv.gz" | cut -f2 |
     "$data/tatoeba.fr-en.train.tsv.gz" "$out/back.tsv" $manuals "$out/laws-third.fr-en.tsv.gz" "$out/bare.fr-en.tsv" \
     "$out/lexicon.fr-en.tsv" "$here/phrases.fr-en.tsv"
 
-# 6. Once more the same, the rate higher to begin with, and laws that it had not seen.
+# 6. The same once more, but with a higher rate at the beginning and laws that the model had not
+# seen.
 # shellcheck disable=SC2086
 "$tool" train --out "$out/6" --init "$out/5" $common --rate 0.001 --warmup 40 --schedule constant --steps 3700 --cooldown 3500 \
     --average 0.998 --guided-attention 0.2 --threads 1 --repeat 4,2,1,1,2,2,1,3,10,40 \

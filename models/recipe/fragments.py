@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Fragments for a model that knows whole sentences only, out of the sentence pairs it learns from:
+"""Makes fragments for a model that knows only whole sentences, from the pairs it learns from:
 
     fragments.py PAIRS.tsv FOLDER [DRAGOMAN]
 
-PAIRS has lines French<TAB>English. Writes FOLDER/bare.fr-en.tsv, short pairs without their last mark, every second one with a
-small first letter where it is no name; and FOLDER/lexicon.fr-en.tsv, single words that `dragoman align` finds to be each
-other's translation. The same pairs give the same files."""
+PAIRS has lines French<TAB>English. The program writes FOLDER/bare.fr-en.tsv, short pairs without
+their final punctuation mark, about half of them with a lower-case first letter unless it begins a
+name; and FOLDER/lexicon.fr-en.tsv, single words that `dragoman align` finds to be translations of
+each other. The same pairs give the same files."""
 import collections
 import os
 import random
@@ -18,13 +19,13 @@ import sys
 FRENCH = re.compile(r"[A-Za-zÀ-ÿœŒæ]+(?:-[A-Za-zÀ-ÿœŒæ]+)*['’]?|\d+|[^\sA-Za-zÀ-ÿœŒæ\d]")
 ENGLISH = re.compile(r"[A-Za-zÀ-ÿ]+(?:[-'’][A-Za-zÀ-ÿ]+)*|\d+|[^\sA-Za-zÀ-ÿ\d]")
 WORD = re.compile(r"^[A-Za-zÀ-ÿœ-]{2,}$")
-SHARE, LEAST = 0.35, 4  # of a word's links that a translation must have, both ways, and how many
-KEPT = {1: 1.0, 2: 1.0, 3: 0.6, 4: 0.35}  # share of the pairs with so many English words
+SHARE, LEAST = 0.35, 4  # the share of both words' links that a translation needs, and how many
+KEPT = {1: 1.0, 2: 1.0, 3: 0.6, 4: 0.35}  # share kept of the pairs with that many English words
 KEPT_LONGER, WORDS_MAX = 0.2, 6
 
 
 class Forms:
-    """How words are written where they do not begin a sentence."""
+    """How words are written when they do not begin a sentence."""
 
     def __init__(self, lines):
         self.seen = collections.defaultdict(collections.Counter)
@@ -37,7 +38,7 @@ class Forms:
         return max(forms, key=forms.get) if forms else word
 
     def small_first(self, text):
-        """The text with a small first letter, unless its first word is a name."""
+        """The text with a lower-case first letter, unless its first word is a name."""
         first = re.match(r"[A-Za-zÀ-ÿœŒ'’-]+", text)
         if not first or re.match(r"I($|['’])", first.group(0)):
             return text

@@ -1,13 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# How models/en-fr and models/fr-en went on, each with what the other says, after en-fr.sh and fr-en.sh:
+# Trains models/en-fr and models/fr-en further, each with the other's translations, after en-fr.sh
+# and fr-en.sh:
 #
 #     models/recipe/further.sh DATA EN-FR FR-EN MADE OUT [DRAGOMAN]
 #
-# DATA has the collections that their cards name. EN-FR and FR-EN are the two models in 8 bits (the embedded ones began again from
-# those bytes), MADE the directory that en-fr.sh made, for its fragments. OUT gets the pairs that the models make for one another,
-# a stretch of training of each, two short ones more of en-fr, and both in 8 bits. Making the pairs takes some twenty minutes of two
-# cores, each long stretch about an hour of one, each short one some five minutes of both.
+# DATA contains the collections that the models' cards name. EN-FR and FR-EN are the two models in
+# 8 bits (training of the embedded models went on from those bytes). MADE is the directory that
+# en-fr.sh made; its fragments are used. OUT gets the pairs that the models make for each other, a
+# stretch of training of each model, two more short stretches of en-fr, and both models in 8 bits.
+# Making the pairs takes some twenty minutes of two cores, each long stretch about an hour of one
+# core, and each short stretch some five minutes of both.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 data=$1 enfr=$2 fren=$3 made=$4 out=$5 tool=${6:-dragoman}
@@ -15,22 +18,25 @@ mkdir -p "$out"
 zcat "$data/tatoeba.fr-en.train.tsv.gz" >"$out/everyday.tsv"
 zcat "$data/tatoeba.fr-en.dev.tsv.gz" >"$out/dev.tsv"
 zcat "$data/tatoeba.de-en.tsv.gz" "$data/tatoeba.ko-en.tsv.gz" | cut -f2 >"$out/english.txt"
-zcat "$data/laws.fr-en.tsv.gz" | awk 'NR % 97 != 3 && NR % 6 == 2' >"$out/laws.tsv" # the 97th are what the cards' figure is of
+# Every 97th law is left out: the cards' figure for laws is measured on these.
+zcat "$data/laws.fr-en.tsv.gz" | awk 'NR % 97 != 3 && NR % 6 == 2' >"$out/laws.tsv"
 manuals="$data/php-docs.fr-en.tsv.gz $data/python-docs.fr-en.tsv.gz $data/gnome-docs.fr-en.tsv.gz $data/tldr.fr-en.tsv.gz"
 small="$made/bare.fr-en.tsv $made/lexicon.fr-en.tsv $here/phrases.fr-en.tsv"
 
-# draw MODEL SEED TEMPERATURE IN: not what is likeliest, so that every source is another one.
+# draw MODEL SEED TEMPERATURE IN: draws translations at random instead of taking the likeliest, so
+# that the sources it makes vary.
 draw() { "$tool" translate -q -m "$1" --sample --top-k 8 --seed "$2" --temperature "$3" --whole-lines <"$4"; }
 
-# English sentences that have no French side in DATA: the likeliest French, drawn French, and, for en-fr to learn from, of four
-# answers the one from which fr-en would best give the English.
+# English sentences that have no French side in DATA get: the likeliest French; French drawn at
+# random; and, for en-fr to learn from, the one of four answers from which fr-en would best give the
+# English.
 python3 "$here/back.py" --beam 4 "$enfr" "$out/everyday.tsv" "$out/dev.tsv" "$out/back.tsv" "$tool" <"$out/english.txt"
 cut -f2 "$out/back.tsv" >"$out/back.en"
 draw "$enfr" 7 0.8 "$out/back.en" | paste - "$out/back.en" >"$out/drawn.tsv"
 python3 "$here/back.py" --judge "$fren" "$enfr" "$out/everyday.tsv" "$out/dev.tsv" "$out/judged.tsv" "$tool" <"$out/english.txt"
 
-# The everyday sentences with another first side, drawn by the model that comes from the second; and what each model itself says
-# that is nearest to what stands there.
+# The everyday sentences with one side replaced by a translation of the other side, drawn at random;
+# and for each model the one of its own translations that is nearest to the given one.
 cut -f1 "$out/everyday.tsv" >"$out/everyday.fr"
 cut -f2 "$out/everyday.tsv" >"$out/everyday.en"
 draw "$enfr" 11 0.9 "$out/everyday.en" | paste - "$out/everyday.en" >"$out/other-french.tsv"
@@ -44,13 +50,14 @@ common="--dev $out/dev.tsv --batch-tokens 2560 --threads 1 --dropout 0.1 --patie
 # shellcheck disable=SC2086
 "$tool" train --out "$out/en-fr" --init "$enfr" --swap $common --steps 3528 --cooldown 3200 --repeat 6,1,2,2,1,1,2,2,1,2,10,30 \
     "$out/everyday.tsv" "$out/own-french.tsv" "$out/judged.tsv" "$out/other-english.tsv" $manuals "$out/laws.tsv" $small
-# (The embedded one's rate was led as if to step 5,000 until 510.)
+# (Until step 510, the rate of the embedded model was set as if training were to end at step 5,000.)
 # shellcheck disable=SC2086
 "$tool" train --out "$out/fr-en" --init "$fren" $common --steps 3650 --cooldown 3240 --repeat 5,1,2,2,1,1,1,2,2,1,2,8,20 \
     "$out/everyday.tsv" "$out/own-english.tsv" "$out/back.tsv" "$out/drawn.tsv" "$out/other-french.tsv" $manuals "$out/laws.tsv" $small
 
-# Three quarters of the way from what each was to what it became. fr-en is better there on all sets than at either end; the laws, which
-# count less in this stretch than before, had lost.
+# Each model becomes a blend: three quarters of the way from its old weights to its new ones.
+# fr-en's blend is better on all sets than either end: the new weights had become worse on the laws,
+# which count less in this stretch than before.
 for model in en-fr fr-en; do
     old=$enfr
     [ "$model" = en-fr ] || old=$fren
@@ -58,9 +65,10 @@ for model in en-fr fr-en; do
     python3 "$here/blend.py" "$out/$model.before" "$out/$model" 0.75 "$out/$model.blend"
 done
 
-# en-fr had still lost on the laws: short stretches in which they count more, each met half-way or so.
+# en-fr was still worse on the laws than before, so two short stretches follow in which they count
+# more; each result is blended about half and half with what came before.
 some() { shuf -n "$1" --random-source="$2"; }
-# of_all FILE DRAWN-BY NUMBERS...: so many of each collection
+# of_all FILE RANDOM-SOURCE NUMBERS...: writes that many pairs of each collection to FILE
 of_all() {
     file=$1 by=$2
     shift 2
@@ -95,4 +103,4 @@ python3 "$here/blend.py" "$out/en-fr.4.blend" "$out/en-fr.5" 0.5 "$out/en-fr.5.b
 
 "$tool" quantize --type i8 "$out/en-fr.5.blend" "$out/en-fr.i8"
 "$tool" quantize --type i8 "$out/fr-en.blend" "$out/fr-en.i8"
-# Their config.json keep the length penalty of 1.6.
+# Both config.json files keep the length penalty of 1.6.

@@ -1,22 +1,23 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""A larger model that begins with what a smaller one knows:
+"""Makes a larger model that begins with what a smaller one knows:
 
     grow.py OLD VOCAB.spm OUT ENCODER-LAYERS DECODER-LAYERS FFN
 
-OLD is a Transformer of dragoman train with the norms before the sub-layers, its matrices in F16
-or F32 (dragoman quantize --type f16 makes such of one in 8 bits). OUT becomes a model directory
-for dragoman train --init, in F32:
+OLD is a Transformer of dragoman train with the norms before the sub-layers and with matrices in F16
+or F32 (dragoman quantize --type f16 makes one from a model in 8 bits). OUT becomes a model
+directory for dragoman train --init, in F32:
 
-- A layer that is new is a copy of its neighbour whose output matrices are zero: what goes in
-  comes out, and it learns from there. New layers of the decoder stand below the old ones, so
+- A new layer is a copy of its neighbour whose output matrices are zero: at first it passes its
+  input on unchanged, and it learns from there. New decoder layers are placed below the old ones, so
   that the head that knows alignments stays in the last layer.
-- A feed-forward layer that is wider has new units whose outputs are zero.
-- A piece that both vocabularies have keeps its row; a new one gets the mean of the rows of the
-  pieces in which the old vocabulary spells it, a byte or an unknown letter small random numbers.
+- A wider feed-forward layer has new units whose outputs are zero.
+- A piece that both vocabularies have keeps its row. A new piece gets the mean of the rows of the
+  pieces in which the old vocabulary spells it; a byte or an unknown letter gets small random
+  numbers.
 
-But for the pieces that are new the larger model says what the smaller one says."""
+Except for new pieces, the larger model gives the same output as the smaller one."""
 import json
 import os
 import re
@@ -97,7 +98,7 @@ def pieces_of(path):
 
 
 def spelled(text, scores):
-    """The text in pieces, by merging: the neighbours with the best score first."""
+    """The text split into pieces, by merging the neighbours with the best score first."""
     parts = list(text)
     while len(parts) > 1:
         best = max(range(len(parts) - 1),
@@ -109,7 +110,7 @@ def spelled(text, scores):
 
 
 def rows_for(old, new, matrix, bias, draw):
-    """The embedding and the output's bias for the new pieces."""
+    """The embedding and the output's bias for the new vocabulary."""
     places = {text: i for i, (text, _, _) in enumerate(old)}
     scores = {text: score for text, score, kind in old if kind == NORMAL}
     spread = 0.3 * float(matrix.std())
@@ -131,7 +132,7 @@ def rows_for(old, new, matrix, bias, draw):
 
 
 def wider(layer, ffn, draw):
-    """The layer's tensors with that many units in its feed-forward layer."""
+    """The layer's tensors, with its feed-forward layer widened to `ffn` units."""
     first, bias, second = layer["fc1.weight"], layer["fc1.bias"], layer["fc2.weight"]
     more = ffn - len(first)
     if more < 0:
@@ -145,7 +146,7 @@ def wider(layer, ffn, draw):
 
 
 def silent(layer):
-    """A copy of the layer that adds nothing."""
+    """A copy of the layer that adds nothing to its input."""
     ends = re.compile(r"(out_proj|fc2)\.(weight|bias)$")
     return {name: np.zeros_like(values) if ends.search(name) else values for name,
             values in layer.items()}
@@ -161,7 +162,7 @@ def layers_of(weights, side):
 
 
 def encoder_of(layers, n):
-    """The old layers with new ones spread among them, each behind the one that it is a copy of."""
+    """The old layers with new ones spread among them, each after the layer that it copies."""
     n_new, made = n - len(layers), []
     for i, layer in enumerate(layers):
         made.append(layer)

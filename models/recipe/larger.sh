@@ -1,30 +1,31 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# How the default models become twice as large, and go on learning whenever a machine has time:
+# Makes the default models twice as large, and trains them further whenever a machine has time:
 #
 #     models/recipe/larger.sh DIRECTION DATA OLD OUT [DRAGOMAN [OPTION...]]
 #
-# DIRECTION is fr-en or en-fr, DATA has the collections (lines French<TAB>English), OLD is the model
-# that was embedded until 25 November 2026 (4 and 1 layers, 5,500 pieces). The first call prepares
-# the pairs in OUT/pairs, for both directions, and the larger network in OUT/DIRECTION.grown, and
-# begins to train OUT/DIRECTION; each further call goes on from the last checkpoint. SIGTERM ends it
-# in good order at any time. OPTIONs go to dragoman train each time, as --threads 1 or --time 2h.
-# The last call has --steps N and --cooldown M, which lead the rate to 0 in the last M of N steps;
-# then
+# DIRECTION is fr-en or en-fr. DATA is the directory of the collections (lines French<TAB>English).
+# OLD is the model that was embedded until 25 November 2026 (4 encoder layers and 1 decoder layer,
+# 5,500 pieces). The first call prepares the pairs in OUT/pairs, for both directions, and the larger
+# network in OUT/DIRECTION.grown, and begins to train OUT/DIRECTION; each further call goes on from
+# the last checkpoint. SIGTERM ends a call cleanly at any time. Each call passes its OPTIONs to
+# dragoman train, for example --threads 1 or --time 2h. The last call needs --steps N and
+# --cooldown M, which lower the learning rate to 0 during the last M of N steps. After that:
 #
 #     dragoman quantize --type i8 OUT/DIRECTION models/DIRECTION
 #
-# Why this network: two models of 12 MB are allowed, of which each matrix element in 8 bits is a
-# byte. 9,000 pieces cut news, web and knowledge into a tenth fewer tokens than the 5,500 before and
-# take a fifth of the numbers; 6 layers of encoder and 2 of decoder, the feed-forward layers 1,536
-# wide, are the shape of the student networks of fast translators, with most of the depth where a
-# sentence costs it once. 11.26 million numbers, 11.7 MB with the vocabulary. The width stays 256,
-# so that the network need not begin from nothing: grow.py adds layers and units that are silent at
+# Why this network: each of the two models may have 12 MB, and in 8 bits each matrix element takes
+# one byte. With 9,000 pieces, texts of news, web and knowledge have a tenth fewer tokens than with
+# the former 5,500, and the embedding takes a fifth of all parameters. 6 encoder layers and 2
+# decoder layers with feed-forward layers 1,536 wide are the shape of the student networks of fast
+# translators: most of the depth is in the encoder, which runs only once for each sentence. That
+# makes 11.26 million parameters, 11.7 MB with the vocabulary. The width stays 256, so that the
+# network need not begin from nothing: grow.py adds layers and units that contribute nothing at
 # first.
 #
-# Why two models and not one with both directions: of equal size the one would have half the room
-# for each, at the same price of a step; and a step of the one teaches either direction half as
-# much.
+# Why two models and not one for both directions: a single model of the same size would have half
+# the capacity for each direction while a step costs the same, and a step of it would teach each
+# direction half as much.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 direction=$1 data=$2 old=$3 out=$4 tool=${5:-dragoman}
@@ -45,8 +46,8 @@ human="tatoeba.fr-en.train=200 laws.fr-en=60/12 php-docs.fr-en=40/2 python-docs.
     bible.fr-en=0 news.fr-en=60 words.fr-en=0 names.fr-en=0"
 ours="written-daily.fr-en=60 written-work.fr-en=60 written-web.fr-en=60 written-news.fr-en=120
     written-knowledge.fr-en=120 written-words.fr-en=60 written-lexicon.fr-en=0"
-# How often each counts in an epoch, in this order; then fragments, single words, phrases and
-# grammars.
+# How often each of these collections counts in an epoch, in the same order; then fragments, single
+# words, phrases and the grammar's pairs.
 counts=13,1,1,1,1,2,2,1,2,3,3,6,1,6,1,15,1,2,9,9,9,8,8,8,3,2,3,60,1
 [ "$direction" = fr-en ] || counts=$counts,1 # headlines
 
@@ -56,7 +57,7 @@ made=$out/made grammar=$pairs/grammar.fr-en.tsv
 learned="$learned $made/bare.fr-en.tsv $made/lexicon.fr-en.tsv $here/phrases.fr-en.tsv $grammar"
 [ "$direction" = fr-en ] || learned="$learned $made/titles.fr-en.tsv"
 
-# The pairs, without what is measured on and what is held out.
+# Writes the training pairs, without the sentences that models are measured on or that are held out.
 prepare() {
     away=
     for one in $dev; do away="$away --away $one"; done
@@ -80,7 +81,7 @@ prepare() {
     # shellcheck disable=SC2086
     /usr/bin/python3 "$here/apart.py" $dev "$pairs/dev.tsv" "$pairs/held/grammar.tsv" -- $learned
 
-    # The vocabulary: what the model is for counts more than what there is most of.
+    # The vocabulary: the texts that the model is for count more than those that are most plentiful.
     {
         for _ in 1 2 3 4; do cat "$pairs"/written-*.tsv; done
         for _ in 1 2; do
@@ -101,9 +102,10 @@ prepare() {
 grown=$out/$direction.grown
 [ -e "$grown" ] || /usr/bin/python3 "$here/grow.py" "$out/$direction.old" "$out/vocab.spm" "$grown" 6 2 1536
 
-# (The embedded models did not have all of it from the start: their cards say which stretch had what.
-# Until its last 8,400 steps fr-en counted the everyday sentences 4 times; 13 times brought it 3 BLEU
-# on them and nothing lost elsewhere. Every stretch ends with the rate led to 0.)
+# (The embedded models did not have all these pairs from the start: their cards say which stretch of
+# training had which. Until its last 8,400 steps fr-en counted the everyday sentences 4 times;
+# counting them 13 times gained 3 BLEU on them and lost nothing elsewhere. At the end of every
+# stretch the learning rate is lowered to 0.)
 # shellcheck disable=SC2086
 exec "$tool" train --out "$out/$direction" --init "$grown" $swap \
     --dev "$pairs/dev.tsv" --test "$pairs/held/grammar.tsv" --batch-tokens 2560 --products bf16 \

@@ -1,13 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""English headlines and buttons In Title Case for a model that reads English, out of the pairs it learns from:
+"""Makes English headlines and buttons In Title Case, from the pairs that a model learns from:
 
     titles.py PAIRS.tsv... >titles.fr-en.tsv
 
-PAIRS have lines French<TAB>English. Of one pair in SHARE with 2 to 14 English words the English side gets the capitals of a title and
-neither side its last full stop. French writes titles like sentences, so that its side stays. Not for a model that writes English: a
-French sentence does not say that it is a title. The same pairs give the same lines."""
+This is for a model that reads English. PAIRS have lines French<TAB>English. In one of SHARE pairs
+with 2 to 14 English words, the English side gets the capitals of a title and both sides lose their
+final full stop. The French side stays otherwise as it is, because French writes titles like
+sentences. Do not use this for a model that writes English: a French sentence does not show that it
+is a title. The same pairs give the same lines."""
 import random
 import re
 import sys
@@ -17,7 +19,7 @@ SMALL = {"a", "an", "and", "as", "at", "but", "by", "for", "from", "in", "of", "
 
 
 def titled(text, all_words):
-    """Each word with a capital; words inside that titles write small only if all_words."""
+    """Each word with a capital; inside, the words of SMALL get one only if all_words."""
     words = text.split(" ")
     return " ".join(word if not all_words and 0 < i < len(words) - 1 and word in SMALL else
                     re.sub(r"[^\W\d_]", lambda letter: letter.group().upper(), word, count=1)

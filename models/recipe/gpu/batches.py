@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Batches of neighbours in length, put together on the device: no processor waits between two steps."""
+"""Batches of sequences of similar length, put together on the device, so that it need not wait for
+the processor between two steps."""
 import numpy as np
 import torch
 
@@ -16,7 +17,7 @@ class Table:
         self.lengths = torch.as_tensor(sides.lengths, device=device)
 
     def rows(self, chosen):
-        """(ids [n, longest], True where there is one)"""
+        """(ids [n, longest], True for each place that has an id)"""
         lengths = self.lengths[chosen]
         columns = torch.arange(int(lengths.max()), device=self.ids.device)
         there = columns < lengths[:, None]
@@ -25,7 +26,8 @@ class Table:
 
 
 def cut(order, lengths, tokens):
-    """Splits `order`, in which neighbours are alike in length, into batches whose padded size is at most `tokens`."""
+    """Splits `order`, in which neighbours have similar lengths, into batches of at most `tokens`
+    padded tokens."""
     out, first, longest = [], 0, 0
     for i, length in enumerate(lengths[order]):
         if i > first and max(longest, length) * (i + 1 - first) > tokens:
@@ -37,7 +39,7 @@ def cut(order, lengths, tokens):
 
 
 def epoch(found, tokens, seed):
-    """Each pair as often as it counts, in batches of random order."""
+    """Each pair as often as it counts, in batches in random order."""
     draw = np.random.default_rng(seed)
     every = np.repeat(np.arange(len(found)), found.counts)
     longest = np.maximum(found.sources.lengths, found.targets.lengths)

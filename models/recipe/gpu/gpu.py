@@ -1,17 +1,18 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Large teachers and small students on a GPU, in runs of some minutes:
+"""Trains large teachers and small students on a GPU, in runs of some minutes:
 
     gpu.py teach  DIRECTION PAIRS WORK --minutes M      trains a teacher of 60 million parameters
-    gpu.py answer DIRECTION PAIRS WORK --minutes M      what it says (beam of 4) to the sources
+    gpu.py answer DIRECTION PAIRS WORK --minutes M      translates the sources by it (beam of 4)
     gpu.py study  DIRECTION PAIRS WORK --minutes M      trains a student on the pairs and the answers
     gpu.py give   DIRECTION PAIRS WORK OUT              the student's weights, in parts of 12 MiB
 
-DIRECTION is fr-en or en-fr, PAIRS what pack.py wrote, WORK a directory that keeps the state: the same
-command goes on from there. The rate of learning falls to 0 at the end of --minutes, counted over all
-runs of a stage; --for is how long this run may take of them (all). --steps in place of --minutes
-counts steps, or batches of answers."""
+DIRECTION is fr-en or en-fr. PAIRS is the file that pack.py wrote. WORK is a directory that keeps
+the state: if the same command is run again, it goes on from there. --minutes is the length of a
+stage, counted over all of its runs; at its end the learning rate has fallen to 0. --for limits how
+many of these minutes this run may take (default: all). --steps instead of --minutes counts training
+steps, or batches of answers."""
 import argparse
 import copy
 import glob
@@ -45,7 +46,7 @@ def half():
 
 
 def config_of(stage, given, options):
-    """The network that a stage trains: the student is what pack.py's run was for."""
+    """The network that a stage trains; the student has the shape of the run that pack.py packed."""
     if stage == "study":
         return given
     config = {**given, **TEACHER, **options.teacher}
@@ -54,7 +55,7 @@ def config_of(stage, given, options):
 
 
 class Clock:
-    """How much of a stage is over, by time or by steps, and whether this run must stop."""
+    """Tells how much of a stage is over, by time or by steps, and whether this run must stop."""
 
     def __init__(self, options, before, steps):
         self.options, self.before, self.steps = options, before, steps
@@ -72,7 +73,7 @@ class Clock:
 
 
 def rate(progress, most):
-    """Up in the first 4 %, then along half a cosine to 0."""
+    """The learning rate rises in the first 4 % of a stage, then falls along half a cosine to 0."""
     return most * (progress / 0.04 if progress < 0.04 else 0.5 * (1 + math.cos(math.pi * min(1, (progress - 0.04) / 0.96))))
 
 
@@ -108,7 +109,7 @@ def load(path):
 
 
 def train(stage, config, found, dev, options):
-    """A teacher or a student, from its state where there is one, until the clock says so."""
+    """Trains a teacher or a student, from its saved state if there is one, until time is up."""
     path = f"{options.work}/{stage}.{options.direction}.pt"
     torch.manual_seed(7)
     network = Network(config).to(DEVICE)
@@ -145,7 +146,7 @@ def train(stage, config, found, dev, options):
         optimiser.step()
         clock.steps += 1
         with torch.no_grad():
-            # A mean over the last thousand steps or so, over fewer at the beginning.
+            # A mean over roughly the last thousand steps; over fewer at the beginning.
             share = max(0.001, 1 / (1 + clock.steps / 4))
             for mean, now in zip(average.parameters(), network.parameters()):
                 mean.lerp_(now, share)
@@ -163,7 +164,7 @@ def train(stage, config, found, dev, options):
 
 
 def answer(config, found, options):
-    """The teacher's answers to the sources in random order, each run to those that no run before had."""
+    """Writes the teacher's answers to the sources in random order; each run continues the last."""
     network = Network(config).to(DEVICE).eval()
     state = load(f"{options.work}/teach.{options.direction}.pt")
     if state is None:
@@ -171,7 +172,7 @@ def answer(config, found, options):
     network.load_state_dict(state["average"])
     sources = batches.Table(found.sources, DEVICE)
     order = np.random.default_rng(3).permutation(len(found))
-    # Blocks of random pairs, sorted within: what there was no time for is a random part.
+    # Blocks of random pairs, each sorted by length: if time runs out, a random part is left over.
     blocks = np.array_split(order, max(1, len(order) // 50000))
     work = [batch for block in blocks
             for batch in batches.cut(block[np.argsort(found.sources.lengths[block])], found.sources.lengths, options.tokens // 8)]
@@ -201,7 +202,7 @@ def answer(config, found, options):
 
 
 def answered(found, options):
-    """The pairs, and beside them the same sources with the teacher's answers, as often as the pairs count."""
+    """The pairs, then the same sources with the teacher's answers, which count equally often."""
     parts = [found]
     for path in sorted(glob.glob(f"{options.work}/answers.{options.direction}.*.npz")):
         said = np.load(path)
@@ -213,7 +214,7 @@ def answered(found, options):
 
 
 def give(options):
-    """The student's mean weights, in parts that `cat` puts together to a model.safetensors."""
+    """Writes the student's mean weights in parts, which `cat` joins to a model.safetensors."""
     state = load(f"{options.work}/study.{options.direction}.pt")
     if state is None:
         raise SystemExit("there is no student yet: run the stage study first")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""The Transformer of `dragoman train` in PyTorch: norms before each block and at the end of both stacks,
-sines and cosines in halves, one table of embeddings for both sides and the output. Its parameters have
-the names of model.safetensors, so that what it has learned is a model directory as it stands.
-tests/golden/reference.py is the same network in numpy."""
+"""The Transformer of `dragoman train` in PyTorch: norms before each block and at the end of both
+stacks, sines and cosines in halves, and one table of embeddings for both sides and the output. Its
+parameters have the names of model.safetensors, so its weights can be stored in a model directory
+without any conversion. tests/golden/reference.py is the same network in numpy."""
 import json
 import math
 import struct
@@ -14,8 +14,9 @@ from torch.nn import functional
 
 
 def attend(query, key, value, mask=None, causal=False):
-    """Softmax of scaled products. mask: True where a key may be looked at. PyTorch 2 has it in one kernel;
-    the longer form is for the processors and the PyTorch 1.13 that the tests have."""
+    """Attention by the softmax of scaled products. mask: True for keys that may be attended to.
+    PyTorch 2 has one kernel for it; the longer form is for PyTorch 1.13, which the tests run on a
+    processor."""
     if hasattr(functional, "scaled_dot_product_attention"):
         return functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, is_causal=causal)
     scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
@@ -44,7 +45,7 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """A layer of either stack; the decoder's looks at the encoder's output as well."""
+    """A layer of either stack; a decoder layer attends to the encoder's output as well."""
 
     def __init__(self, width, heads, hidden, dropout, crosses):
         super().__init__()
@@ -78,7 +79,7 @@ class Stack(nn.Module):
 
 
 class Network(nn.Module):
-    """Built from a config.json of dragoman's. The first position of the decoder is a zero vector."""
+    """Built from a config.json of dragoman. The decoder's first embedding is a zero vector."""
 
     POSITIONS = 1024
 
@@ -108,7 +109,7 @@ class Network(nn.Module):
                 nn.init.xavier_uniform_(parameter)
 
     def embed(self, ids, first=0, start=False):
-        """start: a zero vector goes before the others."""
+        """start: a zero vector is put before the embeddings."""
         x = self.model["shared"](ids) * self.scale
         if start:
             x = functional.pad(x, (0, 0, 1, 0))

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Packs what a training run has prepared into one small file that travels to a machine with a GPU:
+"""Packs what a training run has prepared into one small file, to be sent to a machine with a GPU:
 
     pack.py RUN OUT.xz
 
-RUN is the directory of a `dragoman train` in either direction that has got as far as its
-training/pairs.bin. OUT.xz holds its pairs from French to English as ids, each distinct pair once with
-its count, the held-out pairs, and the network's config.json."""
+RUN is the directory of a `dragoman train`, in either direction, that has already written its
+training/pairs.bin. OUT.xz gets the run's pairs from French to English as ids, each distinct pair
+once with its count, the held-out pairs, and the network's config.json."""
 import json
 import re
 import sys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Pairs of sentences as ids: read from the files of `dragoman train`, packed to travel, unpacked."""
+"""Pairs of sentences as ids: reads them from files of `dragoman train`, packs and unpacks them."""
 import json
 import lzma
 
@@ -8,8 +8,8 @@ import numpy as np
 
 
 def read_corpus(path):
-    """The pairs of a training/pairs.bin (src/train/data/corpus.h): a list of (source, target), the bytes of
-    16-bit ids."""
+    """The pairs of a training/pairs.bin (src/train/data/corpus.h): a list of (source, target), each
+    the bytes of 16-bit ids."""
     with open(path, "rb") as file:
         data = file.read()
     if data[:8] != b"dgpairs1":
@@ -53,7 +53,7 @@ class Pairs:
 
 
 def merged(pairs):
-    """Each distinct pair of a list once, with its count, in the order in which they come."""
+    """Each distinct pair of a list once, with its count, in the order of their first occurrence."""
     counts = {}
     for pair in pairs:
         counts[pair] = counts.get(pair, 0) + 1
@@ -61,7 +61,7 @@ def merged(pairs):
 
 
 def write(path, config, sets):
-    """`sets`: a name to the list that merged() returns. `config` is the student's config.json."""
+    """`sets` maps names to lists that merged() returns. `config` is the student's config.json."""
     with lzma.open(path, "wb", preset=6) as out:
         sizes = {name: len(pairs) for name, pairs in sets.items()}
         out.write(json.dumps({"config": config, "sizes": sizes}).encode() + b"\n")

@@ -1,20 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# Thirty minutes of one large GPU, in three runs of at most ten:
+# A plan for thirty minutes of one large GPU, in three runs of at most ten minutes:
 #
-#     models/recipe/gpu/pack.py RUN pairs.xz           at home, after `dragoman train` has prepared fr-en in RUN
-#     models/recipe/gpu/plan.sh 1 pairs.xz WORK OUT    there: both teachers                      9 min
-#     models/recipe/gpu/plan.sh 2 pairs.xz WORK OUT    there: their answers                      9 min
-#     models/recipe/gpu/plan.sh 3 pairs.xz WORK OUT    there: both students, to OUT in parts     8 min
+#     models/recipe/gpu/pack.py RUN pairs.xz           at home, once `dragoman train` has prepared
+#                                                      fr-en in RUN
+#     models/recipe/gpu/plan.sh 1 pairs.xz WORK OUT    on the GPU: both teachers           9 min
+#     models/recipe/gpu/plan.sh 2 pairs.xz WORK OUT    on the GPU: their answers           9 min
+#     models/recipe/gpu/plan.sh 3 pairs.xz WORK OUT    on the GPU: both students, to OUT   8 min
 #
-# Three to four minutes are left for the start of the machine and of PyTorch. WORK keeps the state from run
-# to run and stays there; what comes home is OUT, 22.6 MB for each direction in files of 12 MiB. At home
+# This leaves three to four minutes for starting the machine and PyTorch. WORK keeps the state from
+# run to run and stays on that machine. Only OUT is copied home: 22.6 MB for each direction, in
+# files of 12 MiB. At home, run
 #
-#     cat OUT/fr-en.part* >MODEL/model.safetensors     beside RUN's config.json and source.spm
-#     dragoman train --init MODEL --out FURTHER --guided-attention 0.2 ... (larger.sh has the options)
+#     cat OUT/fr-en.part* >MODEL/model.safetensors     MODEL has RUN's config.json and source.spm
+#     dragoman train --init MODEL --out FURTHER --guided-attention 0.2 ... (see larger.sh)
 #
-# The last call, an hour on two cores, teaches the head of attention that places tags and names: the GPU
-# does without the links of words. Then `dragoman quantize --type i8 FURTHER models/fr-en`.
+# The last command takes an hour on two cores. It trains the attention head that places tags and
+# names, because the training on the GPU does not use word alignments. Then run
+# `dragoman quantize --type i8 FURTHER models/fr-en`.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 run=$1 pairs=$2 work=$3 out=$4

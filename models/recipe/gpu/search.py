@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Beam search over many sentences at once, with keys and values kept from step to step."""
+"""Beam search over many sentences at once; keys and values are kept from step to step."""
 import torch
 from torch.nn import functional
 
@@ -21,7 +21,7 @@ class Cache:
         return own
 
     def take(self, rows, n):
-        """Row i becomes what row rows[i] was, in its first n positions."""
+        """The first n positions of row i become those that row rows[i] had."""
         self.keys[:len(rows), :, :n] = self.keys[rows, :, :n]
         self.values[:len(rows), :, :n] = self.values[rows, :, :n]
         self.keys, self.values = self.keys[:len(rows)], self.values[:len(rows)]
@@ -29,9 +29,10 @@ class Cache:
 
 @torch.no_grad()
 def beam(network, source, there, width=4, penalty=1.0, at_most=None):
-    """The best answer to each row of `source`: a list of lists of ids, with the end. A hypothesis that has ended
-    keeps its place in the beam; a sentence is done when all of its hypotheses have ended. Scores are divided
-    by length ** penalty. What has not ended after `at_most` tokens is None."""
+    """The best answer to each row of `source`: a list of lists of ids, including the end token. A
+    hypothesis that has ended keeps its place in the beam; a sentence is done when all of its
+    hypotheses have ended. Scores are divided by length ** penalty. The answer is None if no
+    hypothesis has ended after `at_most` tokens."""
     n, device = len(source), source.device
     at_most = at_most or 2 * source.shape[1] + 8
     mask = there[:, None, None, :]
@@ -70,7 +71,7 @@ def beam(network, source, there, width=4, penalty=1.0, at_most=None):
         done = ended.all(1)
         rows = parent + width * torch.arange(len(which), device=device)[:, None]
         if at + 1 == at_most or (at % 4 == 3 and bool(done.any())):
-            # What is done leaves; at the last step everything does.
+            # Sentences that are done leave the batch; at the last step all of them leave.
             leaving = done | (at + 1 == at_most)
             final = (scores / lengths ** penalty).masked_fill(~ended, -torch.inf)
             value, winner = final.max(1)
@@ -90,8 +91,8 @@ def beam(network, source, there, width=4, penalty=1.0, at_most=None):
 
 
 def step(layer, x, own, across, mask, width):
-    """One position of all hypotheses. The encoder's keys are the same for the `width` hypotheses of a sentence:
-    these are so many queries to them."""
+    """One position of all hypotheses. The `width` hypotheses of a sentence share the encoder's
+    keys, so they are `width` queries to the same keys."""
     normed = layer.self_attn_layer_norm(x)
     x = x + layer.self_attn(normed, own(*layer.self_attn.keys_and_values(normed)))
     queries = x.view(-1, width, x.shape[2])

@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Pairs French<TAB>English that other texts have too few of: numbers, times, dates, ages, prices,
-measures, names, countries, colours, in frames. The same seed gives the same pairs.
+"""Writes pairs French<TAB>English of kinds that other texts have too few of: numbers, times, dates,
+ages, prices, measures, names, countries, colours, put into frames. The same seed gives the same
+pairs.
 
     python3 models/recipe/grammar > grammar.fr-en.tsv
     python3 models/recipe/grammar --pairs 1000 --topic times --away dev.tsv
 
-What shares a side with a pair of --away (lines French<TAB>English, plain or gzip), or has been
-written, is not written."""
+A pair is not written if it shares a side with a pair of --away (lines French<TAB>English, plain or
+gzip), or if it has been written already."""
 import argparse
 import os
 import random
@@ -22,13 +23,13 @@ import draw  # noqa: E402
 import frames  # noqa: E402
 
 _SLOT = re.compile(r"(\b[Aa] )?\{([a-z ]+)\}")
-_YOU = re.compile(r"[Uu](k|r|ni|s)|[Ee]u|one\b")  # begin with a consonant
+_YOU = re.compile(r"[Uu](k|r|ni|s)|[Ee]u|one\b")  # these begin with a consonant sound
 _AN = re.compile(r"[aeiouAEIOU]|8|1[18]\b")
-TRIES = 400  # draws in a row that bring nothing new before a topic is exhausted
+TRIES = 400  # after so many draws in a row without a new pair, a topic is exhausted
 
 
 def lines_of(text):
-    """(French, English, how often) of each frame"""
+    """Yields (French, English, how often) for each frame."""
     for line in text.strip().splitlines():
         times = re.match(r"\*(\d+) ", line)
         french, english = line[times.end() if times else 0:].split(" | ")
@@ -54,7 +55,7 @@ def filled(frame, side, sentence):
 
 
 def written(topic, seed, n, measured, seen):
-    """n new pairs of the topic, or as many as it has."""
+    """Yields n new pairs of the topic, or as many as it has."""
     dice = random.Random(f"{topic} {seed}")
     choices = list(lines_of(frames.TOPICS[topic][1]))
     weights = [times for _, _, times in choices]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""What stands in the slots of the frames. A Draw is one sentence: a slot that is asked for twice is
-the same twice, and slots that speak of one thing (a number in words and in figures, a subject
-and its verb) agree."""
+"""Fills the slots of the frames. A Draw is one sentence: a slot that is asked for twice gives the
+same text both times, and slots that speak of the same thing (a number in words and in figures, a
+subject and its verb) agree."""
 import datetime
 import re
 
@@ -20,7 +20,7 @@ def elides(word):
 
 
 def of(word):
-    """de, before the word."""
+    """The word with "de" or "d'" before it."""
     return ("d'" if elides(word) else "de ") + word
 
 
@@ -28,7 +28,7 @@ def _er(stem):
     return [stem + end for end in ("e", "es", "e", "ons", "ez", "ent")]
 
 
-# Six French forms; English base and third person.
+# The six forms in French; the English base form and third person.
 VERBS = {
     "have": ("ai as a avons avez ont".split(), "have", "has"),
     "live": (_er("habit"), "live", "lives"),
@@ -63,11 +63,11 @@ VERBS = {
 _BE = "suis es est sommes êtes sont".split()
 _HAVE = VERBS["have"][0]
 _BE_FUTURE = "aurai auras aura aurons aurez auront".split()
-# Past participles with avoir; English past.
+# The English past tense; the French past participle, which takes avoir.
 PAST = {"bought": "acheté", "saw": "vu", "sold": "vendu", "lost": "perdu", "found": "trouvé",
         "received": "reçu",
         "ordered": "commandé", "counted": "compté", "paid": "payé", "spent": "dépensé"}
-# French, English, person, gender (of "I", "you" and "we" by the draw), plural.
+# French, English, person, gender ("" for "I", "you" and "we": it is drawn), plural.
 _PRONOUNS = [("je", "I", 0, "", False), ("tu", "you", 1, "", False), ("il", "he", 2, "m", False),
              ("elle", "she", 2, "f", False),
              ("nous", "we", 3, "", True), ("vous", "you", 4, "", True),
@@ -89,18 +89,19 @@ def agree(masculine, feminine, gender, plural):
     return word + "s" if plural and not word.endswith(("s", "x")) else word
 
 
-# Each as often as it stands here: sign, French, English, what stands before the figures in English.
+# Sign, French, English, what precedes the figures in English. A currency is drawn as often as it is
+# listed here.
 _CURRENCIES = (("€", "euros", "euros", "€"),) * 6 + (("$", "dollars", "dollars", "$"),) * 3 + \
     (("£", "livres", "pounds", "£"), ("CHF", "francs", "francs", "CHF "))
 
 
 class Draw:
-    """slot(name) is what stands in {name}: (French, English)."""
+    """slot(name) gives the text for the slot {name}: (French, English)."""
 
     def __init__(self, random):
         self.r = random
-        self.known = {}  # by the slot
-        self.drawn = {}  # what several slots speak of
+        self.known = {}  # texts by slot
+        self.drawn = {}  # things that several slots speak of
 
     def slot(self, name):
         if name not in self.known:
@@ -119,7 +120,7 @@ class Draw:
     # ---- Numbers ----
 
     def any_number(self):
-        """Each length about as often as the next, and round ones often."""
+        """A number; lengths are of similar frequency, and round numbers are frequent."""
         r = self.r
         digits = r.choices((1, 2, 3, 4, 5, 6, 7), (4, 26, 30, 20, 10, 9, 1))[0]
         if digits == 7:
@@ -132,7 +133,7 @@ class Draw:
         return self.doubled(number) if r.random() < 0.2 else number
 
     def doubled(self, number):
-        """The number with a digit that stands twice or three times in a row, where models miscount."""
+        """The number with a digit repeated two or three times in a row, where models miscount."""
         digits = list(str(number))
         if len(digits) > 2:
             at = self.r.randrange(len(digits) - 1)
@@ -158,7 +159,7 @@ class Draw:
         return n_.french(n), n_.english(n)
 
     def several(self):
-        """What one counts: mostly little, two at least."""
+        """A count of things: mostly small, at least two."""
         r = self.r
         return r.choice((r.randrange(2, 11), r.randrange(2, 11), r.randrange(2, 21),
                          r.randrange(2, 31),
@@ -178,7 +179,7 @@ class Draw:
         return ", ".join(map(n_.french, run)), ", ".join(map(n_.english, run))
 
     def of_crowd(self):
-        """Some hundreds to a million, in words or figures, before a plural noun."""
+        """From some hundreds to a million, in words or figures, for use before a plural noun."""
         r = self.r
         n = self.once("crowd",
                       lambda: r.choice((r.randrange(2, 10) * 100, r.randrange(101, 1000),
@@ -262,7 +263,7 @@ class Draw:
         return of(french), english
 
     def decimal(self):
-        """What stands before the point, and behind it."""
+        """The part before the decimal point, and the digits after it."""
         def draw():
             r = self.r
             digits = str(r.randrange(1, 10 ** r.choice((1, 1, 2, 3))))
@@ -289,7 +290,7 @@ class Draw:
         return f"{n},5 sur 20" if half else f"{n} sur 20", f"{n}.5 out of 20" if half else f"{n} out of 20"
 
     def of_sum(self):
-        """A sum that is right, in words."""
+        """A correct calculation, in words."""
         r = self.r
         sign = r.randrange(4)
         a, b = r.randrange(1, 100), r.randrange(1, 100)
@@ -311,7 +312,7 @@ class Draw:
                f"{n_.english(a)} {english} {n_.english(b)} {says[1]} {n_.english(result)}"
 
     def of_term(self):
-        """What is asked: seven times eight."""
+        """A calculation without its result: seven times eight."""
         r = self.r
         a, b = r.randrange(2, 21), r.randrange(2, 21)
         french, english = r.choice((("plus", "plus"), ("moins", "minus"), ("fois", "times")))
@@ -332,7 +333,7 @@ class Draw:
                          ("un centième", "a hundredth"), ("un millième", "a thousandth")))
 
     def of_parts(self):
-        """of a whole: the three quarters, in French"""
+        """A part of a known whole; French says "les trois quarts"."""
         return self.r.choice((("la moitié", "half"), ("un tiers", "a third"),
                               ("les deux tiers", "two thirds"), ("un quart", "a quarter"),
                               ("les trois quarts", "three quarters"), ("un cinquième", "a fifth"),
@@ -431,7 +432,7 @@ class Draw:
         return f"{hour}{mark}{minute:02}", f"{twelve}:{minute:02} {half}"
 
     def of_until(self):
-        """an hour's name or figures"""
+        """a time in words or in figures"""
         return self.slot(self.pick("until", ("time", "clock", "clock")))
 
     def of_minutes(self):
@@ -444,7 +445,7 @@ class Draw:
         return self.slot(self.pick("span", ("short", "long")))
 
     def _lasts(self, fixed, units):
-        """One of the fixed spans, or so many of the units (French, English, feminine, most)."""
+        """One of the fixed spans, or a number of units (French, English, feminine, upper limit)."""
         r = self.r
         if r.random() < 0.3:
             return r.choice(fixed)
@@ -655,7 +656,7 @@ class Draw:
         return f"{n_.french(n) if words else n} ans", n_.english(n) if words else str(n)
 
     def of_tender(self):
-        """an age of a child, as an adjective in English"""
+        """a child's age, in English as an adjective"""
         n = self.r.randrange(2, 13)
         words = self.r.random() < 0.6
         kind = self.r.choice((("ans", "year"), ("ans", "year"), ("mois", "month"),
@@ -718,12 +719,12 @@ class Draw:
         return f"{french} {name}", f"{english} {name}"
 
     def of_mark(self, mark):
-        """What French adds for a woman with a title."""
+        """The ending that French adds for a woman with a title."""
         self.slot("titled")
         return "" if self.drawn["picked title"][0] == "M." else mark, ""
 
     def of_sir(self):
-        """Mr. Martin, spoken to"""
+        """Mr. Martin, when he is addressed"""
         french, english = self.slot("titled")
         return french.replace("M. ", "monsieur ").replace("Mme ", "madame "), english
 
@@ -760,7 +761,7 @@ class Draw:
         return agree(masculine, feminine, gender, plural), english
 
     def of_hisjob(self):
-        """of {kin}"""
+        """the job of {kin}"""
         self.slot("kin")
         masculine, feminine, english = self.pick("job", t_.JOBS)
         he, _, she = english.partition("/")
@@ -797,7 +798,7 @@ class Draw:
         return self.country()[6:8]
 
     def of_national(self, form="who"):
-        """the adjective, of the subject or as asked: m, f, mp, fp"""
+        """the adjective, in agreement with the subject or with `form`: m, f, mp, fp"""
         _, _, _, masculine, feminine, english, _, _ = self.country()
         gender, plural = self.who()[3:] if form == "who" else (form[0], form.endswith("p"))
         return agree(masculine, feminine, gender, plural), english
@@ -911,7 +912,7 @@ class Draw:
         return self.priced()[0], "this " + self.priced()[3]
 
     def of_price(self):
-        """About what {priced} costs."""
+        """Roughly what {priced} costs."""
         r = self.r
         about = int(self.priced()[4])
         euros = max(2, int(about * r.uniform(0.4, 2.5)))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""The frames: a topic, its weight among the pairs, and lines French | English with the slots of
-draw.py. "*3" before a line makes it three times as frequent. A line that ends with a mark begins
-with a capital."""
+"""The frames: topics, each with its weight among the pairs and lines French | English that contain
+slots of draw.py. "*3" before a line makes it three times as frequent. If a line ends with a
+punctuation mark, its sentence begins with a capital."""
 
 TOPICS = {
     "numbers": (22, """

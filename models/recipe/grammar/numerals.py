@@ -4,8 +4,8 @@
 
 French follows the classical rule, not that of 1990: hyphens only below a hundred and not around
 "et" (vingt et un, cent vingt-trois, deux mille quatre cents). "cent" and "quatre-vingt" take
-their s where a number ends with them or stands before "million", and lose it before another
-number ("mille" is one). English has "and" behind the hundreds."""
+their s at the end of a number or before "million", and lose it before another number (such as
+"mille"). English has "and" after the hundreds."""
 
 TOP = 1000000
 
@@ -46,7 +46,7 @@ def _below_thousand_fr(n, ends):
 
 
 def french(n, feminine=False):
-    """The number in words; feminine as before a noun such as "page": vingt et une."""
+    """The number in words; feminine: as before a noun such as "page" (vingt et une)."""
     if n == TOP:
         return "un million"
     thousands, rest = divmod(n, 1000)
@@ -124,7 +124,7 @@ def english_figures(n):
 
 
 def french_decimal(whole, digits):
-    """Whole and digits behind the comma in words: trois virgule zéro cinq."""
+    """The whole and the digits after the comma in words: trois virgule zéro cinq."""
     zeros = len(digits) - len(digits.lstrip("0"))
     behind = ["zéro"] * zeros + ([french(int(digits))] if int(digits) else [])
     return " ".join([french(whole), "virgule"] + behind)
@@ -138,7 +138,7 @@ _ROMAN = ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"))
 
 
 def roman(n):
-    """A century's number."""
+    """The number of a century in Roman numerals."""
     text = ""
     for value, letters in _ROMAN:
         text += letters * (n // value)
@@ -147,7 +147,8 @@ def roman(n):
 
 
 def english_year(year):
-    """A year from 1100 on as it is said: nineteen eighty-four, two thousand and five, twenty twenty-three."""
+    """A year from 1100 on, as people say it: nineteen eighty-four, two thousand and five, twenty
+    twenty-three."""
     century, rest = divmod(year, 100)
     if 2000 <= year < 2010:
         return english(year)

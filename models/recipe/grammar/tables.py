@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""What the frames speak of: rows of columns with bars between them."""
+"""The words that fill the frames: tables whose columns are separated by bars."""
 
 
 def rows(text):
@@ -8,9 +8,9 @@ def rows(text):
     return [tuple(column.strip() for column in line.split("|")) for line in lines]
 
 
-# Country: in French without its article; f, m, v (begins with a vowel sound), p (plural), c (a name
-# without an article), h (Haïti); English; French adjective, masculine and feminine; English
-# adjective; capital, French and English.
+# The country in French without its article; its kind: f, m, v (begins with a vowel sound), p
+# (plural), c (a name without an article) or h (Haïti); the country in English; the French
+# adjective, masculine and feminine; the English adjective; the capital in French and English.
 COUNTRIES = rows("""
 France | f | France | français | française | French | Paris | Paris
 Belgique | f | Belgium | belge | belge | Belgian | Bruxelles | Brussels
@@ -264,7 +264,7 @@ SURNAMES = """
     Tanaka Suzuki Kim Park Chen Wang Nguyen Tran
 """.split()
 
-# A profession is the same word with "est" in front: masculine, feminine, English.
+# Professions, as they follow "est": masculine, feminine; English.
 JOBS = rows("""
 médecin | médecin | a doctor
 infirmier | infirmière | a nurse
@@ -423,8 +423,8 @@ ami | m | friend
 amie | f | friend
 """)
 
-# Things with a price: French with "ce" or "cette", the same without, gender, English with "this",
-# and about what they cost.
+# Things with a price: in French with "ce" or "cette" and without it, the gender, in English with
+# "this", and roughly what they cost.
 PRICED = rows("""
 cette chemise | chemise | f | shirt | 30
 cette robe | robe | f | dress | 60
@@ -453,7 +453,7 @@ cette veste | veste | f | jacket | 80
 ce sac | sac | m | bag | 55
 """)
 
-# Masculine, feminine, plural of both; English; the noun is the masculine.
+# Masculine, feminine, the plural of each; English. The noun is the masculine form.
 COLOURS = rows("""
 rouge | rouge | rouges | rouges | red
 bleu | bleue | bleus | bleues | blue
@@ -504,7 +504,7 @@ pull | pulls | m | sweater | sweaters
 valise | valises | f | suitcase | suitcases
 """)
 
-# Letters that neither language has, scripts and signs: they are copied.
+# Names and words with letters, scripts and signs that neither language has: they are only copied.
 ODD_NAMES = """
     Łukasz Dvořák Jiří Šárka Zdeněk Søren Åsa Bjørn Þórunn Güneş Özgür Çelik Ştefan Țepeș Nguyễn
     Đặng Kovačić Ljubiša Nuñez João Gonçalves Sigurður Õnne Žižka Čapek Świątek Wałęsa Kieślowski
@@ -519,7 +519,7 @@ ODD_WORDS = """
     東京 北京 大阪 中国 日本 こんにちは ありがとう 서울 안녕 한국 Москва Київ привет спасибо Россия Αθήνα
     καλημέρα Ελλάδα القاهرة مرحبا شكرا ירושלים שלום नमस्ते दिल्ली ไทย สวัสดี বাংলা தமிழ் საქართველო Հայաստան
 """.split()
-# First letters, then what may stand between vowels, and vowels, of names that nobody has.
+# Parts of invented names: first letters, letters that may be between vowels, and vowels.
 ODD_ONSETS = "B Č D Ď F G Ğ H J K Ķ L Ł M N Ň Ņ P R Ř S Š Ś T Ť V W Z Ž Ź Þ Ð Ñ Ç Ş".split()
 ODD_MIDDLES = "b č ć d ď đ ð g ğ h j k ķ l ł ľ m n ň ń ñ p r ř s š ś ş ș t ť ț v w z ž ź ż þ ç".split()
 ODD_VOWELS = "a á à â ä å ã ā ă ą e é è ě ę ē i í ı ī o ó ö ő ø õ u ú ü ű ů ū y ý æ".split()
