@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Strict about what frames the body, lenient about headers that mean nothing here. Interim answers
- * (1xx) are skipped. */
+/* The reader is strict about whatever determines where the body ends, and lenient about headers
+ * that have no meaning here. It skips interim answers (1xx). */
 #include "answer.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ void answer_init(struct answer *answer, void (*on_body)(void *, const char *, si
     answer->keeps = true;
 }
 
-/* The value of a header line when its name is `name`, else NULL. */
+/* The value of a header line if the header's name is `name`, otherwise NULL. */
 static const char *value_of(const char *line, const char *name)
 {
     size_t len = strlen(name);
@@ -29,7 +29,7 @@ static const char *value_of(const char *line, const char *name)
     return line;
 }
 
-/* A whole number in `base` from the start of `text`, up to 2^60; -1 when there is none. */
+/* The whole number in `base`, up to 2^60, at the start of `text`; -1 if there is none. */
 static int64_t number_of(const char *text, unsigned base)
 {
     int64_t n = 0;
@@ -87,7 +87,7 @@ static int read_header(struct answer *answer)
     return 0;
 }
 
-/* The empty line behind the headers: what follows? */
+/* At the empty line after the headers: decides what follows. */
 static void end_headers(struct answer *answer)
 {
     if (answer->status < 200) {
@@ -135,7 +135,7 @@ static int read_line(struct answer *answer)
     }
 }
 
-/* Takes bytes up to the end of the line; -1 for a line that cannot be one. */
+/* Takes bytes up to the end of the line; returns -1 if the line is not valid. */
 static int take_line(struct answer *answer, const char *bytes, size_t n, size_t *taken)
 {
     const char *end = memchr(bytes, '\n', n);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* An HTTP/1.1 answer, read from bytes as they come: no socket, no allocation but the line that is
- * being read. Bytes of the body are handed out as soon as they are known to be that.
+/* Reads an HTTP/1.1 answer from bytes as they arrive. It has no socket and allocates no memory:
+ * only the line being read is stored, inside the struct. Bytes of the body are handed to `on_body`
+ * as soon as they are known to belong to it.
  *
  *     struct answer answer;
  *     answer_init(&answer, on_body, user);
- *     if (answer_feed(&answer, bytes, n) < 0) ...      it is no HTTP, or a line is too long
+ *     if (answer_feed(&answer, bytes, n) < 0) ...      it is not HTTP, or a line is too long
  *     if (answer.is_complete) ... answer.status, answer.retry_after, answer.keeps
  */
 #ifndef DRAGOMAN_ANSWER_H
@@ -34,21 +35,21 @@ struct answer {
     char line[ANSWER_LINE_MAX];
     size_t line_len, n_lines;
     int status;
-    int retry_after; /* seconds, -1: not said */
+    int retry_after; /* seconds; -1: the server did not say */
     bool is_stream;  /* text/event-stream */
     bool is_chunked, has_length;
     bool keeps; /* the connection may carry another request */
     bool is_complete;
-    uint64_t left; /* bytes of the body or chunk */
+    uint64_t left; /* bytes of the body or chunk still to come */
 };
 
 void answer_init(struct answer *answer, void (*on_body)(void *, const char *, size_t), void *user);
 
-/* 0, or -1 when it cannot be understood. Bytes behind a complete answer are an error: nobody asked
- * for them. */
+/* Returns 0, or -1 if the answer cannot be understood. Bytes after a complete answer are an error,
+ * because nobody asked for them. */
 int answer_feed(struct answer *answer, const char *bytes, size_t n);
 
-/* The connection was closed: true when that ends the answer as it should. */
+/* Call this when the connection was closed. Returns true if the answer is then complete. */
 bool answer_close(struct answer *answer);
 
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A request has a connection while it is under way, and connections that nobody uses wait for the
- * next one. A kept connection that the server closed meanwhile is noticed when nothing of an answer
- * has come: then the request is sent again on a new one. What the server says as it streams
- * (server-sent events) becomes events at once; other answers are collected. When a stream breaks
- * off, the request is sent again with the id of its last event, and the server sends what follows
- * that. A server that would say another thing than was heard refuses ("stream_changed"); then one
- * text is gone on with where its last whole sentence ended, with what came of the next one as its
- * prefix.
+/* A request has a connection while it is in progress; idle connections wait for the next request.
+ * If a kept connection is lost before any byte of an answer has arrived, the server has probably
+ * closed it in the meantime: the request is then sent again on a new connection. Server-sent
+ * events are passed on as soon as they arrive; other answers are collected. When a stream breaks
+ * off, the request is sent again with the id of its last event, and the server sends the events
+ * after that one. A server whose translation would differ from what has already arrived refuses
+ * ("stream_changed"). If the request was for a single plain text, the client then resumes at the
+ * end of the last complete sentence, with what has arrived of the next one as the prefix.
  *
  *     request: resolve? -> connect? -> write -> answer -> DONE or FAILED
  *                 ^                      |
- *                 +------ timer <--------+  busy (429, 503), the kept connection was gone, or the
- *                                           stream broke off */
+ *                 +------ timer <--------+  the server was busy (429, 503), the kept connection was
+ *                                           gone, or the stream broke off */
 #include "dragoman.h"
 #include "answer.h"
 
@@ -26,7 +26,7 @@
 enum {
     RETRIES = 2,
     RETRY_SECONDS_MAX = 30,
-    LOST_MS = 500, /* before a stream that breaks off again without news is asked for again */
+    LOST_MS = 500, /* wait before another try for a stream that breaks off without new events */
     BODY_MAX = 256 << 20,
     CODE_MAX = 64,
     MESSAGE_MAX = 512
@@ -39,7 +39,7 @@ struct bytes {
 
 struct connection {
     struct dragoman *server;
-    struct connection *next; /* among the server's */
+    struct connection *next; /* in the server's list */
     uv_tcp_t tcp;
     uv_connect_t connect;
     uv_write_t write;
@@ -53,7 +53,7 @@ struct connection {
 struct dragoman {
     uv_loop_t *loop;
     char *host, *port, *prefix, *key;
-    char *authority; /* host and port as the address has them */
+    char *authority; /* host and port as they are written in the URL */
     struct connection *connections;
     struct dragoman_request *requests;
     bool is_closed;
@@ -61,13 +61,13 @@ struct dragoman {
 
 /* How far the translation of one plain text has come. */
 struct progress {
-    json_t *asked; /* the fields of the request; NULL: it is none, or cannot be gone on with so */
-    size_t from;   /* where in the text the present message begins */
-    size_t done;   /* up to where the sentences are whole */
-    struct bytes shown;      /* all that was told */
-    size_t open;             /* what came of the next sentence begins here in it; from here on */
-    size_t n_again, n_known; /* so many bytes will come once more, and so many of them have come */
-    int n_changed;           /* how often another thing was said since anything new came */
+    json_t *asked;      /* fields of the request; NULL: not one plain text, or not resumable */
+    size_t from;        /* offset in the text where the current message begins */
+    size_t done;        /* offset in the text up to which the sentences are complete */
+    struct bytes shown; /* all of the translation that the caller has received */
+    size_t open;        /* offset in `shown` where the unfinished sentence begins; from there: */
+    size_t n_again, n_known; /* n_again bytes will arrive once more; n_known of them have */
+    int n_changed;           /* how often the translation changed since new text last arrived */
 };
 
 struct dragoman_request {
@@ -75,21 +75,21 @@ struct dragoman_request {
     struct dragoman_request *next;
     dragoman_on_event *on_event;
     void *user;
-    struct bytes message;          /* the whole request, */
-    size_t head_len;               /* of which its headers are so much, without the empty line */
-    struct bytes seen;             /* the id of the last event that came; empty: none */
-    struct bytes resume;           /* the header that says so, as it is sent */
-    int n_lost;                    /* how often it broke off since then */
-    bool is_again;                 /* it will be sent again: what still comes is not wanted */
-    struct connection *connection; /* NULL before and after */
+    struct bytes message;          /* the whole request */
+    size_t head_len;               /* length of its headers, without the empty line */
+    struct bytes seen;             /* id of the last event that arrived; empty: none */
+    struct bytes resume;           /* the header that sends this id to the server */
+    int n_lost;                    /* how often the stream broke off since that event */
+    bool is_again;                 /* it will be sent again: ignore what still arrives */
+    struct connection *connection; /* NULL before the request has one and after */
     uv_getaddrinfo_t resolve;
     uv_timer_t timer;
     bool is_resolving, is_cancelled, has_news;
-    bool is_told; /* the last event was given; the rest of the answer is only read */
+    bool is_told; /* DONE or FAILED was delivered; the rest of the answer is only read */
     int n_tries;
     struct progress progress;
     struct answer answer;
-    struct bytes body; /* of the answer; of a stream: the event being read */
+    struct bytes body; /* body of the answer; for a stream, the event being read */
     bool is_over;
     const char *failure; /* why it failed before an answer; static */
 };
@@ -119,7 +119,7 @@ static int append_text(struct bytes *bytes, const char *text)
     return append(bytes, text, strlen(text));
 }
 
-/* ---- Ends ------------------------------------------------------------------------------------ */
+/* ---- Ending a request or connection ---------------------------------------------------------- */
 
 static void free_server_if_over(struct dragoman *server)
 {
@@ -175,14 +175,14 @@ static void on_timer_closed(uv_handle_t *handle)
     free_server_if_over(server);
 }
 
-/* Frees it as soon as libuv has let go of all of it. */
+/* Frees the request as soon as libuv no longer uses any part of it. */
 static void finish(struct dragoman_request *request)
 {
     request->is_over = true;
     if (request->connection)
         close_connection(request->connection);
     if (request->is_resolving)
-        uv_cancel((uv_req_t *)&request->resolve); /* its callback comes and calls this again */
+        uv_cancel((uv_req_t *)&request->resolve); /* its callback calls finish again */
     else if (!uv_is_closing((uv_handle_t *)&request->timer))
         uv_close((uv_handle_t *)&request->timer, on_timer_closed);
 }
@@ -205,7 +205,7 @@ static void fail(struct dragoman_request *request, const char *code, const char 
     finish(request);
 }
 
-/* ---- Again ----------------------------------------------------------------------------------- */
+/* ---- Trying again ---------------------------------------------------------------------------- */
 
 static void on_retry(uv_timer_t *timer);
 
@@ -217,7 +217,8 @@ static void start_later(struct dragoman_request *request, uint64_t ms)
     uv_timer_start(&request->timer, on_retry, ms, 0);
 }
 
-/* Whether a stream that broke off is asked for again: not too often without more of it. */
+/* Asks again for a stream that broke off, unless the request has ended or too many tries have
+ * brought nothing new. Returns whether it does. */
 static bool goes_on(struct dragoman_request *request)
 {
     if ((request->seen.len == 0 && !request->answer.is_stream) || request->is_told ||
@@ -230,9 +231,9 @@ static bool goes_on(struct dragoman_request *request)
 
 static int write_message(struct dragoman_request *request, const char *path, const char *body);
 
-/* What came of the sentence that is not whole, as the beginning of its translation. The last word
- * may be half of one, which a model would hardly go on with: it is forced only at the second try.
- */
+/* What has arrived of the unfinished sentence, to be forced as the beginning of its translation.
+ * The last word may be cut off in the middle, and a model rarely continues such a fragment: the
+ * first try leaves it out, and only the second one forces it too. */
 static json_t *forced_prefix(const struct progress *progress)
 {
     const char *from = progress->shown.at + progress->open;
@@ -253,7 +254,8 @@ static int set_prefix(json_t *fields, json_t *prefix)
     return 0;
 }
 
-/* The rest of the text as a request of its own. A first one's prefix is the caller's. */
+/* The body of a request for the rest of the text. Until more than the caller's own prefix has
+ * arrived, that prefix is kept. */
 static char *body_of_rest(const struct progress *progress)
 {
     const json_t *text = json_object_get(progress->asked, "text");
@@ -274,15 +276,16 @@ static char *body_of_rest(const struct progress *progress)
     return body;
 }
 
-/* After a server that says another thing than was heard: what there is is forced on it. False when
- * that cannot be done, or was done too often without anything new. */
+/* For a server whose translation differs from what has already arrived: asks for the rest with that
+ * text as a forced prefix. Returns false if this is impossible, or was done too often without any
+ * new text. */
 static bool goes_on_with_prefix(struct dragoman_request *request)
 {
     struct progress *progress = &request->progress;
     if (!progress->asked || request->is_told || progress->n_changed >= RETRIES)
         return false;
     char *body = body_of_rest(progress);
-    start_later(request, 0); /* it gives up the connection, and with it the message */
+    start_later(request, 0); /* closes the connection, which ends the use of the message */
     request->message.len = request->seen.len = 0;
     request->failure = !body || write_message(request, "/v1/translate", body) < 0
                            ? "There is no memory to go on with the stream."
@@ -302,7 +305,7 @@ static void does_not_go_on(struct dragoman_request *request)
              "The stream broke off, and what another server says does not go on with it.");
 }
 
-/* What a stream may end with through no fault of what was asked. */
+/* Whether a stream that ends with this error may be resumed: the request was not at fault. */
 static bool is_no_fault(const char *code)
 {
     static const char *const codes[] = {"draining", "cancelled", "overloaded", "unavailable",
@@ -320,7 +323,7 @@ static const char *string_of(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-/* {"error":{...}}, of an answer or a stream. */
+/* {"error":{...}}, from an answer or a stream. */
 static void tell_error(struct dragoman_request *request, const char *json, size_t len)
 {
     json_t *root = json_loadb(json, len, JSON_ALLOW_NUL, NULL);
@@ -358,7 +361,7 @@ static void tell_done(struct dragoman_request *request, const char *json, size_t
     json_t *first = json_array_get(json_object_get(root, "translations"), 0);
     char *whole = NULL;
     const struct progress *progress = &request->progress;
-    if (progress->from > 0 && progress->shown.len > 0 && first) { /* this was said of the rest */
+    if (progress->from > 0 && progress->shown.len > 0 && first) { /* the answer is for the rest */
         json_object_set_new(first, "text", json_stringn(progress->shown.at, progress->shown.len));
         whole = json_dumps(root, JSON_COMPACT);
     }
@@ -374,7 +377,7 @@ static void tell_done(struct dragoman_request *request, const char *json, size_t
     json_decref(root);
 }
 
-/* A connection that can be used again waits for that, without keeping the loop running. */
+/* Leaves a reusable connection open for the next request, without keeping the loop running. */
 static void keep_connection(struct dragoman_request *request)
 {
     struct connection *connection = request->connection;
@@ -386,8 +389,9 @@ static void keep_connection(struct dragoman_request *request)
     uv_unref((uv_handle_t *)&connection->tcp);
 }
 
-/* Takes what was told before off the token's text; false when the text is another. What is new is
- * kept: without memory for that, the stream cannot be gone on with by a prefix. */
+/* Removes from the token's text what the caller has already received; returns false if the text
+ * differs from that. New text is added to `shown`: if there is no memory for it, the stream can no
+ * longer be resumed with a prefix. */
 static bool take_token(struct progress *progress, const char **text, size_t *len)
 {
     size_t again = progress->n_again - progress->n_known;
@@ -426,8 +430,8 @@ static void tell_token(struct dragoman_request *request, const char *json, size_
     json_decref(root);
 }
 
-/* A sentence is whole. Where it begins is told of the whole text, also when this is only its rest.
- */
+/* A sentence is complete. The caller gets its offset in the whole text, even if this request was
+ * only for the rest of it. */
 static void tell_sentence(struct dragoman_request *request, const char *json, size_t len)
 {
     struct progress *progress = &request->progress;
@@ -460,13 +464,13 @@ static void tell_sentence(struct dragoman_request *request, const char *json, si
     json_decref(root);
 }
 
-/* The id of an event that came whole. */
+/* Remembers the id of an event that arrived complete. */
 static void see(struct dragoman_request *request, const char *id)
 {
     request->seen.len = 0;
     request->n_lost = request->n_tries = 0;
     if (append_text(&request->seen, id) < 0)
-        request->seen.len = 0; /* without memory it cannot go on */
+        request->seen.len = 0; /* without memory the stream cannot be resumed */
 }
 
 /* One server-sent event: lines "id: ID", "event: NAME" and "data: JSON". The last one is kept until
@@ -523,7 +527,7 @@ static void on_body(void *user, const char *bytes, size_t n)
     }
 }
 
-/* ---- The way there --------------------------------------------------------------------------- */
+/* ---- Sending and receiving ------------------------------------------------------------------- */
 
 static void start(struct dragoman_request *request);
 
@@ -538,8 +542,8 @@ static void on_retry(uv_timer_t *timer)
         start(request);
 }
 
-/* Failures before the first answer are told by the timer: never from inside the call that began the
- * request. */
+/* Reports a failure before the first answer by way of the timer, so that it never comes from inside
+ * the call that began the request. */
 static void fail_later(struct dragoman_request *request, const char *why)
 {
     request->failure = why;
@@ -575,7 +579,7 @@ static void on_answer(struct dragoman_request *request)
     }
 }
 
-/* The connection ended while the request was under way. */
+/* The connection ended while the request was in progress. */
 static void lost(struct dragoman_request *request, bool was_kept)
 {
     if (answer_close(&request->answer) && !request->is_over)
@@ -601,7 +605,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 {
     struct connection *connection = stream->data;
     struct dragoman_request *request = connection->request;
-    if (!request) { /* an idle one: closed by the server, or it talks out of turn */
+    if (!request) { /* idle: the server closed it, or sent bytes that nobody asked for */
         if (n != 0)
             close_connection(connection);
         return;
@@ -627,8 +631,8 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 
 static void on_written(uv_write_t *write, int status)
 {
-    (void)status; /* a connection that cannot be written to cannot be read from either: on_read
-                     tells */
+    (void)status; /* if a connection cannot be written to, it cannot be read from either, and
+                     on_read reports that */
     ((struct connection *)write->data)->is_writing = false;
 }
 
@@ -699,7 +703,7 @@ static void on_resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *
     uv_freeaddrinfo(found);
 }
 
-/* On an idle connection if there is one, else on a new one. */
+/* Sends the request on an idle connection if there is one, otherwise on a new one. */
 static void start(struct dragoman_request *request)
 {
     struct dragoman *server = request->server;
@@ -721,7 +725,7 @@ static void start(struct dragoman_request *request)
         request->is_resolving = true;
 }
 
-/* ---- The face -------------------------------------------------------------------------------- */
+/* ---- Public functions ------------------------------------------------------------------------ */
 
 static char *copy(const char *from, size_t len)
 {
@@ -808,7 +812,7 @@ static int write_message(struct dragoman_request *request, const char *path, con
         body ? length : "",
         "\r\n",
         body ? body : ""};
-    enum { HEADERS = sizeof parts / sizeof *parts - 2 }; /* come before this part */
+    enum { HEADERS = sizeof parts / sizeof *parts - 2 }; /* the headers come before this part */
     int failed = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         request->head_len = i == HEADERS ? to->len : request->head_len;

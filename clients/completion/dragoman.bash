@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
-# bash completion for dragoman: what it offers comes from the program itself, so that it is always true.
+# bash completion for dragoman. It asks the program itself what to offer, so that it is always up to
+# date.
 
-# The options of a --help on standard input; "--[no-]x" is two.
+# Lists the options in the --help text on standard input; "--[no-]x" stands for two options.
 _dragoman_options()
 {
     grep -o -E -e '--(\[no-\])?[a-z][a-z-]*' | sed 's/^--\[no-\]\(.*\)/--\1\n--no-\1/' | sort -u

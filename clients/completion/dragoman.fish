@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-# fish completion for dragoman: what it offers comes from the program's own --help, so that it is always true.
+# fish completion for dragoman. It takes what it offers from the program's own --help, so that it is
+# always up to date.
 complete -c dragoman -n __fish_use_subcommand -f \
     -a "(dragoman --help | string match -r '^  [a-z-]+ .*' | string replace -r '^  ([a-z-]+) +' '\$1\t')"
 complete -c dragoman -n "not __fish_use_subcommand" \

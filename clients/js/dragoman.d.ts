@@ -92,7 +92,7 @@ export class Live {
     close(): void;
 }
 
-/** How far a document is. */
+/** How far the translation of a document has come. */
 export interface DocumentState {
     id: string;
     name: string;
@@ -108,7 +108,7 @@ export interface DocumentState {
     [member: string]: unknown;
 }
 
-/** Fields of POST /v1/documents beside the file. */
+/** Fields of POST /v1/documents other than the file. */
 export interface DocumentOptions extends TranslateOptions {
     name?: string;
     columns?: string;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// A client of dragomand for browsers and Node (tested with Chromium and Node 20): one module, nothing else.
+// A client of dragomand for browsers and Node (tested with Chromium and Node 20): one module
+// without dependencies.
 //
 //     const server = new Dragoman("http://127.0.0.1:8090");
 //     const answer = await server.translate("Où est la gare ?", { target: "en" });
@@ -15,20 +16,21 @@
 //     strand.update("Bonjour");                         // sentences that did not change are kept
 //     strand.cancel();
 //
-// Options have the names of the JSON fields of POST /v1/translate (docs/api/openapi.yaml), and `signal`, an
-// AbortSignal. What fails throws a DragomanError with the server's code and sentence. Requests that the
-// server was too busy for (429, 503) are tried again after the time that it asks for.
+// The options have the names of the JSON fields of POST /v1/translate (docs/api/openapi.yaml); one
+// more, `signal`, takes an AbortSignal. A call that fails throws a DragomanError with the server's
+// code and message. If the server is busy (429, 503), the client tries again after the time that it
+// asks for.
 
 const RETRY_SECONDS_MAX = 30;
 const RECONNECT_MS = [250, 500, 1000, 2000, 4000, 8000];
 
-/** What the server (or the way to it) said no with. */
+/** Why a call failed: an error from the server, or a failure to reach it. */
 export class DragomanError extends Error {
     constructor(code, message, details = {}) {
         super(message);
         this.name = "DragomanError";
         this.code = code; // "unreachable", "aborted", or one of the server's stable codes
-        this.status = details.status ?? 0; // of HTTP; 0: there was no answer
+        this.status = details.status ?? 0; // the HTTP status; 0: there was no answer
         this.field = details.field ?? null;
         this.limit = details.limit ?? null;
         this.requestId = details.request_id ?? null;
@@ -36,7 +38,7 @@ export class DragomanError extends Error {
     }
 }
 
-/** A server. Nothing is sent before the first call. */
+/** A server. The constructor sends nothing; only the calls do. */
 export class Dragoman {
     /**
      * @param {string|URL} url  where the server is, with its prefix if it has one
@@ -51,15 +53,17 @@ export class Dragoman {
         this.WebSocket = WebSocket;
     }
 
-    /** One text or an array of texts; the whole answer of POST /v1/translate. */
+    /** Translates one text or an array of texts; returns the whole answer of POST /v1/translate. */
     translate(text, { signal, ...options } = {}) {
         return this.#json("v1/translate", { text, ...options }, signal);
     }
 
     /**
-     * The events token, sentence and at last done, as they come. A stream that breaks off is gone on with, at whichever
-     * server answers then. One of one plain text is given what is left: the text from the last whole sentence on, and
-     * the words that came of the next one as its prefix. Others are asked for again with the last event that came.
+     * Yields the events token, sentence and finally done, as they arrive. If a stream breaks off,
+     * the client resumes it at whichever server answers then. For a single plain text it asks for
+     * the rest: the text after the last complete sentence, with the words that have arrived of the
+     * next one as its prefix. It asks for any other stream again with the id of the last event that
+     * arrived.
      */
     async *stream(text, { signal, ...options } = {}) {
         const isPlain = typeof text === "string" && (options.format ?? "text") === "text";
@@ -100,17 +104,17 @@ export class Dragoman {
             throw new DragomanError("unreachable", "The server closed the stream before its end.", { status: response.status });
     }
 
-    /** Many translations on one WebSocket. */
+    /** Opens a WebSocket that can carry many translations. */
     live() {
         return new Live(this);
     }
 
-    /** The language of each text. */
+    /** Detects the language of each text. */
     detect(text, { signal, ...options } = {}) {
         return this.#json("v1/detect", { text, ...options }, signal);
     }
 
-    /** How likely the model finds each translation of its text. */
+    /** Asks how probable the model finds each text's translation. */
     score(text, translation, { signal, ...options } = {}) {
         return this.#json("v1/score", { text, translation, ...options }, signal);
     }
@@ -124,7 +128,10 @@ export class Dragoman {
         return this.#json("v1/languages", null, signal);
     }
 
-    /** Those that the server keeps for this key, and those shared with everybody, without their terms. */
+    /**
+     * The glossaries that the server keeps for this key and those shared with everybody, without
+     * their terms.
+     */
     async glossaries({ signal } = {}) {
         return (await this.#json("v1/glossaries", null, signal)).glossaries;
     }
@@ -139,9 +146,10 @@ export class Dragoman {
     }
 
     /**
-     * Translates a file, a Blob whose name (a File has one) says by its ending what kind it is, and waits for it:
-     * {name, blob}. The options are those of POST /v1/documents; `onprogress` gets the document's state now and then.
-     * Aborting it cancels the translation.
+     * Translates a file, waits for the result and returns it: {name, blob}. `file` is a Blob; the
+     * extension of its name (a File has one) says what kind of file it is. The options are those of
+     * POST /v1/documents; `onprogress` is called with the document's state from time to time.
+     * Aborting the call cancels the translation.
      */
     async translateDocument(file, { name, onprogress, signal, ...options } = {}) {
         let state = await this.addDocument(file, { name, signal, ...options });
@@ -156,11 +164,14 @@ export class Dragoman {
             onprogress?.(state);
             return await this.documentResult(state.id, { signal });
         } finally {
-            await this.removeDocument(state.id).catch(() => {}); // what went wrong before is what matters
+            await this.removeDocument(state.id).catch(() => {}); // an earlier error matters more
         }
     }
 
-    /** Hands a file over, to be translated when there is time; its state. */
+    /**
+     * Uploads a file, to be translated when the server has time for it; returns the document's
+     * state.
+     */
     addDocument(file, { name = file.name, signal, ...options } = {}) {
         const form = new FormData();
         for (const [field, value] of Object.entries({ ...options, filename: name }))
@@ -173,7 +184,7 @@ export class Dragoman {
         return (await this.#json("v1/documents", null, signal)).documents;
     }
 
-    /** How far it is. */
+    /** The document's state: how far its translation has come. */
     document(id, { signal } = {}) {
         return this.#json(`v1/documents/${id}`, null, signal);
     }
@@ -188,7 +199,10 @@ export class Dragoman {
         }
     }
 
-    /** Forgets it; one that is being translated is cancelled. */
+    /**
+     * Removes the document from the server; if it is being translated, the translation is
+     * cancelled.
+     */
     async removeDocument(id, { signal } = {}) {
         await this.#request(`v1/documents/${id}`, null, signal, "DELETE");
     }
@@ -225,8 +239,8 @@ export class Dragoman {
 }
 
 /**
- * One WebSocket on which many translations run; it connects by itself, and again when it was cut off: then each goes on
- * behind the last event that came of it.
+ * One WebSocket that carries many translations. It connects by itself, and reconnects if the
+ * connection is lost: each translation then resumes after the last event that arrived for it.
  */
 export class Live {
     #server;
@@ -236,7 +250,7 @@ export class Live {
     #failures = 0;
     #timer = null;
     #isClosed = false;
-    /** Told "open", "lost" (it will try again) and "closed". */
+    /** Called with "open", "lost" (it will try to reconnect) or "closed". */
     onstate = () => {};
 
     constructor(server) {
@@ -244,8 +258,9 @@ export class Live {
     }
 
     /**
-     * Begins a translation. `onEvent` gets what the server sends: accepted (the text begins anew), token,
-     * sentence, done, cancelled, and {type: "error", error: DragomanError}.
+     * Begins a translation. `onEvent` is called with what the server sends: token, sentence, done,
+     * cancelled, accepted (the translation starts again from the beginning), and
+     * {type: "error", error: DragomanError}.
      */
     translate(text, options, onEvent) {
         if (this.#isClosed) throw new DragomanError("closed", "This connection was closed.");
@@ -275,7 +290,7 @@ export class Live {
         this.#strands.delete(strand.id);
     }
 
-    /** What is said before the connection stands is said again, newest state only, when it does. */
+    /** Drops the message while there is no connection: onopen sends each strand's newest state. */
     #send(message) {
         if (this.#socket?.readyState === 1) this.#socket.send(JSON.stringify(message));
         else if (!this.#socket && !this.#timer) this.#connect();
@@ -331,11 +346,11 @@ class Strand {
     #live;
     #options;
     #onEvent;
-    #isKnown = false; // the server has its "translate"
+    #isKnown = false; // the server has received its "translate" message
     #isDone = false;
-    #seen = ""; // the last event that came of this text
-    #isBegun = false; // it was accepted
-    #goesOn = false; // what is accepted next is that
+    #seen = ""; // id of the last event that arrived for this text
+    #isBegun = false; // the server has accepted the present text
+    #goesOn = false; // the next "accepted" is for resuming it, not for a new start
 
     constructor(live, id, text, options, onEvent) {
         this.#live = live;
@@ -345,17 +360,17 @@ class Strand {
         this.#onEvent = onEvent;
     }
 
-    /** The same options, a new text. */
+    /** Translates a new text with the same options. */
     update(text) {
         this.text = text;
         this.#seen = "";
         this.#isBegun = false;
-        if (this.#isDone && !this.#live._isOpen) this.#isKnown = false; // a new connection does not know it
+        if (this.#isDone && !this.#live._isOpen) this.#isKnown = false; // unknown to a new connection
         this.#isDone = false;
         this.#live._send(this, this.#isKnown ? { type: "update", id: this.id, text } : this._opening());
     }
 
-    /** Ends it and forgets it; nothing more is told. */
+    /** Ends the translation and forgets it; no further event follows. */
     cancel() {
         this.#live._send(this, { type: "cancel", id: this.id });
         this.#live._forget(this);
@@ -369,7 +384,7 @@ class Strand {
         return { ...this.#options, ...more, type: "translate", id: this.id, text: this.text };
     }
 
-    /** What is said on a new connection: nothing when it is done, until it is updated. */
+    /** The message for a new connection: none if the translation is done, until it is updated. */
     _reopening() {
         this.#isKnown &&= !this.#isDone;
         return this.#isDone ? null : this._opening();
@@ -380,7 +395,7 @@ class Strand {
             this.#goesOn = false;
             return;
         }
-        if (event.type === "error" && event.error.code === "stream_changed") { // it begins anew, as when it was updated
+        if (event.type === "error" && event.error.code === "stream_changed") { // start again, as after an update
             this.#seen = "";
             this.#isBegun = false;
             this.#live._send(this, this._opening());
@@ -389,24 +404,27 @@ class Strand {
         this.#isBegun ||= event.type === "accepted";
         this.#seen = event.type === "accepted" ? "" : (id ?? this.#seen);
         this.#isDone = event.type === "done" || event.type === "error";
-        if (event.type === "error") this.#isKnown = false; // the server may have forgotten it
+        if (event.type === "error") this.#isKnown = false; // the server may no longer know this strand
         this.#onEvent(event, this);
     }
 }
 
-// ---- Below the surface ------------------------------------------------------------------------------
+// ---- Internals --------------------------------------------------------------------------------------
 
-// What a stream that has begun may end with through no fault of what was asked.
+// Errors after which a stream that has begun may be resumed, because the request was not at fault.
 const GOES_ON = ["unreachable", "draining", "cancelled", "overloaded", "unavailable", "worker_stalled"];
 
-/** How far the translation of a text has come: all that was shown of it, and up to where that is of whole sentences. */
+/**
+ * How far the translation of a text has come: all that was shown, and where its complete sentences
+ * end.
+ */
 class Progress {
     #text;
     #options;
-    #done = 0; // bytes of the text whose sentences are whole
-    #from = 0; // where the text of the present request begins
-    #open = ""; // shown behind them
-    #expected = ""; // shown before, and to come once more
+    #done = 0; // bytes of the text whose sentences are complete
+    #from = 0; // byte where the text of the current request begins
+    #open = ""; // what was shown after the complete sentences
+    #expected = ""; // what was shown before and will arrive once more
     #byWords = true;
     shown = "";
 
@@ -422,8 +440,10 @@ class Progress {
     }
 
     /**
-     * The prefix of a first request is the caller's own. The last word that was shown may be half of one, which a
-     * model would hardly go on with: the server says it again, and only if it says another is it forced, too.
+     * The first request has the caller's own prefix. The last word that was shown may be cut off in
+     * the middle, and a model rarely continues such a fragment. So the prefix ends before that
+     * word, and the server produces it again; only if it then produces a different word is the
+     * shown one forced, too.
      */
     options() {
         const { prefix: own = "", ...options } = this.#options;
@@ -433,7 +453,7 @@ class Progress {
         return prefix ? { ...options, prefix } : options;
     }
 
-    /** The event as if nothing had happened; null when it says nothing new. */
+    /** The event as an uninterrupted stream would have it; null if it brings nothing new. */
     take({ event_id: _, ...event }) {
         if (event.type === "token") return this.#takeToken(event);
         if (event.type === "sentence" && event.start !== undefined) {
@@ -464,7 +484,10 @@ class Progress {
     }
 }
 
-/** The last event that came of a stream, by its id: the server knows what follows it. The same face as Progress. */
+/**
+ * The id of the last event that arrived of a stream: the server knows which events follow it. The
+ * interface is that of Progress.
+ */
 class Seen {
     #text;
     #options;
@@ -489,7 +512,7 @@ class Seen {
     }
 }
 
-/** The events of a text/event-stream whose data are JSON. */
+/** Yields the events of a text/event-stream whose data are JSON. */
 async function* serverSentEvents(body) {
     const decoder = new TextDecoder();
     let pending = "";
@@ -509,13 +532,13 @@ async function* serverSentEvents(body) {
     }
 }
 
-/** Not every browser lets a ReadableStream be iterated. */
+/** Yields the chunks of a ReadableStream, which not every browser can iterate. */
 async function* chunksOf(body) {
     const reader = body.getReader();
     try {
         for (let part; !(part = await reader.read()).done; ) yield part.value;
     } finally {
-        await reader.cancel().catch(() => {}); // a caller who leaves early ends the request
+        await reader.cancel().catch(() => {}); // ends the request if the caller leaves early
     }
 }
 

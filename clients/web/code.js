@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// What is on the screen as a request that a program can make, in the ways that most people ask for.
+// Shows the request for the translation on the screen as a program would send it, in the ways that
+// most people ask for.
 
 const inShell = text => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -24,7 +25,10 @@ const answer = await response.json();
 console.log(answer.translations[0].text);`,
 };
 
-/** The dialog #code-dialog; `request()`: {body, the members of POST /v1/translate; hasKey}. A key is not shown. */
+/**
+ * The dialog #code-dialog. `request()` returns {body (the members of POST /v1/translate), hasKey}.
+ * The key itself is not shown.
+ */
 export class Code {
     #element = id => document.getElementById(id);
     #request;

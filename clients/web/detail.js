@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// The panel about one sentence: how sure the model was, other wordings, and what its words come from.
+// The panel about one sentence: how sure the model was, other wordings, and which words of the text
+// its words come from.
 
 import { drawLinks } from "./links.js";
 import { indexOfBytes, rangeOf } from "./offsets.js";
 
 export class Detail {
     #words;
-    #ask; // {alternatives(sentence, from), score(sentence, layer, head)}: promises
+    #ask; // {alternatives(sentence, from), score(sentence, layer, head)}, which return promises
     #sentence = null;
     #parts = []; // {button, start, end} of each word of the sentence
     #element = id => document.getElementById(id);
@@ -26,8 +27,8 @@ export class Detail {
     }
 
     /**
-     * `from`: where in the sentence a word begins from which on other wordings differ; `isQuiet`: the reader
-     * did not ask for it, and stays where they are.
+     * `from`: the index in the sentence of the first word in which the other wordings may differ.
+     * `isQuiet`: the reader did not ask for the panel, so the focus and the page stay in place.
      */
     async open(sentence, { from = 0, isQuiet = false } = {}) {
         this.#sentence = sentence;
@@ -65,7 +66,7 @@ export class Detail {
         this.#element("words").replaceChildren(...this.#parts.map(part => part.button));
     }
 
-    /** A word is as sure as the least sure of its tokens. */
+    /** Shows how sure the model is of each word, which is how sure it is of the least certain token. */
     #showSureness(sentence, score) {
         const index = indexOfBytes(sentence.text);
         const ranges = score.tokens.map(token => rangeOf(index, token));
@@ -75,7 +76,10 @@ export class Detail {
         }
     }
 
-    /** Draws it as a bar below the element (style.css), and says it. */
+    /**
+     * Draws how sure the model is as a bar below the element (style.css), and describes it in
+     * words.
+     */
     #draw(element, sureness) {
         const percent = Math.round(sureness * 100);
         element.style.setProperty("--sure", `${percent}%`);
@@ -83,7 +87,7 @@ export class Detail {
         element.setAttribute("aria-description", element.title);
     }
 
-    /** Who was in the panel is back at its sentence. */
+    /** If the focus was in the panel, it returns to the panel's sentence. */
     close() {
         const panel = this.#element("detail");
         if (this.#sentence && panel.contains(document.activeElement)) this.#sentence.element.focus();
@@ -143,7 +147,10 @@ export class Detail {
     }
 }
 
-/** A table with a cell for each pair of tokens: rows are the translation's, columns the text's. */
+/**
+ * A table with a cell for each pair of tokens: a row for each of the translation, a column for each
+ * of the text.
+ */
 function drawHeat(table, sentence, score, end) {
     const sourceIndex = indexOfBytes(sentence.source);
     const targetIndex = indexOfBytes(sentence.text);
@@ -167,7 +174,7 @@ function drawHeat(table, sentence, score, end) {
     table.replaceChildren(head, body);
 }
 
-/** `whole`: what the token at the end is called, which has no text. */
+/** The label of a token. `whole`: the label of the token at the end, which has no text. */
 function label(text, index, token, whole) {
     const [start, end] = rangeOf(index, token);
     return start === end ? whole : text.slice(start, end).trim() || "␣";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// Shows openapi.yaml as a page: a first request, a list of all, then each with its parameters, its body and its answers,
-// then the objects that they name, member by member. docs_yaml.js reads the file.
+// Shows openapi.yaml as a page: first an example request, then a list of all requests, then each
+// request with its parameters, its body and its answers, and then the objects that they refer to,
+// member by member. docs_yaml.js reads the file.
 
 import { readYaml } from "./docs_yaml.js";
 
@@ -22,7 +23,7 @@ const idOf = (method, path) => `${method}${path}`.replace(/[^\w]+/g, "-");
 
 let description = {};
 
-/** What a $ref stands for, unless it is one of the objects below, which are linked. */
+/** Follows a $ref. Not for those that name one of the objects below: the page links to these. */
 function resolve(node) {
     while (node?.$ref) node = node.$ref.split("/").slice(1).reduce((found, part) => found[part], description);
     return node ?? {};
@@ -32,10 +33,10 @@ function resolve(node) {
 
 const withCommas = (parts, last) => parts.flatMap((part, i) => (i ? [i === parts.length - 1 ? last : ", ", ...part] : part));
 
-const SHORT_ENUM = 4; // values that say what kind a member is; more of them are told with its meaning
+const SHORT_ENUM = 4; // values shown as a member's kind; more are listed with its meaning
 const valuesOf = schema => withCommas(schema.enum.filter(each => each !== null).map(each => [code(String(each))]), " or ");
 
-/** What a value is, as words and links. */
+/** The kind of a value, as words and links. */
 function kindOf(schema) {
     if (schema.$ref) return [element("a", { href: `#${nameOf(schema.$ref)}` }, nameOf(schema.$ref))];
     if (schema.oneOf) return withCommas(schema.oneOf.map(kindOf), " or ");
@@ -46,7 +47,7 @@ function kindOf(schema) {
     return [schema.type ?? "anything", ...orNull];
 }
 
-/** What else is said of a value: its meaning, bounds, default, example. */
+/** What else the description says about a value: its meaning, bounds, default and example. */
 function meaningOf(schema) {
     const said = [schema.description?.trim()];
     const bounds = (least, most, unit) => {
@@ -63,7 +64,10 @@ function meaningOf(schema) {
     return [said.filter(Boolean).join(" "), ...(isLong ? [" One of ", ...valuesOf(schema), "."] : [])];
 }
 
-/** The members of an object and of those inside it, as rows of a table: their names joined by dots. */
+/**
+ * The members of an object and of the objects inside it, as rows of a table. Dots join nested
+ * names.
+ */
 function rowsOf(schema, before = "") {
     const own = Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
         const isNeeded = (schema.required ?? []).includes(name);
@@ -77,8 +81,10 @@ function rowsOf(schema, before = "") {
     return [...own, ...parts, ...more];
 }
 
-/** `name`: what a screen reader calls the table; `heads`: of its columns; the first cell of a row names it; `className`: of
- * docs.css. */
+/**
+ * `name`: what a screen reader calls the table; `heads`: the headings of its columns; `className`:
+ * a class of docs.css. The first cell of each row is the row's heading.
+ */
 function table(name, heads, rows, className = "members") {
     const head = element("tr", {}, ...heads.map(text => element("th", { scope: "col" }, text)));
     const body = rows.map(([first, ...rest]) => element("tr", {}, element("th", { scope: "row" }, first),
@@ -94,7 +100,7 @@ function membersOf(title, schema) {
 
 // ---- Requests --------------------------------------------------------------------------------------------------
 
-/** What a body or an answer holds: its media types, each with its schema. */
+/** The content of a body or an answer: its media types, each with its schema. */
 function contentOf(content = {}) {
     return Object.entries(content).flatMap(([type, { schema = {} }], i) => [...(i ? [element("br")] : []), code(type), ": ", ...kindOf(schema)]);
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// Reads YAML as docs/api/openapi.yaml is written: maps and lists by indentation or in brackets, texts plain, in quotes,
-// folded (">") or over several lines. Anchors, tags, literal texts ("|") and several documents are not read.
+// Reads the part of YAML that docs/api/openapi.yaml uses: maps and lists by indentation or in
+// brackets, and strings that are plain, quoted, folded (">") or spread over several lines. It does
+// not read anchors, tags, literal strings ("|") or files with several documents.
 //
 //     const description = readYaml(text);
 //     description.paths["/v1/translate"].post.summary
 
 const indentOf = line => line.search(/\S/);
-const KEY = /^("[^"]*"|[^\s"'[{][^:]*?):(\s|$)/; // of a map, at the beginning of a line
+const KEY = /^("[^"]*"|[^\s"'[{][^:]*?):(\s|$)/; // the key of a map, at the beginning of a line
 
 class Reader {
     constructor(text) {
@@ -20,7 +21,7 @@ class Reader {
         return this.at < this.lines.length ? indentOf(this.lines[this.at]) : -1;
     }
 
-    /** The list or map whose lines have this indentation. */
+    /** Reads the list or map whose lines have this indentation. */
     block(indent) {
         const isList = this.lines[this.at].trim().startsWith("- ");
         const made = isList ? [] : {};
@@ -51,14 +52,14 @@ class Reader {
         else map[name] = this.indent > indent || this.lines[this.at]?.slice(indent).startsWith("- ") ? this.block(this.indent) : null;
     }
 
-    /** A text and the lines that go on with it, which stand further right. */
+    /** A string together with its continuation lines, which are indented further. */
     more(text, indent) {
         while (this.indent > indent) text += ` ${this.lines[this.at++].trim()}`;
         return text;
     }
 }
 
-/** What stands on a line: a text, a number, or a list or map in brackets. */
+/** Reads a value that is written on one line: a string, a number, or a list or map in brackets. */
 function inline(text) {
     let at = 0;
     const skip = () => { while (text[at] === " " || text[at] === ",") at++; };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// Whole files: read here, translated by the server, which keeps all but their text as it was (its option "format"),
-// and given back as a download. Office documents, books, tables, YAML, LaTeX, mail and PDF go there whole, since only the server takes them apart.
+// Whole files. The page reads a file and sends its text; the server translates that and keeps
+// everything but the text as it was (its option "format"); the page then offers the result as a
+// download. Office documents, books, tables, YAML, LaTeX, mail and PDF are sent whole, because only
+// the server can take them apart.
 
-const ASIDE_BYTES = 4096; // of a request, beside the text
+const ASIDE_BYTES = 4096; // kept free in a request for everything but the text
 const FORMATS = {
     html: "html", htm: "html", xhtml: "html", xml: "xml", md: "markdown", markdown: "markdown", srt: "subrip", vtt: "webvtt",
     ass: "ass", ssa: "ass", sbv: "sbv", ttml: "ttml", dfxp: "ttml",
@@ -13,22 +15,22 @@ const FORMATS = {
 
 const OFFICE = /\.(doc[xm]|dotx|ppt[xm]|ppsx|xls[xm]|od[tps]|ott|epub|csv|tsv|tab|ya?ml|tex|eml|pdf|strings|stringsdict|properties|res[xw])$|strings\.xml$/i;
 
-/** What the server reads in other encodings than UTF-8. */
+/** Files that the server can read even if their encoding is not UTF-8. */
 const ENCODED = /\.(txt|srt|vtt|md|markdown|html?)$/i;
 
-/** What the server is told that a file is; by its name. */
+/** The format that the server is told for a file, by the file's name. */
 export function formatOf(name) {
     return FORMATS[name.match(/\.(\w+)$/)?.[1].toLowerCase()] ?? "text";
 }
 
-/** Whether a file is Markdown that begins with a block of YAML. */
+/** Whether a file is Markdown with YAML front matter. */
 async function hasFrontMatter(file) {
     return /\.(md|markdown)$/i.test(file.name) && /^(\uFEFF)?---\r?\n/.test(await file.slice(0, 8).text());
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The text of a file, or the name (words.js) of why it has none. */
+/** The text of a file, or the name (in words.js) of the reason why it cannot be read. */
 async function read(file) {
     const bytes = new Uint8Array(await file.arrayBuffer());
     if (bytes.includes(0)) return { why: "file_binary" };
@@ -44,7 +46,7 @@ export class Files {
     #words;
     #translate; // (texts, options with signal) => promise of translations
     #translateFile; // (file, options with signal, onProgress) => promise of a blob
-    #turn = Promise.resolve(); // files that go to the server whole go one after the other
+    #turn = Promise.resolve(); // files that are sent whole are sent one after the other
 
     constructor(list, words, translate, translateFile) {
         this.#list = list;
@@ -53,7 +55,7 @@ export class Files {
         this.#translateFile = translateFile;
     }
 
-    /** `limits`: what a request may hold, as the server says. */
+    /** Translates a file. `limits`: how much a request may hold, as the server states it. */
     async add(file, options, limits) {
         const row = this.#row(file);
         try {
@@ -99,7 +101,10 @@ export class Files {
         return {
             abort,
             progress,
-            /** How far a document is, which moves with each sentence, and minutes and seconds that are left. */
+            /**
+             * Shows how far a document has come, sentence by sentence, and the minutes and seconds
+             * left.
+             */
             told: ({ progress: part, seconds_left: left }) => {
                 progress.value = part;
                 told.textContent = `${Math.floor(100 * part)} %`;

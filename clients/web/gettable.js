@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// Pairs of languages that this server lacks and that `dragoman get` fetches, directly or by way of English.
-// pairs.js is made of data/catalogue/catalogue.json when the program is built.
+// Pairs of languages that `dragoman get` can fetch for a server that lacks them, directly or by way
+// of English. The build generates pairs.js from data/catalogue/catalogue.json.
 
 import { PAIRS } from "./pairs.js";
 
 const pairs = new Set(PAIRS.split(" "));
 
-/** All languages that something can be translated into. */
+/** All languages into which some pair translates. */
 export const GETTABLE = [...new Set([...pairs].map(pair => pair.match(/^\w+(?:-[A-Z]\w+)?-(.+)$/)[1]))].sort();
 
-/** What `dragoman get` is to be given: "de-en"; null where it has nothing of that kind. */
+/**
+ * The argument for `dragoman get`, such as "de-en"; null if it has no model for these languages.
+ */
 export function pairToGet(source, target) {
     const isThere = source !== target && (pairs.has(`${source}-${target}`)
         || (pairs.has(`${source}-en`) && pairs.has(`en-${target}`)));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// What the models behind a translation are good for, as their cards say. Of two that a text went through,
-// the one that is good for less counts; a card that says nothing makes the page say nothing.
+// Says what the models that made a translation are good for, according to their model cards. If a
+// text went through two models, the weaker one counts. If a card does not say it, the page does not
+// either.
 
 const ORDER = ["gist", "everyday", "most"];
 
@@ -17,19 +18,19 @@ export class Hint {
         this.#words = words;
     }
 
-    /** The models as the server lists them. */
+    /** Takes the models as the server lists them. */
     learn(models) {
         this.#goodFor = new Map(models.map(each => [each.name, each.good_for]));
         this.say();
     }
 
-    /** `model`: as an answer names it, "fr-en" or "fr-en+en-de"; "": nothing was translated. */
+    /** `model`: as an answer names it, "fr-en" or "fr-en+en-de"; "" if nothing was translated. */
     show(model) {
         this.#shown = model;
         this.say();
     }
 
-    /** Says it in the page's language. */
+    /** Shows the hint in the page's language. */
     say() {
         const ranks = this.#shown.split("+").map(name => ORDER.indexOf(this.#goodFor.get(name)));
         const least = ORDER[Math.min(...ranks)];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// Earlier translations: in this browser's storage and nowhere else. Without storage there is no history.
+// Earlier translations. They are kept in this browser's storage and nowhere else; without storage
+// there is no history.
 
 const PLACE = "dragoman.history";
 const KEPT = 50;
@@ -19,7 +20,7 @@ function save(entries) {
     try {
         localStorage.setItem(PLACE, JSON.stringify(entries.slice(0, KEPT)));
     } catch {
-        // storage is off or full: then there is none
+        // storage is off or full: then there is no history
     }
 }
 
@@ -38,7 +39,7 @@ export class History {
         this.show();
     }
 
-    /** Remembers a translation; one that goes on from the newest replaces it. */
+    /** Remembers a translation. It replaces the newest entry if one text begins with the other. */
     add(entry) {
         const entries = load();
         const newest = entries[0];
@@ -47,7 +48,7 @@ export class History {
         this.show();
     }
 
-    /** Who was in the list stays at this place of it. */
+    /** Draws the list. If the focus was in it, it stays at the same place of the list. */
     show() {
         const buttons = () => [...this.#list.querySelectorAll("button")];
         const at = buttons().indexOf(document.activeElement);

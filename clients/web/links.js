@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// Where the words of a translation come from, as a picture: the translation's words on the left, the
-// text's on the right, and a line between two of them, the thicker the more the one looked at the other.
+// Shows in a picture where the words of a translation come from: the translation's words are on the
+// left and the text's on the right. The more attention the model paid to a word of the text while
+// it wrote a word of the translation, the thicker the line between the two.
 
 import { indexOfBytes, rangeOf } from "./offsets.js";
 
 const ROW = 28; // pixels from one word to the next
-const GAP_MIN = 60; // between the columns, where the lines are
+const GAP_MIN = 60; // pixels between the columns, where the lines are
 const GAP_MAX = 140;
-const EDGE = 6; // between a word and its lines
-const LEAST = 0.15; // weight of a line that is drawn
+const EDGE = 6; // pixels between a word and its lines
+const LEAST = 0.15; // a line with less weight is not drawn
 
-/** Tokens as words: {text, tokens: numbers}. What no space separates is one word. */
+/**
+ * Joins tokens to words: {text, tokens: their indices}. Tokens with no space between them are one
+ * word.
+ */
 function wordsOf(text, tokens) {
     const index = indexOfBytes(text);
     const words = [];
@@ -34,7 +38,10 @@ function wordsOf(text, tokens) {
     return words.filter(word => word.text);
 }
 
-/** The lines: [{from, to, weight}], numbers of the translation's and of the text's words. */
+/**
+ * The lines: [{from, to, weight}]; `from` and `to` are indices of a word of the translation and of
+ * the text.
+ */
 function linesOf(rows, columns, attention) {
     return rows.flatMap((row, from) => columns.map((column, to) => {
         const weight = row.tokens.reduce((sum, t) => sum + column.tokens.reduce((of, s) => of + attention[t][s], 0), 0);
@@ -49,7 +56,10 @@ function shape(name, attributes, text = "") {
     return element;
 }
 
-/** Draws it into `place`, as wide as fits there; `label`: what a screen reader calls the picture, before the pairs of words. */
+/**
+ * Draws the picture into `place`, as wide as fits there. `label`: what a screen reader says about
+ * the picture before it reads the pairs of words.
+ */
 export function drawLinks(place, sentence, score, label) {
     const rows = wordsOf(sentence.text, score.tokens);
     const columns = wordsOf(sentence.source, score.source_tokens);

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// The page's wiring: what the reader does goes to the server, what it says goes to the panes.
+// Connects the parts of the page: sends what the reader does to the server, and the server's
+// answers to the panes.
 //
-//     words.js    what the page says          target.js   the pane with the translation
-//     detail.js   the panel of one sentence   files.js    whole files
-//     history.js  earlier translations        dragoman.js the server (clients/js)
+//     words.js    the page's words            target.js   the pane with the translation
+//     detail.js   panel about one sentence    files.js    whole files
+//     history.js  earlier translations        dragoman.js client of the server (clients/js)
 //     pickers.js  the two languages           tab.js      drafts, links and the clipboard
 //     manner.js   glossary and formality      links.js    where words come from, as a picture
-//     code.js     the same from a program     speech.js   the translation read aloud
-//     hint.js     how good the models are     gettable.js what `dragoman get` could add
+//     code.js     the request as a program    speech.js   the translation read aloud
+//     hint.js     how good the models are     gettable.js languages `dragoman get` could add
 
 import { Dragoman } from "./dragoman.js";
 import { Code } from "./code.js";
@@ -28,12 +29,12 @@ import { Words } from "./words.js";
 
 const $ = id => document.getElementById(id);
 const KEY_PLACE = "dragoman.key";
-const TYPING_MS = 150; // of rest before what was typed is sent; longer texts wait longer
+const TYPING_MS = 150; // without typing before the text is sent; more for longer texts
 const TYPING_MS_MAX = 800;
-const LOOK_UP_MS = 800; // after which a single word is looked up, as in a dictionary
-const DETECT_CHARACTERS = 1000; // are enough to know a language by
-const SCORE_BATCH = 50; // sentences of one request for details
-const MESSAGE_BYTES_MAX = 2 << 20; // of one message on the WebSocket
+const LOOK_UP_MS = 800; // after which the panel opens for a single word, like a dictionary
+const DETECT_CHARACTERS = 1000; // are enough to recognise a language
+const SCORE_BATCH = 50; // sentences in one request for details
+const MESSAGE_BYTES_MAX = 2 << 20; // the most that one message on the WebSocket may hold
 
 const words = new Words();
 const server = new Dragoman(document.baseURI, { key: sessionStorage.getItem(KEY_PLACE) ?? "" });
@@ -41,28 +42,28 @@ const target = new Target($("target"));
 const pickers = new Pickers({ from: $("from"), to: $("to"), swap: $("swap") }, words);
 const hint = new Hint($("hint"), words);
 const manner = new Manner({ glossary: $("glossary"), formality: $("formality") }, words);
-let limits = { body_bytes: MESSAGE_BYTES_MAX }; // until the server has told them
-let notice = null; // [name, values] of words that stay until the reader writes on
+let limits = { body_bytes: MESSAGE_BYTES_MAX }; // until the server has stated its own
+let notice = null; // [name, values] of the words shown until the reader types again
 let isKeyDeclined = false;
-let cleared = ""; // what the button Clear took away
-let sentences = null; // how many were counted last
+let cleared = ""; // the text that the button Clear removed
+let sentences = null; // the latest number of sentences
 let live = null;
 let strand = null; // the running translation
-let strandOptions = ""; // what it was begun with
-let told = []; // its sentences, as the server told them
+let strandOptions = ""; // the options with which it began
+let told = []; // its sentences, as the server sent them
 let sentText = "";
 let typingTimer = 0;
 let historyTimer = 0;
 let lookUpTimer = 0;
 
-// ---- What the reader is told -------------------------------------------------------------------------
+// ---- Messages to the reader --------------------------------------------------------------------------
 
 function say(text, isBad = false) {
     $("state").textContent = text;
     $("state").classList.toggle("bad", isBad);
 }
 
-/** Says it until the reader writes on; `name` is one of words.js. */
+/** Shows a notice until the reader types again; `name` is the name of its words in words.js. */
 function note(name, values = {}) {
     notice = name ? [name, values] : null;
     sayNotice();
@@ -95,7 +96,7 @@ function showCounts() {
     $("counts").classList.toggle("bad", Boolean(most) && characters > most);
 }
 
-/** Whether the server would take a text of this length; else says why not. */
+/** Whether the server would accept a text of this length; if not, says why. */
 function fits(text) {
     const over = limits.characters ? [...text].length - limits.characters : 0;
     const bytes_max = Math.min(limits.body_bytes, MESSAGE_BYTES_MAX);
@@ -132,7 +133,7 @@ function keep() {
     keepDraft({ source: $("from").value, target: $("to").value, text: $("source").value });
 }
 
-/** Clear, and the same button again takes it back. */
+/** Clears the text; the same button then brings the text back. */
 function clear() {
     const text = cleared;
     cleared = text ? "" : $("source").value;
@@ -151,7 +152,7 @@ function stop() {
     target.rest();
 }
 
-/** What a request asks for, besides the text. */
+/** The options of a request: everything but the text. */
 function wishes() {
     return { ...pickers.options, ...manner.options };
 }
@@ -188,7 +189,10 @@ function translate() {
     sentText = text;
 }
 
-/** There is no model at all: names the command that gets one for the text, into the reader's language. */
+/**
+ * There are no models at all: names the command that fetches one for translating the text into the
+ * reader's language.
+ */
 async function sayNoModels(text) {
     const say = source => note("no_models", { pair: pairToGet(source, words.language) ?? pairToGet("de", "en") });
     say("en");
@@ -196,7 +200,10 @@ async function sayNoModels(text) {
     if (found && !pickers.target && text === $("source").value) say(found);
 }
 
-/** Names the command that gets the target; from which language, the text says if nobody has. */
+/**
+ * Names the command that fetches a model for the chosen target. If the reader has not chosen a
+ * source language, it is detected from the text.
+ */
 async function sayNotInstalled(text) {
     const say = () => note("not_installed", { code: pickers.target, pair: pickers.toGet });
     say();
@@ -217,7 +224,7 @@ function heard(event, from) {
     else if (event.type === "error") failed(event.error);
 }
 
-/** Sentences before the first that is told again did not change and keep what was told of them. */
+/** Sentences before the first one that the server sends again have not changed and are kept. */
 function remember(sentence) {
     told = [...told.filter(each => each.start < sentence.start), sentence];
 }
@@ -230,7 +237,7 @@ function finished(event) {
     if (pickers.isAuto) pickers.showDetected(event.source);
     manner.offer(pickers.source, pickers.target);
     if (pickers.isAuto && event.source === pickers.target && turn(event.source)) return;
-    if (strandOptions !== JSON.stringify(wishes())) return translate(); // a glossary of another language
+    if (strandOptions !== JSON.stringify(wishes())) return translate(); // the glossary is for another language
     sentences = told.length || null;
     showCounts();
     $("said").textContent = told.length ? words.say("took", { ms: Math.max(Math.round(event.timing.total_ms), 1) }) : "";
@@ -244,7 +251,9 @@ function finished(event) {
     historyTimer = setTimeout(() => history.add({ text, translation: target.text, ...JSON.parse(strandOptions) }), 2000);
 }
 
-/** The text is in the target's language: translates it into another that the reader knows. */
+/**
+ * The text is already in the target language: translates it into another one that the reader knows.
+ */
 function turn(source) {
     const other = pickers.otherThan(source);
     if (!other) return false;
@@ -267,7 +276,7 @@ function connect() {
     live.onstate = state => (state === "lost" ? say(words.say("lost"), true) : sayNotice());
 }
 
-// ---- What the model thought --------------------------------------------------------------------------
+// ---- The model's confidence --------------------------------------------------------------------------
 
 function pair() {
     return { source: pickers.source, target: pickers.target };
@@ -280,7 +289,10 @@ async function scoreOf(sentence, layer, head) {
     return score;
 }
 
-/** Other wordings with how sure the model is of each, the surest first; those before `from` are kept. */
+/**
+ * Other wordings, each with how sure the model is of it, the surest first. The words before `from`
+ * are kept.
+ */
 async function alternativesOf(sentence, from) {
     const prefix = sentence.text.slice(0, from).trimEnd();
     const options = { ...pair(), ...manner.options, alternatives: 4, beam: 5, lines: "whole", ...(prefix && { prefix }) };
@@ -291,7 +303,7 @@ async function alternativesOf(sentence, from) {
         .sort((a, b) => b.sureness - a.sureness);
 }
 
-/** Shades the words that the model was not sure of, and says what the shades mean. */
+/** Shades the words of which the model was not sure, and explains the shades. */
 async function explainAll() {
     if (!$("shade").checked || !target.sentences.length) return sayLegend();
     const unknown = target.sentences.filter(sentence => !sentence.words);
@@ -326,7 +338,7 @@ function clearMarks() {
     $("marks").replaceChildren();
 }
 
-/** Marks ranges of the text, on a copy of it that lies behind. */
+/** Marks ranges of the text, in a copy of it that is drawn behind it. */
 function markSource(ranges) {
     const text = $("source").value;
     const parts = [];
@@ -347,7 +359,7 @@ async function pointed(sentence, word) {
     markSource(word ? lookedAt(sentence, word) : [[sentence.start, sentence.end]]);
     if (!sentence.words && !sentence.isAsked) {
         sentence.isAsked = true;
-        await scoreOf(sentence, 0, 0).catch(() => {}); // pointing at words is all that is lost
+        await scoreOf(sentence, 0, 0).catch(() => {}); // then words cannot be pointed at
     }
 }
 
@@ -366,8 +378,11 @@ async function translateTexts(texts, options, onProgress) {
     return done;
 }
 
-/** As a document, which tells how far it is; by LibreTranslate's route for files where the server keeps no jobs. That
- * answer names the host by which the page was asked for. */
+/**
+ * Translates a file as a document, whose progress the server reports. If the server keeps no jobs,
+ * LibreTranslate's route for files is used; the URL in its answer has the host name with which the
+ * page was requested.
+ */
 async function translateFile(file, { source, target, signal, ...options }, onProgress) {
     if (limits.document_jobs) {
         const languages = source ? { source, target } : { target };
@@ -394,12 +409,12 @@ function share() {
     copy(linkTo({ source: $("from").value, target: $("to").value, text: $("source").value }), "linked");
 }
 
-/** What the address asks for, else what this tab had before it was loaded again. */
+/** Restores what the address asks for, or else what this tab held before it was reloaded. */
 function restore(isNew) {
     const asked = takeLink() ?? (isNew ? keptDraft() : null);
     if (!asked) return;
     const missing = pickers.choose(asked.source, asked.target);
-    if (isNew && $("source").value && !asked.text) return translate(); // written before the languages came
+    if (isNew && $("source").value && !asked.text) return translate(); // typed before the languages arrived
     write(asked.text);
     if (missing.length) note("not_here", { names: missing.map(code => pickers.nameOf(code)).join(", ") });
 }
@@ -475,7 +490,7 @@ async function start() {
     if ($("source").value && !strand) translate();
 }
 
-// Models come and go while the page is open: its lists follow.
+// Models may be added and removed while the page is open: its lists are kept up to date.
 const LOOK_AGAIN_MS = 15000;
 let known = "";
 
@@ -490,10 +505,10 @@ async function lookAgain() {
         pickers.languages = languages;
         hint.learn(await server.models());
     } catch {
-        return; // the next request says it
+        return; // the next request will report the failure
     }
     if (pickers.toGet === toGet && pickers.target === before) return;
-    note(null); // what the reader waited for has come, or went
+    note(null); // the model that the reader waited for was added, or the chosen one was removed
     translate();
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// How the reader wants it said: by a glossary of the server, and formally or not. Each field is shown
-// only where the server has something to choose from for the two languages.
+// How the reader wants the text translated: with which of the server's glossaries, and whether
+// formally. Each field is shown only if the server has a choice for the two languages.
 
 const primary = code => code.split("-")[0].toLowerCase();
 
 export class Manner {
-    #fields; // {glossary, formality}: the lists, each in a label
+    #fields; // {glossary, formality}: the <select> elements, each in a label
     #words;
     #glossaries = [];
     #formal = [];
@@ -17,13 +17,16 @@ export class Manner {
         this.#words = words;
     }
 
-    /** What the server has: glossaries, and the targets whose translations have a choice of manners. */
+    /**
+     * Takes what the server has: its glossaries, and the targets for which it has a choice of
+     * formality.
+     */
     learn(glossaries, formal) {
         this.#glossaries = glossaries;
         this.#formal = formal;
     }
 
-    /** Offers what fits the languages; "" for a source that is not known yet. */
+    /** Offers what fits the two languages; `source` is "" if it is not known yet. */
     offer(source, target) {
         const fits = each => source && target && primary(each.source) === primary(source) && primary(each.target) === primary(target);
         const found = this.#glossaries.filter(each => fits(each) || each.dictionaries?.some(fits));
@@ -32,7 +35,7 @@ export class Manner {
                    this.#formal.includes(target));
     }
 
-    /** As a request to the server has it. */
+    /** The choices as options of a request. */
     get options() {
         const { glossary, formality } = this.#fields;
         return { ...(glossary.value && { glossary: glossary.value }),

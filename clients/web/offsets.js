@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// The server counts bytes of UTF-8, JavaScript counts UTF-16 units: this maps the first to the second.
+// The server counts in bytes of UTF-8, JavaScript in UTF-16 units: this maps the former to the
+// latter.
 
-/** The index in `text` of each byte offset; the one past the end too. */
+/** The index in `text` for each byte offset, including the one just past the end. */
 export function indexOfBytes(text) {
     const index = new Uint32Array(text.length * 3 + 1);
     let byte = 0;
@@ -19,7 +20,7 @@ export function indexOfBytes(text) {
     return index.subarray(0, byte + 1);
 }
 
-/** The part of `text` that the range of bytes {start, length} stands for, as indices. */
+/** The range of bytes {start, length} as a pair of indices into `text`: [start, end]. */
 export function rangeOf(index, { start, length }) {
     const last = index.length - 1;
     return [index[Math.min(start, last)], index[Math.min(start + length, last)]];

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// The operator's view: what GET /v1/admin/live says each second, drawn.
+// The operator's view: draws what GET /v1/admin/live reports each second.
 //
-//     ops_stream.js   the numbers as they come, and whether the server is there
-//     ops_chart.js    one card with its picture
-//     ops_words.js    what the page says
+//     ops_stream.js   the numbers as they arrive, and whether the server can be reached
+//     ops_chart.js    one card with its chart
+//     ops_words.js    the page's words
 
 import { Chart } from "./ops_chart.js";
 import { OpsStream } from "./ops_stream.js";
@@ -40,7 +40,7 @@ const span = seconds => {
 const moment = seconds => new Date(seconds * 1000).toLocaleString(words.language, { hour12: false });
 const clock = seconds => new Date(seconds * 1000).toLocaleTimeString(words.language, { hour12: false });
 
-// A name of the server's in the reader's words; one that is new here, as it is.
+// One of the server's names in the reader's language; a name that has no words is shown as it is.
 function nameOf(name, prefix = "") {
     return words.has(prefix + name) ? words.say(prefix + name) : name.replaceAll("_", " ");
 }
@@ -61,22 +61,22 @@ const CHARTS = [
     { title: "busy_loop", columns: ["loop_busy_ratio"], show: percent, top: 1 },
 ];
 
-// ---- What is known ---------------------------------------------------------------------------------------------
+// ---- The data received -----------------------------------------------------------------------------------------
 
 let charts = [];
-let index = new Map(); // column name -> place in a row
+let index = new Map(); // column name -> its index in a row
 let rows = [];
-let restarts = []; // places in rows where another process begins
+let restarts = []; // indices in `rows` at which a new server process begins
 let instance = "";
 let version = "", started = 0;
-let first = null; // counts when we began to look
+let first = null; // the counts when this page began to watch
 let lastLog = 0;
-let models = new Map(); // name -> its tokens and when they were counted
+let models = new Map(); // name -> its number of tokens and when they were counted
 let isPaused = false;
 let isDue = false;
-let newest = null; // the last second's data, for another language
+let newest = null; // the last second's data, kept to show it again in another language
 
-// A second without a word from the server is a gap.
+// The row for a gap between two server processes: it has no values.
 const gap = () => new Array(index.size).fill(null);
 
 function onHistory(data) {
@@ -94,7 +94,7 @@ function onHistory(data) {
         $("log").replaceChildren();
         note("restarted", { clock: clock(data.started) });
     } else {
-        rows = data.rows; // the same process: it knows what we missed
+        rows = data.rows; // the same process: its rows include what this page missed
         restarts = [];
     }
     instance = data.instance;
@@ -121,9 +121,9 @@ function trim() {
     restarts = restarts.map(at => at - over).filter(at => at >= 0);
 }
 
-// ---- What is shown -------------------------------------------------------------------------------------------------
+// ---- Drawing the page ----------------------------------------------------------------------------------------------
 
-let said = ["connecting", {}]; // so that it can be said in another language
+let said = ["connecting", {}]; // kept to say it again in another language
 
 function note(name, values = {}) {
     said = [name, values];
@@ -132,7 +132,7 @@ function note(name, values = {}) {
     $("state").classList.toggle("bad", ["gone", "busy", "stopping", "key_wanted"].includes(name));
 }
 
-// Charts are drawn once a frame at most, and not while nobody sees them.
+// Charts are drawn at most once per frame, and not while nobody can see them.
 function due() {
     if (isDue || isPaused) return;
     isDue = true;
@@ -142,7 +142,8 @@ function due() {
     });
 }
 
-// The roles are said besides, for a phone shows rows as blocks (ops.css), which would lose them.
+// The roles are set explicitly: on a phone, rows are shown as blocks (ops.css) and would lose their
+// roles.
 function cell(text, className = "", name = "td") {
     const node = document.createElement(name);
     node.textContent = text;
@@ -152,7 +153,8 @@ function cell(text, className = "", name = "td") {
     return node;
 }
 
-// Rows are changed where they differ only: what somebody reads or selects stays.
+// Only cells that differ are replaced, so that text which the reader is reading or has selected
+// stays.
 function fill(body, lines) {
     const titles = [...body.parentElement.tHead.rows[0].cells].map(title => title.textContent);
     while (body.rows.length > lines.length) body.lastElementChild.remove();
@@ -173,7 +175,7 @@ function speedOf(model, time) {
     return before && time > before.time ? (model.tokens_out - before.tokens) / (time - before.time) : 0;
 }
 
-// Its name, and its languages as the reader calls them.
+// The model's name, and its languages as the reader's language calls them.
 function modelCell({ name, source, target }) {
     const made = cell(name, "", "th");
     if (source && target) {
@@ -281,7 +283,7 @@ function namePause() {
     $("pause").textContent = words.say(isPaused ? "go_on" : "pause");
 }
 
-/** Says everything again, in the language that the reader chose. */
+/** Shows everything again in the language that the reader chose. */
 function speak() {
     words.apply();
     namePause();

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// One card: a title, what it is now, and a line for each of up to two columns over the last minutes.
+// One card: a title, the current value, and a line for each of up to two columns over the last
+// minutes.
 //
 //     const chart = new Chart({ title: "queue", columns: ["waiting"], show: value => `${value}` }, words);
 //     section.append(chart.node);
-//     chart.draw(rows, index);       rows: arrays of numbers and null, oldest first; index: column name -> place
+//     chart.draw(rows, index);       rows: arrays of numbers and null, oldest first;
+//                                    index: column name -> its index in a row
 //
-// The picture is for eyes; who listens gets the same from the sentence below it.
+// The picture is hidden from screen readers; the values and the sentence below it say the same in
+// words.
 
 const NS = "http://www.w3.org/2000/svg";
 const WIDTH = 300, HEIGHT = 60;
-const WINDOWS = [60, 180, 300]; // seconds across; a young server's few are not squeezed to the edge
+const WINDOWS = [60, 180, 300]; // seconds across; the smallest that holds all rows is used
 
 function svg(name, attributes = {}) {
     const node = document.createElementNS(NS, name);
@@ -26,7 +29,7 @@ function html(name, className, text = "") {
     return node;
 }
 
-// A round number that is at least the largest value: 1, 2 or 5 times a power of ten.
+// Rounds up to 1, 2 or 5 times a power of ten.
 function roundUp(value, least) {
     const wanted = Math.max(value, least);
     const power = 10 ** Math.floor(Math.log10(wanted));
@@ -36,8 +39,9 @@ function roundUp(value, least) {
 export class Chart {
     #about; #words; #lines; #area; #restart; #value; #note; #shown = "";
 
-    // about: title and labels (names of words), columns, show(value), least (of the scale's top), top (fixed), peaks (numbers
-    // of the columns whose highest values are said; all by itself)
+    // about: title and labels (names of words), columns, show(value), least (the lowest value that
+    // the top of the scale may have), top (a fixed top of the scale), peaks (indices of the columns
+    // whose highest values are mentioned; by default all of them)
     constructor(about, words) {
         this.#about = about;
         this.#words = words;
@@ -69,7 +73,7 @@ export class Chart {
         this.#sayHighest(highest, Math.ceil(across / 60));
     }
 
-    // What is not a number leaves a gap; a lone point is a short stroke.
+    // A value that is missing leaves a gap; a single point between gaps is drawn as a short stroke.
     static #path(rows, place, x, y) {
         let path = "", isOpen = false;
         rows.forEach((row, i) => {
@@ -87,7 +91,7 @@ export class Chart {
         return `M${x(0)} ${HEIGHT - 1}${points}V${HEIGHT - 1}Z`;
     }
 
-    // A line for each figure, with what it is.
+    // Shows each current value on a line of its own, with its label.
     #sayNow(values) {
         const { show, labels = [] } = this.#about;
         const texts = values.every(value => value == null) ? [[this.#words.say("nothing_now"), "", false]]

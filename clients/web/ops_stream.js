@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// The server's numbers as they come: an event stream that is opened again by itself. Not EventSource, which cannot
-// send a key.
+// The server's numbers as they arrive: an event stream that reopens by itself. It does not use
+// EventSource, because that cannot send a key.
 //
 //     const stream = new OpsStream("v1/admin/live", () => key, {
 //         onEvent(name, data) {}, onState(state, detail) {} });
 //     stream.open(); stream.close();
 //
-// States: "live"; "gone" (the server cannot be reached; it is tried again), "busy" (no room, tried again),
-// "key" (a key is wanted; not tried again until open()), "closed".
+// States: "live"; "gone" (the server cannot be reached; will try again), "busy" (the server has no
+// room; will try again), "key" (the server wants a key; will not try again until open()), "closed".
 
-const WAITS_MS = [500, 1000, 2000, 5000]; // before the next try; the last one from then on
-const SILENCE_MS = 8000; // a server that says nothing for so long is gone: it speaks each second
+const WAITS_MS = [500, 1000, 2000, 5000]; // before each new try; the last one is repeated
+const SILENCE_MS = 8000; // the server sends something each second: after this silence it is gone
 
 export class OpsStream {
     #path; #keyNow; #events; #abort = null; #tries = 0; #timer = 0;
@@ -42,7 +42,7 @@ export class OpsStream {
         try {
             state = await this.#read(abort);
         } catch {
-            // Not reached, or cut off: both are "gone".
+            // The server could not be reached, or the stream was cut off: both count as "gone".
         }
         if (this.#abort !== abort) return;
         this.#events.onState(state);
@@ -51,7 +51,7 @@ export class OpsStream {
         this.#timer = setTimeout(() => this.#run(), wait);
     }
 
-    // Reads until the stream ends; how it ended.
+    // Reads until the stream ends; returns the state that follows from how it ended.
     async #read(abort) {
         const key = this.#keyNow();
         const response = await fetch(this.#path, {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// What the operators' page says, in the languages of the page at "/". The rules are those of words.js. Lines of
-// the log stay as they are written.
+// The words of the operators' page, in the languages of the page at "/". The rules are those of
+// words.js. Lines of the server's log are not translated.
 
 export const OPS_WORDS = {
     en: {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// The two lists of languages: what can be chosen, what was detected, and which other language a reader
-// probably wants when a text is already in the target's. Targets that `dragoman get` would add come last.
+// The two lists of languages: which ones the reader can choose, which one was detected, and which
+// other target the reader probably wants if the text is already in the target language. The targets
+// that `dragoman get` could add come last.
 
 import { GETTABLE, pairToGet } from "./gettable.js";
 
@@ -14,7 +15,7 @@ export class Pickers {
     #languages = [];
     #detected = "";
 
-    /** `elements`: {from, to, swap}. */
+    /** The first argument holds the elements: {from, to, swap}. */
     constructor({ from, to, swap }, words) {
         this.#from = from;
         this.#to = to;
@@ -26,7 +27,7 @@ export class Pickers {
         return this.#from.value === "auto";
     }
 
-    /** What the text is in, as chosen or detected; "" where neither is known. */
+    /** The language of the text, as chosen or detected; "" if it is neither. */
     get source() {
         return this.isAuto ? this.#detected : this.#from.value;
     }
@@ -35,18 +36,18 @@ export class Pickers {
         return this.#to.value;
     }
 
-    /** For a target that is not installed, what `dragoman get` is to be given; else null. */
+    /** The argument for `dragoman get` if the target is not installed; otherwise null. */
     get toGet() {
         const target = this.target;
         return target && !this.#targetsOf(this.isAuto ? null : this.#from.value).includes(target) ? this.#pairTo(target) : null;
     }
 
-    /** As a request to the server has it. */
+    /** The choices as options of a request. */
     get options() {
         return this.isAuto ? { target: this.target } : { target: this.target, source: this.#from.value };
     }
 
-    /** The languages as the server lists them. */
+    /** Takes the languages as the server lists them. */
     set languages(languages) {
         this.#languages = languages;
         this.list();
@@ -56,7 +57,7 @@ export class Pickers {
         return this.#words.nameOf(code, this.#languages.find(each => each.code === code)?.name);
     }
 
-    /** Fills both lists, in the page's language; what was chosen stays. */
+    /** Fills both lists, in the page's language; the choices stay. */
     list() {
         const chosen = this.#from.value || "auto";
         const auto = new Option("", "auto");
@@ -87,7 +88,10 @@ export class Pickers {
         this.#swap.disabled = !this.#targetsOf(this.target).includes(this.source);
     }
 
-    /** Chooses what can be chosen of both; returns the codes that could not. */
+    /**
+     * Chooses both languages as far as the lists have them; returns the codes of those that they
+     * lack.
+     */
     choose(source, target) {
         const missing = [];
         if (source) this.#from.value = source;
@@ -110,7 +114,10 @@ export class Pickers {
         this.choose(this.target, this.source);
     }
 
-    /** A target for a text that is in `code`: one of the reader's languages, else the first; undefined: there is none. */
+    /**
+     * A target for a text in the language `code`: one of the reader's languages if possible,
+     * otherwise the first target; undefined if there is none.
+     */
     otherThan(code) {
         const codes = this.#targetsOf(code).filter(each => each !== code);
         const readers = [this.#words.language, ...navigator.languages.map(tag => tag.slice(0, 2))];
@@ -121,14 +128,17 @@ export class Pickers {
         return codes.map(code => new Option(this.nameOf(code), code));
     }
 
-    /** Languages that a model could be fetched for, by their names. */
+    /** Languages for which a model could be fetched, sorted by name. */
     #missing(codes) {
         const isThere = code => codes.some(each => each === code || each.startsWith(`${code}-`) || code.startsWith(`${each}-`));
         const compare = new Intl.Collator(this.#words.language).compare;
         return GETTABLE.filter(code => !isThere(code) && this.#pairTo(code)).sort((a, b) => compare(this.nameOf(a), this.nameOf(b)));
     }
 
-    /** From the source; while it is not known, from English or another language. */
+    /**
+     * The pair that translates from the source into `target`; while the source is not known, from
+     * English or any other language.
+     */
     #pairTo(target) {
         const sources = this.source ? [this.source] : ["en", ...this.#languages.map(each => each.code), ...GETTABLE];
         return sources.map(source => pairToGet(source, target)).find(Boolean) ?? null;

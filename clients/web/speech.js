@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// Reads a translation aloud, by a voice that lives in the reader's own machine: others would send the text away.
+// Reads a translation aloud, only with voices on the reader's own machine: other voices would send
+// the text to another server.
 
-/** A voice for the language `code`; undefined: there is none here. */
+/** A voice for the language `code`; undefined if this machine has none. */
 function voiceFor(code) {
     return globalThis.speechSynthesis?.getVoices().find(voice => voice.localService && voice.lang.slice(0, 2) === code.slice(0, 2));
 }
@@ -11,7 +12,7 @@ function voiceFor(code) {
 export class Speech {
     #button;
 
-    /** `ask()`: {text, language} to read. */
+    /** `ask()` returns what to read: {text, language}. */
     constructor(button, ask) {
         this.#button = button;
         globalThis.speechSynthesis?.addEventListener?.("voiceschanged", () => this.offer(ask().language));
@@ -26,7 +27,7 @@ export class Speech {
         });
     }
 
-    /** The button is there where a voice is. */
+    /** Shows the button only if there is a voice for the language. */
     offer(language) {
         this.#button.hidden = !voiceFor(language);
     }

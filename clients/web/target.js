@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// The pane with the translation. While it streams it is one piece of text; when it is done it is cut into
-// sentences (to click) and, once their details are known, words (to point at, shaded by how sure the
-// model was). Knows nothing of the server.
+// The pane with the translation. While the translation streams, it is one piece of text. When it is
+// complete, it is divided into sentences, which the reader can click, and, once their details are
+// known, into words, which the reader can point at and which are shaded by how sure the model was.
+// This module does not use the server.
 
 import { indexOfBytes, rangeOf } from "./offsets.js";
 
-export const DOUBTS = [0.5, 0.25, 0.1]; // probabilities below which a word is shaded, and shaded more
+export const DOUBTS = [0.5, 0.25, 0.1]; // probabilities below which a word is shaded ever more
 
 export class Target {
     #pane;
@@ -35,14 +36,16 @@ export class Target {
         return this.#sentences;
     }
 
-    /** A new translation begins; the old one stays, faintly, until its first word. */
+    /**
+     * A new translation begins. The old one stays visible, but faint, until the first word arrives.
+     */
     begin() {
         this.#pane.classList.add("stale", "caret");
         this.#live = null;
         this.#pending = "";
     }
 
-    /** More of it. Drawn once per frame, however fast it comes. */
+    /** Adds text to the translation. It is drawn once per frame, however fast it arrives. */
     append(text) {
         if (!this.#pending) requestAnimationFrame(() => this.#draw());
         this.#pending += text;
@@ -55,7 +58,7 @@ export class Target {
         this.#pane.classList.remove("stale", "caret");
     }
 
-    /** Nothing more comes: what stands there stays. */
+    /** No more text will arrive: the pane keeps what it shows. */
     rest() {
         this.#pane.classList.remove("stale", "caret");
         this.#live = null;
@@ -74,7 +77,10 @@ export class Target {
         this.#pending = "";
     }
 
-    /** It is done: `text` as a whole, and its sentences as the server told them, in order. */
+    /**
+     * The translation is complete: `text` is all of it, `sentences` its sentences in order, as the
+     * server sent them.
+     */
     finish(source, text, sentences) {
         const index = indexOfBytes(source);
         const parts = [];
@@ -96,7 +102,7 @@ export class Target {
         }
         parts.push(source.slice(at));
         this.#pane.replaceChildren(...parts.filter(part => part !== ""));
-        if (this.#pane.textContent !== text) { // the server joined them in another way: its text is what counts
+        if (this.#pane.textContent !== text) { // joined differently by the server: its text counts
             this.#sentences = [];
             this.#pane.replaceChildren(text);
         }
@@ -104,7 +110,9 @@ export class Target {
         this.#live = null;
     }
 
-    /** What the model thought of each token: cuts the sentence into words that can be pointed at. */
+    /**
+     * Divides the sentence into words that the reader can point at, with the model's score of each.
+     */
     explain(sentence, score) {
         const index = indexOfBytes(sentence.text);
         const words = [];
@@ -134,7 +142,7 @@ export class Target {
         sentence.score = score;
     }
 
-    /** Another wording of a sentence, chosen by the reader. */
+    /** Replaces a sentence with another wording that the reader chose. */
     replace(sentence, text) {
         sentence.text = text;
         sentence.words = sentence.score = null;
@@ -166,7 +174,10 @@ export class Target {
     }
 }
 
-/** The ranges of the source that a word of the translation looked at most, as [start, end] pairs. */
+/**
+ * The ranges of the source to which a word of the translation paid most attention, as [start, end]
+ * pairs.
+ */
 export function lookedAt(sentence, word) {
     const { attention, source_tokens: tokens } = sentence.score;
     const index = indexOfBytes(sentence.source);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 
-// What the page says, in each language that it speaks. A new language: a column here, an option in
-// index.html. {name} is replaced by what the caller gives, {number|one|many} by a number and its word.
+// The words of the page, in each of its languages. To add a language, add an object here and an
+// option in index.html. The caller's value replaces {name}; a number and its noun, in the singular
+// or the plural, replace {number|one|many}.
 
 const WORDS = {
     en: {
@@ -133,7 +134,7 @@ function remembered() {
 export class Words {
     #table;
 
-    /** `table`: as above. */
+    /** `table`: words in several languages, like WORDS above. */
     constructor(table = WORDS) {
         this.#table = table;
         const wanted = [remembered(), ...navigator.languages.map(tag => tag.slice(0, 2))];
@@ -155,14 +156,14 @@ export class Words {
         });
     }
 
-    /** So many bytes, rounded down, in the units of the page's language. */
+    /** A number of bytes, rounded down to whole units, as the page's language writes it. */
     size(bytes) {
         const [unit, name] = bytes < 1 << 20 ? [1 << 10, "Ki"] : [1 << 20, "Mi"];
         const number = new Intl.NumberFormat(this.language).format(Math.floor(bytes / unit));
         return `${number} ${name}${this.language === "fr" ? "o" : "B"}`;
     }
 
-    /** The name of a language, in the page's. */
+    /** The name of a language, in the page's language. */
     nameOf(tag, fallback = tag) {
         try {
             const name = new Intl.DisplayNames(this.language, { type: "language" }).of(tag);
@@ -177,7 +178,7 @@ export class Words {
         try {
             localStorage.setItem(PLACE, language);
         } catch {
-            // not remembered
+            // without storage the choice is not remembered
         }
         this.apply();
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* translate URL TARGET TEXT: prints the translation while it is made. Ctrl-C cancels it on the
+/* translate URL TARGET TEXT: prints the translation as it arrives. Ctrl-C also cancels it on the
  * server. */
 #include "dragoman.h"
 

@@ -10,11 +10,13 @@
         if event["type"] == "token":
             print(event["text"], end="", flush=True)
 
-AsyncDragoman has the same calls to await. Live, many translations on one WebSocket, needs the package websockets; the
-rest needs the standard library only. LibreTranslateAPI stands in for libretranslatepy's class of that name.
+AsyncDragoman has the same calls as coroutines. Live, which runs many translations on one WebSocket,
+needs the package websockets; everything else needs only the standard library. LibreTranslateAPI
+replaces libretranslatepy's class of that name.
 
-Options are the JSON fields of POST /v1/translate. What fails raises a DragomanError with the server's code and
-sentence; requests that the server was too busy for (429, 503) are tried again after the time that it asks for.
+The options are the JSON fields of POST /v1/translate. A call that fails raises a DragomanError with
+the server's code and message. If the server is busy (429, 503), the client tries again after the
+time that it asks for.
 """
 from ._async import AsyncDragoman
 from ._client import Dragoman

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""The same client for asyncio: each call runs the plain one on a thread, with a connection of its own."""
+"""The same client for asyncio: each call runs the synchronous one on a thread, with its own
+connection."""
 from __future__ import annotations
 
 import asyncio
@@ -13,11 +14,11 @@ T = TypeVar("T")
 
 
 class AsyncDragoman:
-    """As Dragoman, to be awaited; any number of calls at once."""
+    """Like Dragoman, but with coroutines; any number of calls may run at once."""
 
     def __init__(self, url: str, **options: Any):
         self._make: Callable[[], Dragoman] = lambda: Dragoman(url, **options)
-        self._make()  # a wrong address is said here
+        self._make()  # raises ValueError for a wrong address at once
 
     async def translate(self, text: Texts, **options: Any) -> Answer:
         return await self._call(lambda server: server.translate(text, **options))
@@ -35,11 +36,11 @@ class AsyncDragoman:
         return await self._call(lambda server: server.models())
 
     async def translate_document(self, file: File, **options: Any) -> DocumentFile:
-        """on_progress is called on a thread."""
+        """Like Dragoman.translate_document; on_progress is called on a thread."""
         return await self._call(lambda server: server.translate_document(file, **options))
 
     async def stream(self, text: Texts, **options: Any) -> AsyncIterator[Event]:
-        """The events as they come. Leaving the loop ends the request."""
+        """Yields the events as they arrive. Leaving the loop ends the request."""
         with self._make() as server:
             events = server.stream(text, **options)
             try:

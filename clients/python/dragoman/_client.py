@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""The client over http.client: one connection per thread of use, opened when it is needed."""
+"""The client, based on http.client: each Dragoman has one connection, opened when it is needed."""
 from __future__ import annotations
 
 import contextlib
@@ -17,13 +17,14 @@ from ._errors import DragomanError
 from ._types import Answer, DocumentFile, Event
 
 Texts = Union[str, Sequence[str]]
-File = Union[str, "os.PathLike[str]", bytes, BinaryIO]  # a path, the bytes of a file, or an open one
+File = Union[str, "os.PathLike[str]", bytes, BinaryIO]  # a path, the bytes of a file, or an open file
 Body = Union[Dict[str, Any], Tuple[bytes, str], None]  # JSON, or bytes and their type
 RETRY_SECONDS_MAX = 30
 
 
 class Dragoman:
-    """A server. Nothing is sent before the first call. Not for use by several threads at once: make one for each."""
+    """A server. The constructor sends nothing; only the calls do. Several threads must not use one
+    object at once: make one for each thread."""
 
     def __init__(self, url: str, *, key: str = "", timeout: float = 60, retries: int = 2):
         parts = urlsplit(url)
@@ -56,11 +57,13 @@ class Dragoman:
         return Answer.read(self._json("POST", "/v1/translate", {"text": text, **options}))
 
     def stream(self, text: Texts, **options: Any) -> Iterator[Event]:
-        """The events token, sentence and at last done, as they come. Leaving the loop ends the request.
+        """Yields the events token, sentence and finally done, as they arrive. Leaving the loop ends
+        the request.
 
-        A stream that breaks off is gone on with, at whichever server answers then. One of one plain text is given what is
-        left: the text from the last whole sentence on, and the words that came of the next one as its prefix. Others
-        are asked for again with the last event that came (last_event_id)."""
+        If a stream breaks off, the client resumes it at whichever server answers then. For a single
+        plain text it asks for the rest: the text after the last complete sentence, with the words
+        that have arrived of the next one as its prefix. It asks for any other stream again with the
+        id of the last event that arrived (last_event_id)."""
         is_plain = isinstance(text, str) and options.get("format", "text") == "text"
         progress = _Progress(text, options) if is_plain else _Seen(text, options)
         failures = 0
@@ -96,14 +99,14 @@ class Dragoman:
             raise _unreachable(failure, response.status) from failure
         finally:
             if not response.isclosed():
-                self.close()  # what is left of it would be read as the next answer
+                self.close()  # or the unread part would be taken for the next answer
 
     def detect(self, text: Texts) -> List[Dict[str, Any]]:
-        """The language of each text."""
+        """Detects the language of each text."""
         return list(self._json("POST", "/v1/detect", {"text": text})["detections"])
 
     def score(self, text: Texts, translation: Texts, **options: Any) -> List[Dict[str, Any]]:
-        """How likely the model finds each translation of its text."""
+        """Asks how probable the model finds each text's translation."""
         return list(self._json("POST", "/v1/score", {"text": text, "translation": translation, **options})["scores"])
 
     def languages(self) -> List[Dict[str, Any]]:
@@ -116,9 +119,10 @@ class Dragoman:
 
     def translate_document(self, file: File, *, name: str = "", on_progress: Optional[Callable[[Dict[str, Any]], Any]] = None,
                            **options: Any) -> DocumentFile:
-        """Translates a file and waits for it. The name's ending says what kind of file it is; a path has it. The options
-        are those of POST /v1/documents. on_progress gets the document's state ("progress", "seconds_left", ...) now and
-        then; what it raises cancels the translation."""
+        """Translates a file and waits for the result. The extension of its name says what kind of
+        file it is; if `file` is a path, the name may be left out. The options are those of POST
+        /v1/documents. on_progress is called with the document's state ("progress", "seconds_left",
+        ...) from time to time; if it raises an exception, the translation is cancelled."""
         state = self.add_document(file, name=name, **options)
         try:
             pause = 0.1
@@ -134,11 +138,12 @@ class Dragoman:
                 on_progress(state)
             return self.document_result(state["id"])
         finally:
-            with contextlib.suppress(DragomanError):  # what went wrong before is what matters
+            with contextlib.suppress(DragomanError):  # an earlier error matters more than this one
                 self.remove_document(state["id"])
 
     def add_document(self, file: File, *, name: str = "", **options: Any) -> Dict[str, Any]:
-        """Hands a file over, to be translated when there is time; its state."""
+        """Uploads a file, to be translated when the server has time for it; returns the document's
+        state."""
         if isinstance(file, (str, os.PathLike)):
             name = name or os.path.basename(file)
             with open(file, "rb") as opened:
@@ -152,7 +157,7 @@ class Dragoman:
         return list(self._json("GET", "/v1/documents")["documents"])
 
     def document(self, id: str) -> Dict[str, Any]:
-        """How far it is."""
+        """The document's state: how far its translation has come."""
         return self._json("GET", f"/v1/documents/{id}")
 
     def document_result(self, id: str) -> DocumentFile:
@@ -164,10 +169,11 @@ class Dragoman:
             raise _unreachable(failure) from failure
 
     def remove_document(self, id: str) -> None:
-        """Forgets it; one that is being translated is cancelled."""
+        """Removes the document from the server; if it is being translated, the translation is
+        cancelled."""
         self._request("DELETE", f"/v1/documents/{id}").read()
 
-    # ---- Below -----------------------------------------------------------------------------------------------
+    # ---- Internals -------------------------------------------------------------------------------------------
 
     def _json(self, method: str, path: str, body: Body = None) -> Dict[str, Any]:
         response = self._request(method, path, body)
@@ -180,7 +186,7 @@ class Dragoman:
             raise DragomanError("unreachable", f"What answers at {self.url} is not dragomand: {failure}.") from failure
 
     def _request(self, method: str, path: str, body: Body = None) -> http.client.HTTPResponse:
-        """An answer that is a success, not yet read."""
+        """Returns a successful answer whose body has not been read yet."""
         for attempt in range(self.retries + 1):
             response = self._send(method, path, body)
             if 200 <= response.status < 300:
@@ -197,7 +203,8 @@ class Dragoman:
         raise AssertionError("unreachable")
 
     def _send(self, method: str, path: str, body: Body) -> http.client.HTTPResponse:
-        """A kept connection may have been closed by the server meanwhile: then a new one is tried, once."""
+        """The server may have closed a kept connection in the meantime: then a new one is tried,
+        once."""
         headers = {"Accept": "application/json, text/event-stream"}
         data = None
         if isinstance(body, tuple):
@@ -227,20 +234,21 @@ class Dragoman:
         return self._connection
 
 
-# What a stream that has begun may end with through no fault of what was asked.
+# Errors after which a stream that has begun may be resumed, because the request was not at fault.
 _GOES_ON = ("unreachable", "draining", "cancelled", "overloaded", "unavailable", "worker_stalled")
 
 
 class _Progress:
-    """How far the translation of a text has come: all that was shown of it, and up to where that is of whole sentences."""
+    """How far the translation of a text has come: all that was shown, and where its complete
+    sentences end."""
 
     def __init__(self, text: str, options: Dict[str, Any]):
         self._text = text.encode()
         self._options = options
-        self._done = 0  # bytes of the text whose sentences are whole
-        self._from = 0  # where the text of the present request begins
-        self._open = ""  # shown behind them
-        self._expected = ""  # shown before, and to come once more
+        self._done = 0  # bytes of the text whose sentences are complete
+        self._from = 0  # byte where the text of the current request begins
+        self._open = ""  # what was shown after the complete sentences
+        self._expected = ""  # what was shown before and will arrive once more
         self._by_words = True
         self.shown = ""
 
@@ -250,8 +258,10 @@ class _Progress:
         return self._text[self._done:].decode()
 
     def options(self) -> Dict[str, Any]:
-        """The prefix of a first request is the caller's own. The last word that was shown may be half of one, which
-        a model would hardly go on with: the server says it again, and only if it says another is it forced, too."""
+        """The first request has the caller's own prefix. The last word that was shown may be cut
+        off in the middle, and a model rarely continues such a fragment. So the prefix ends before
+        that word, and the server produces it again; only if it then produces a different word is
+        the shown one forced, too."""
         own = self._options.get("prefix", "")
         prefix = self._open.lstrip()
         if self._by_words:
@@ -262,7 +272,7 @@ class _Progress:
         return {**options, "prefix": prefix} if prefix else options
 
     def take(self, event: Event) -> Optional[Event]:
-        """The event as if nothing had happened; None when it says nothing new."""
+        """The event as an uninterrupted stream would have it; None if it brings nothing new."""
         event = {name: value for name, value in event.items() if name != "event_id"}
         kind = event["type"]
         if kind == "token":
@@ -291,7 +301,8 @@ class _Progress:
 
 
 def _form(fields: Dict[str, Any], content: bytes) -> Tuple[bytes, str]:
-    """A form with a file, and its type. Values that are no text are JSON."""
+    """A form that holds a file, and its content type. Values that are not strings are written as
+    JSON."""
     border = uuid.uuid4().hex
     parts = []
     for name, value in fields.items():
@@ -303,7 +314,8 @@ def _form(fields: Dict[str, Any], content: bytes) -> Tuple[bytes, str]:
 
 
 class _Seen:
-    """The last event that came of a stream, by its id: the server knows what follows it. The same face as _Progress."""
+    """The id of the last event that arrived of a stream: the server knows which events follow it.
+    The interface is that of _Progress."""
 
     def __init__(self, text: Texts, options: Dict[str, Any]):
         self._text = text

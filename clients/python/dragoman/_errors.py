@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""What the server, or the way to it, said no with."""
+"""Why a call failed: an error from the server, or a failure to reach it."""
 from __future__ import annotations
 
 import json
@@ -8,13 +8,14 @@ from typing import Any, Mapping, Optional
 
 
 class DragomanError(Exception):
-    """`code` is "unreachable" or one of the server's stable codes; str() is the sentence for people."""
+    """`code` is "unreachable" or one of the server's stable codes; str() gives a sentence for
+    people to read."""
 
     def __init__(self, code: str, message: str, *, status: int = 0, field: Optional[str] = None,
                  limit: Optional[int] = None, request_id: Optional[str] = None, retry_after: Optional[float] = None):
         super().__init__(message)
         self.code = code
-        self.status = status  # of HTTP; 0: there was no answer
+        self.status = status  # the HTTP status; 0: there was no answer
         self.field = field
         self.limit = limit
         self.request_id = request_id
@@ -22,13 +23,13 @@ class DragomanError(Exception):
 
 
 def from_object(error: Mapping[str, Any], **more: Any) -> DragomanError:
-    """The error object of an answer, an event or a message."""
+    """The exception for the error object of an answer, an event or a message."""
     return DragomanError(str(error.get("code", "error")), str(error.get("message", "The request failed.")),
                          field=error.get("field"), limit=error.get("limit"), **more)
 
 
 def from_answer(status: int, headers: Mapping[str, str], body: bytes) -> DragomanError:
-    """An answer of HTTP that is no success."""
+    """The exception for an HTTP answer that is not a success."""
     after = headers.get("Retry-After") or ""
     more: dict[str, Any] = {"status": status, "retry_after": float(after) if after.isdigit() else None}
     try:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""For programs written for libretranslatepy: the same class and methods, spoken over our own API."""
+"""For programs written for libretranslatepy: the same class and methods, implemented with
+dragoman's own API."""
 from __future__ import annotations
 
 from typing import Any, Dict, List
@@ -9,7 +10,7 @@ from ._client import Dragoman
 
 
 class LibreTranslateAPI:
-    """Change the import and the address; nothing else."""
+    """A program only has to change its import and the address."""
 
     def __init__(self, url: str = "http://127.0.0.1:8090/", api_key: str = ""):
         self.url = url

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Many translations on one WebSocket (GET /v1/stream), for asyncio, over the package websockets. A connection that is lost
-is made again, and what was under way goes on behind the last event that came.
+"""Many translations on one WebSocket (GET /v1/stream), for asyncio, by means of the package
+websockets. If the connection is lost, the client reconnects, and each unfinished translation
+resumes after the last event that arrived for it.
 
     async with Live("http://127.0.0.1:8090") as live:
         strand = await live.translate("Bonjour", target="en")
-        async for event in strand:                      # ends behind done
+        async for event in strand:                      # ends after done
             ...
         await strand.update("Bonjour. Où est la gare ?")   # sentences that did not change are kept
         async for event in strand:
@@ -27,22 +28,23 @@ RECONNECT_SECONDS = (0, 0.25, 0.5, 1)
 
 
 class Strand:
-    """One translation. Iterating gives its events; the iteration ends behind done or cancelled, and raises on error."""
+    """One translation. Iterating yields its events; the iteration ends after done or cancelled, and
+    raises the exception of an error."""
 
     def __init__(self, live: "Live", name: str, text: str, options: Event):
         self._live = live
         self._events: "asyncio.Queue[Any]" = asyncio.Queue()
         self._text = text
         self._options = options
-        self._seen = ""  # the last event that came of this text
+        self._seen = ""  # id of the last event that arrived for this text
         self._is_over = False
-        self._is_known = False  # where the connection leads
-        self._is_begun = False  # it was accepted
-        self._goes_on = False  # what is accepted next is that
+        self._is_known = False  # to the server at the other end of the connection
+        self._is_begun = False  # the server has accepted the present text
+        self._goes_on = False  # the next "accepted" is for resuming it, not for a new start
         self.id = name
 
     async def update(self, text: str) -> None:
-        """The same options, a new text."""
+        """Translates a new text with the same options."""
         self._text = text
         self._seen = ""
         self._is_over = self._is_begun = False
@@ -58,7 +60,7 @@ class Strand:
         return {**self._options, **more, "type": "translate", "id": self.id, "text": self._text}
 
     def _take(self, message: Event) -> None:
-        """A message of the server; what it begins anew may not be new to who reads it."""
+        """Takes a message from the server. An "accepted" after a reconnection is not passed on."""
         kind = message["type"]
         if kind == "accepted" and self._goes_on:
             self._goes_on = False
@@ -69,7 +71,7 @@ class Strand:
         self._events.put_nowait(_errors.from_object(message) if kind == "error" else message)
 
     async def text(self) -> str:
-        """Waits for the end; the whole translation."""
+        """Waits for the end and returns the whole translation."""
         async for event in self:
             if event["type"] == "done":
                 return str(event["text"])
@@ -86,14 +88,15 @@ class Strand:
 
 
 class Live:
-    """The connection; use it as `async with`. When it is lost and cannot be made again, every open strand raises
-    "unreachable"."""
+    """The connection; use it with `async with`. If it is lost and the client cannot reconnect,
+    every open strand raises "unreachable"."""
 
     def __init__(self, url: str, *, key: str = ""):
         parts = urlsplit(url.rstrip("/"))
         self._url = urlunsplit((parts.scheme.replace("http", "ws"), parts.netloc, parts.path + "/v1/stream", "", ""))
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
-        # Those that somebody still holds: a connection that stays for days does not keep all that ran on it.
+        # Only the strands that somebody still holds: a connection that stays open for days must not
+        # keep every strand that ever ran on it.
         self._strands: "weakref.WeakValueDictionary[str, Strand]" = weakref.WeakValueDictionary()
         self._last = 0
         self._socket: Any = None
@@ -132,7 +135,8 @@ class Live:
         return strand
 
     async def _send(self, strand: Strand, message: Event) -> None:
-        """What cannot be sent because the connection was lost just now is said when it is made again."""
+        """If the connection has just been lost, the message is dropped: reconnecting sends the
+        strand again."""
         try:
             await self._socket.send(json.dumps(message))
         except Exception as failure:  # which class depends on the version of websockets
@@ -148,7 +152,7 @@ class Live:
                 async for data in self._socket:
                     message = json.loads(data)
                     strand = self._strands.get(message.get("id"))
-                    if strand and message.get("code") == "stream_changed":  # it begins anew, as when it was updated
+                    if strand and message.get("code") == "stream_changed":  # start again, as after an update
                         strand._seen = ""
                         strand._is_begun = False
                         await self._send(strand, strand._opening())
@@ -171,6 +175,6 @@ class Live:
                     if not strand._is_over:
                         await self._socket.send(json.dumps(strand._opening()))
                 return True
-            except Exception:  # it was lost again, or there is nobody yet
+            except Exception:  # it was lost again, or no server answers yet
                 continue
         return False

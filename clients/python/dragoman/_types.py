@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""What the server's answers are read into. `raw` has every member, those that are not named here too."""
+"""The classes for the server's answers. `raw` has every member, including those that are not named
+here."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ Event = Dict[str, Any]  # "type" is token, sentence or done; the other members a
 
 @dataclass(frozen=True)
 class Translation:
-    """One text's translation."""
+    """The translation of one text."""
     text: str
     source: Optional[str]
     finish: str
@@ -34,7 +35,7 @@ class DocumentFile:
 
 @dataclass(frozen=True)
 class Answer:
-    """What POST /v1/translate answers; `text` is the first text's translation."""
+    """The answer of POST /v1/translate; `text` is the translation of the first text."""
     translations: List[Translation]
     model: str
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False)
