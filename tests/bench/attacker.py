@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: ISC
-"""Measures what ordinary clients notice of one who attacks: 16 of them ask for a sentence now and then, without him and beside him,
-in turns.
+"""Measures what ordinary clients notice of an attacker: 16 of them ask for a sentence now and then,
+with and without the attacker, in turns.
 
     python3 tests/bench/attacker.py ./dragomand --models-dir models [--rounds 3] [--seconds 5] [--only KIND,...]
 
-Kinds: batches (WebSockets full of long texts with wide beams and min_length), posts (34 KB bodies of 500 texts, likewise), bodies
-(that never come to their end), vanish (streams that are left at their first token), connections (many, opened and closed). For each
-kind: the p99 of the ordinary clients without him, with him, and the ratio (aim: at most 3). Everybody has an address of his
-own, as if behind a proxy. He lives in a process of his own, which takes part of the machine. Servers listen on 127.0.0.1 only and
-are stopped at the end. Standard library only.
+Kinds: batches (WebSockets full of long texts with wide beams and min_length), posts (34 KB
+bodies of 500 texts, likewise), bodies (that never end), vanish (streams whose client leaves at
+the first token), connections (many, opened and closed). For each kind: the p99 of the ordinary
+clients without the attacker, with it, and the ratio (aim: at most 3). Each client has its own
+address, as if behind a proxy. The attacker runs in its own process, which takes part of the
+machine. Servers listen on 127.0.0.1 only and are stopped at the end. Standard library only.
 """
 import argparse
 import asyncio
@@ -24,7 +25,7 @@ import time
 from load import Daemon, say, sentence
 
 N_CLIENTS = 16
-PAUSE_S = 0.5  # of an ordinary client between two questions, on the average
+PAUSE_S = 0.5  # the mean pause of an ordinary client between two requests
 ATTACKER = "198.51.100.7"
 
 
@@ -37,7 +38,7 @@ def request(address, body, head=b"", path=b"/v1/translate", length=None):
 
 
 class Client:
-    """One sentence after the other on one connection, with pauses."""
+    """A client that asks for one sentence after the other on one connection, with pauses."""
 
     def __init__(self, port, number):
         self.rng = random.Random(number)
@@ -54,7 +55,7 @@ class Client:
         self.socket.sendall(request(self.address, json.dumps({"text": sentence(self.rng), "target": "en", "cache": False}).encode()))
 
     def read(self):
-        """(status, seconds) when the answer is whole, else None."""
+        """(status, seconds) when the answer is complete, else None."""
         data = self.socket.recv(65536)
         self.answer += data
         head, found, body = self.answer.partition(b"\r\n\r\n")
@@ -66,7 +67,7 @@ class Client:
 
 
 def ordinary(port, seconds):
-    """Times of all answers; how many were refused."""
+    """Returns the times of all answers, and how many requests were refused."""
     times, refused, end = [], 0, time.perf_counter() + seconds
     clients = {}
     poll = select.epoll()
@@ -114,7 +115,7 @@ async def again_and_again(what, n):
 
 
 def frame(text):
-    """Masked with zeros."""
+    """A WebSocket frame, masked with zeros."""
     return bytes([0x81, 0x80 | 126]) + len(text).to_bytes(2, "big") + bytes(4) + text
 
 

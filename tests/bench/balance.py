@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""HAProxy's leastconn alone against leastconn with the servers' agent-check, before a server with one worker and one with two:
-short requests and long ones mixed, from clients that ask again as soon as they are answered.
+"""Compares HAProxy's leastconn alone with leastconn and the servers' agent-check, in front of one
+server with one worker and one with two. Clients mix short and long requests, and ask again as
+soon as they have an answer.
 
     cd build && ../tests/integration/run ../tests/bench/balance.py [SECONDS [ROUNDS [CLIENTS]]]        10 5 24
 
-Runs of both alternate, because the machine is never quiet; each line is one, the last ones are the middles. Not a test."""
+Runs of both alternate, because the machine is never quiet; each line is one run, and the last
+lines are the medians. Not a test."""
 import http.client
 import json
 import os
@@ -51,7 +53,7 @@ class Balance(IntegrationTest):
         Proxy(self, ["haproxy", "-db", "-f", path], front)
 
     def run_one(self, port, seed):
-        """(requests a second, seconds in which 99 of 100 short ones were answered)."""
+        """(requests a second, seconds within which 99 of 100 short requests were answered)."""
         until, short, n_done, lock = time.monotonic() + SECONDS, [], [0], threading.Lock()
 
         def client(k):
@@ -79,7 +81,7 @@ class Balance(IntegrationTest):
         return n_done[0] / SECONDS, statistics.quantiles(short, n=100)[98]
 
     def test_which_is_better(self):
-        time.sleep(2)  # the agents' first words
+        time.sleep(2)  # until the agents have reported
         found = ([], [])
         for turn in range(ROUNDS):
             for k in (0, 1) if turn % 2 == 0 else (1, 0):

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-/* The thread's own time: other programs on the machine take turns without being counted. */
+/* The thread's own processor time, in which other programs on the machine are not counted. */
 static double now(void)
 {
     struct timespec t;

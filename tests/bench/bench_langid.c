@@ -7,9 +7,9 @@
  *
  * TSV holds "tag<TAB>sentence" lines; with tags, only their lines are used and only they are
  * candidates. For whole sentences, their first 20 characters and their third word it prints the
- * share that is right, the mean confidence, the expected calibration error (fifteen bins), and the
- * mean time of one call. Languages that are often mistaken follow. The lines must not be those that
- * the model learnt from: train with --keep-held-out, or on another file. */
+ * share of right answers, the mean confidence, the expected calibration error (fifteen bins), and
+ * the mean time of one call. A list of the languages that are often mistaken follows. The lines
+ * must not be those that the model learnt from: train with --keep-held-out, or on another file. */
 #include "base/file/map_file.h"
 #include "base/memory/utf8.h"
 #include "text/language/langid.h"
@@ -34,7 +34,7 @@ struct result {
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* other programs do not count */
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* other programs are not counted */
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -121,7 +121,7 @@ static void measure_file(const struct dg_langid *langid, const struct dg_langid_
     }
 }
 
-/* Puts the tags of "fr,de,..." into the set; 0, or 1 after a message. */
+/* Puts the tags of "fr,de,..." into the set; returns 0, or 1 after printing a message. */
 static int read_set(const struct dg_langid *langid, char *tags, struct dg_langid_set *set)
 {
     dg_langid_set_clear(set);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Tokens a second of the bare network, without the search above it: source and target of fixed
- * length, the best token (greedy) or lanes that take one another's place (beam) at each step.
+/* Tokens per second of the bare network, without the search that uses it: source and target of
+ * fixed length; each step takes the best token (greedy) or lets lanes replace one another (beam).
  *
  *     tests/bench/bench_net SHAPE [f32|i8] [batch] [lanes] [target length] [source length]
  *
- * One thread, its own processor time, the median of several runs; and where the time goes. */
+ * It prints the processor time of its one thread, as the median of several runs, and where the time
+ * goes. */
 #include "network/net_random.h"
 
 #include <stdio.h>

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One request by one thread, and by several that share its products (dg_net_state_lend), in turns
- * in one run:
+/* Compares one request computed by one thread with one whose matrix products several threads share
+ * (dg_net_state_lend), in turns in one run:
  *
  *     tests/bench/bench_split SHAPE [f32|i8] [threads] [rounds] [target length] [source length]
  *
- * Greedy, one sentence at a time, random weights. A round is one sentence each way. Time by the
- * clock, of encoding (of reading the prompt) and of steps: on a busy machine threads wait for a
- * core as well, so the lower quantiles say what the sharing itself costs and gives, the median what
- * it gave there. Processor time is that of all threads. Of shared work a second line counts only
- * what helpers did a third of: on a busy machine they are seldom on a core at the same time. */
+ * Greedy, one sentence at a time, random weights. A round is one sentence computed each way. It
+ * prints the time on the clock for encoding (for reading the prompt) and for steps. On a busy
+ * machine threads also wait for a core, so the lower quantiles show what the sharing itself costs
+ * and gains, and the median shows what it gained on this machine. Processor time is that of all
+ * threads. For shared work a second line counts only the cases in which helpers did a third of it,
+ * because on a busy machine the threads seldom have a core at the same time. */
 #include "base/thread/helpers.h"
 #include "network/net_random.h"
 
@@ -40,7 +41,7 @@ static void must(enum dg_err err, struct dg_error *error)
 /* ---- Helpers: asleep while one thread works alone -------------------------------------------- */
 
 static struct dg_helpers helpers;
-static atomic_uint_fast64_t phase; /* odd: there is something to help with */
+static atomic_uint_fast64_t phase; /* odd while there is work to help with */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
@@ -70,13 +71,13 @@ static void set_phase(bool is_shared)
 /* ---- Measurements ---------------------------------------------------------------------------- */
 
 struct samples {
-    double *steps, *encodes; /* seconds by the clock */
+    double *steps, *encodes; /* seconds on the clock */
     double *helped_steps, *helped_encodes;
     size_t n_steps, n_encodes, n_helped_steps, n_helped_encodes;
     double cpu; /* of all */
 };
 
-/* Whether helpers did a third or more of the parts since `before`. */
+/* Whether helpers have done a third or more of the parts since `before`. */
 static bool was_helped(const struct dg_helpers *before)
 {
     return 3 * (helpers.n_helped - before->n_helped) >= helpers.n_parts - before->n_parts &&
@@ -89,7 +90,8 @@ static void translate(struct dg_net_state *state, struct samples *to, size_t len
     const struct dg_kernels *kernels = dg_net_kernels(dg_net_state_net(state));
     static int32_t ids[LENGTH_MAX];
     const size_t V = bp->family == DG_FAMILY_LM ? bp->decoder.V : bp->encoder.V;
-    const size_t n = to->n_encodes; /* other words in each round: beginnings of prompts are kept */
+    /* other words in each round, because the beginnings of prompts are cached */
+    const size_t n = to->n_encodes;
     for (size_t s = 0; s < source; s++)
         ids[s] = (int32_t)((s * 104729 + 17 + n * 31337) % V);
     const double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
@@ -172,7 +174,7 @@ int main(int argc, char **argv)
                                    .helped_encodes = calloc(rounds + 1, sizeof(double))};
     for (size_t r = 0; r <= rounds; r++)
         for (int shared = 0; shared < 2; shared++) {
-            if (r == 1) /* the first one warmed up */
+            if (r == 1) /* the first round warmed up */
                 both[shared].n_steps = both[shared].n_encodes = both[shared].n_helped_steps =
                     both[shared].n_helped_encodes = 0,
                 both[shared].cpu = 0;
@@ -195,5 +197,5 @@ int main(int argc, char **argv)
             printf("\n");
         }
     }
-    return 0; /* helpers sleep; the process ends with them */
+    return 0; /* the helpers sleep, and the process ends with them */
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How fast text becomes ids: one model, one text file, one thread, the best of several rounds.
+/* Measures how fast text becomes ids: one model, one text file, one thread, the best of several
+ * rounds.
  *
  *     make tests/bench/bench_spm && tests/bench/bench_spm MODEL.spm TEXT [ROUNDS]
  *
- * Prints the load time, the memory beside the model file, and the speed on the text's lines; then,
- * of the same bytes without spaces, the time a byte takes in lines of about 100 bytes and in one
- * line of 1 MB: their ratio shows whether time is linear in the length of a line.
+ * Prints the load time, the memory in addition to the model file, and the speed on the text's
+ * lines; then, for the same bytes without spaces, the time per byte in lines of about 100 bytes and
+ * in one line of 1 MB: their ratio shows whether the time is linear in the length of a line.
  * tests/bench/spm_ratio.sh compares with spm_encode. */
 #include "base/file/map_file.h"
 #include "base/memory/mem.h"
@@ -20,7 +21,7 @@
 
 enum { LONG_LINE = 1 << 20, SHORT_LINE = 100 };
 
-/* Processor time of this thread: other work on the machine does not count. */
+/* Processor time of this thread, in which other work on the machine is not counted. */
 static double seconds_now(void)
 {
     struct timespec now;
@@ -57,8 +58,8 @@ static double best_of(const struct dg_spm *spm, struct dg_spm_work *work, struct
     return best;
 }
 
-/* The text's bytes without spaces, LONG_LINE of them; with a line end after every `line` bytes or
- * so, where a character begins. */
+/* LONG_LINE of the text's bytes, without spaces; with a line end after about every `line` bytes,
+ * where a character begins. */
 static struct dg_span without_spaces(struct dg_span text, size_t line, char *out)
 {
     size_t len = 0, in_line = 0;

@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""What glossaries do to translations: terms mined from pairs, each demanded in a sentence of other pairs whose reference
-has it.
+"""Measures what glossaries do to translations. It mines terms from pairs, and demands each in a
+sentence of other pairs whose reference has the term.
 
     glossary.py MODEL TRAIN.tsv[.gz] TEST.tsv[.gz] [--terms 200] [--beam 4] [--tool ./dragoman]
 
-Says how many terms were honoured, how many of them where the source term is aligned to (by the model's own attention; and, of
-those that the translation without a glossary lacks, how many stand in the place of the word that they replace, which
-`dragoman align`, trained on TRAIN and those translations, tells independently), how many that were not were flagged, the chrF of those sentences with and without, and how many other sentences changed. A term is a pair of words that
-stand in the same pairs far more often than chance has it (Dice). Standard library only."""
+Prints how many terms the translation contains; how many of them stand where the model's own
+attention aligns the source term; and, of those that the translation without a glossary lacks,
+how many stand in the place of the word that they replace. `dragoman align`, trained on TRAIN and
+those translations, judges that place independently. Then it prints how many of the missing terms
+were flagged, the chrF of those sentences with and without the glossary, and how many other
+sentences changed. A term is a pair of words that occur in the same pairs far more often than by
+chance (Dice). Standard library only."""
 import argparse
 import collections
 import gzip
@@ -56,7 +59,8 @@ def mine(pairs):
 
 
 def choose(terms, pairs, n, rng):
-    """n of (source, reference, term, target): the reference has the target; each term once where that is enough."""
+    """n of (source, reference, term, target) whose reference has the target; each term occurs once
+    if that gives enough."""
     found = []
     for source, reference in pairs:
         for word in sorted(words(source) & terms.keys()):
@@ -103,7 +107,7 @@ def chrf(hypotheses, references):
 
 
 def ends_of(ids, pieces):
-    """How many bytes of the text have been said with each token."""
+    """How many bytes of the text are complete after each token."""
     text, ends = "", []
     for i in ids:
         piece = pieces.get(i, "")
@@ -113,7 +117,8 @@ def ends_of(ids, pieces):
 
 
 def is_aligned(answer, term, pieces, sources):
-    """(one of the target term's tokens looks most at one of the source term's; or one beside them does)"""
+    """Whether (one of the target term's tokens attends most to one of the source term's; or one
+    next to them does)."""
     best = answer["sentences"][0]["answers"][0]
     begin, end = term["target_start"], term["target_start"] + term["target_length"]
     ends, at, spans = ends_of(answer["sentences"][0]["source_ids"], sources), 0, []
@@ -132,8 +137,8 @@ def is_aligned(answer, term, pieces, sources):
 
 
 def replaced(args, pairs, chosen, plain, bound):
-    """(terms that stand where the word stood that they replace, terms that can be judged): beside one of its neighbours, or at most
-    two words from its place."""
+    """(terms that stand in the place of the word that they replace, terms that can be judged). In
+    its place means next to one of the word's neighbours, or at most two words from its place."""
     missing = [(one, p["text"], b["text"]) for one, p, b in zip(chosen, plain, bound)
                if one[3] not in words(p["text"].lower()) and one[3] in words(b["text"].lower())]
     links = markup.align(args, pairs + [(one[0], text) for one, text, _ in missing], "intersect", len(missing))
@@ -165,7 +170,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """(number, value) of a protobuf message: bytes or a number."""
+    """(number, value) for each field of a protobuf message; a value is bytes or a number."""
     at = 0
     while at < len(data):
         tag, at = varint(data, at)
@@ -181,7 +186,7 @@ def fields(data):
 
 
 def read_pieces(model):
-    """{id: piece}, of vocab.json or, without one, of the SentencePiece model itself."""
+    """{id: piece}, from vocab.json or, without one, from the SentencePiece model itself."""
     path = os.path.join(model, "vocab.json")
     if os.path.exists(path):
         with open(path, encoding="utf-8") as file:

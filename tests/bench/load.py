@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: ISC
-"""Measures a whole dragomand under load: throughput and time to the first token of one client and of many, clients that
-vanish, memory after many sentences, reloads, many models in little memory.
+"""Measures a whole dragomand under load: throughput and time to the first token of one client and
+of many, clients that vanish, memory after many sentences, reloads, many models in little memory.
 
     python3 tests/bench/load.py ./dragomand --models-dir models [--seconds 10] [--clients 64] [--only NAME,...]
 
-Sections: clients, vanish, memory, reload, models, path. One line per result: name, value, unit. The clients live in one other
-process each section; on two cores they take part of what they measure, so ratios count. Servers listen on 127.0.0.1 only
-and are stopped at the end. Standard library only.
+Sections: clients, vanish, memory, reload, models, path. One line per result: name, value, unit.
+The clients of each section run in one process of their own; on two cores they take part of the
+processor time that they measure, so only ratios count. Servers listen on 127.0.0.1 only and are
+stopped at the end. Standard library only.
 """
 import argparse
 import asyncio
@@ -73,7 +74,7 @@ class Daemon:
             return int(re.search(rf"{what}:\s+(\d+)", status.read()).group(1))
 
     def cpu(self):
-        """Processor seconds that it has used."""
+        """Processor seconds that the daemon has used."""
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -85,7 +86,7 @@ class Daemon:
 
 
 async def ask(port, body):
-    """Writes a request on a connection of its own; (reader, writer)."""
+    """Writes a request on its own connection; returns (reader, writer)."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     content = json.dumps(body).encode()
     writer.write(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -93,11 +94,12 @@ async def ask(port, body):
     return reader, writer
 
 
-BEAM = {}  # {"beam": N} when asked for
+BEAM = {}  # {"beam": N} with --beam
 
 
 async def stream(port, text, rng=None):
-    """One streamed request; seconds to the first token. With `rng`, it may vanish in the midst: None."""
+    """One streamed request; returns the seconds to the first token. With `rng` the client may
+    vanish in the middle: None."""
     started = time.perf_counter()
     reader, writer = await ask(port, {"text": text, "target": "en", "stream": True, "cache": False, **BEAM})
     first, vanish = None, rng and rng.random() < 0.5
@@ -120,7 +122,7 @@ async def stream(port, text, rng=None):
 
 
 async def vanishers(port, n, seconds):
-    """`n` clients for so long, half of whom leave at their first token."""
+    """`n` clients for so many seconds; half of them leave at their first token."""
     end = time.monotonic() + seconds
 
     async def one(seed):
@@ -132,8 +134,8 @@ async def vanishers(port, n, seconds):
 
 
 class Client:
-    """Asks for one stream after the other on one connection, and looks at the bytes as they come: a client that takes them apart
-    would use more of the machine than the server."""
+    """Asks for one stream after the other on one connection, and only scans the bytes as they come:
+    a client that parsed them would use more of the machine than the server."""
 
     def __init__(self, port, seed):
         self.rng = random.Random(seed)
@@ -160,7 +162,7 @@ class Client:
 
 
 def crowd(port, n, seconds):
-    """`n` clients for so long; times to first tokens."""
+    """`n` clients for so many seconds; returns the times to first tokens."""
     firsts, end = [], time.monotonic() + seconds
     clients, poll = {}, select.epoll()
     for seed in range(n):
@@ -217,8 +219,9 @@ def section_vanish(options):
 
 
 async def flood(port, start, total, workers=8):
-    """`total` distinct short sentences (without numbers, which are carried around the model), 200 in a request; of the answers
-    the first words, because what is measured is the memory around the network."""
+    """`total` distinct short sentences, 200 in a request. They contain no numbers, because those
+    bypass the model; the answers are limited to the first words, because what is measured is the
+    memory outside of the network."""
     def text(i):
         n = len(WORDS)
         return f"{WORDS[i % n]} {WORDS[i // n % n]} {WORDS[i // n**2 % n]} {WORDS[i // n**3 % n]}."
@@ -304,7 +307,8 @@ def section_models(options):
 
 
 def by_tool(options, sentences):
-    """Sentences a second, and a second of processor time, of `dragoman translate` with one worker; loading left out."""
+    """Sentences per second, and per second of processor time, of `dragoman translate` with one
+    worker, without the loading."""
     tool = os.path.join(os.path.dirname(os.path.abspath(options.dragomand)), "dragoman")
 
     def run(lines):
@@ -320,7 +324,7 @@ def by_tool(options, sentences):
 
 
 def by_arrays(port, sentences, of=32):
-    """Four connections, an array of sentences a request."""
+    """Four connections, each request an array of sentences."""
     parts = [sentences[i:i + of] for i in range(0, len(sentences), of)]
 
     async def go():
@@ -335,7 +339,7 @@ def by_arrays(port, sentences, of=32):
 
 
 def by_socket(port, sentences, at_once=48):
-    """One socket with so many sentences under way, every token a message."""
+    """One socket with so many sentences under way, where every token is a message."""
     class Server:
         @staticmethod
         def connect():
@@ -354,7 +358,8 @@ def by_socket(port, sentences, at_once=48):
 
 
 def section_path(options):
-    """What the way through the server costs: the tool, arrays and a socket in turns, the same sentences, one worker."""
+    """What the way through the server costs: the tool, arrays and a socket in turns, with the same
+    sentences and one worker."""
     rng = random.Random(1)
     sentences = [sentence(rng) for _ in range(options.path_sentences)]
     BEAM.setdefault("beam", 1)

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Whether <b>word</b> still encloses that word's translation: sentences of pairs, one content word of each in bold.
+"""Measures whether <b>word</b> still encloses that word's translation, in sentences from pairs with
+one content word of each in bold.
 
     markup.py MODEL TRAIN.tsv[.gz] TEST.tsv[.gz] [--cases 200] [--beam 4] [--tool ./dragoman] [--train-pairs 60000]
 
-The judge is independent of the model's attention: `dragoman align`, which learns a lexicon from TRAIN and from the
-translations themselves, says what the word became (where both directions agree). What the judge has no opinion on is not
-counted; other sentences take its place. Standard library only."""
+The judge is independent of the model's attention: `dragoman align`, which learns a lexicon from
+TRAIN and from the translations themselves, says what the word became (where both directions
+agree). Sentences on which it has no opinion are not counted; others take their place. Standard
+library only."""
 import argparse
 import collections
 import gzip
@@ -19,7 +21,7 @@ import sys
 import tempfile
 
 WORD = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*|\d+|[^\w\s]")
-SHORTEST, FREQUENT = 4, 150  # a content word has as many letters and is none of the most frequent ones
+SHORTEST, FREQUENT = 4, 150  # least letters of a content word; the most frequent words are none
 
 
 def read_pairs(path, limit):
@@ -30,7 +32,8 @@ def read_pairs(path, limit):
 
 
 def spans(text):
-    """[(begin, end)] of the words and marks; what an apostrophe elides (l', qu') is a word of its own."""
+    """[(begin, end)] of the words and marks; an elision with an apostrophe (l', qu') is a word of
+    its own."""
     found = []
     for match in WORD.finditer(text):
         begin, end = match.span()
@@ -47,7 +50,7 @@ def cut(text):
 
 
 def choose(pairs, frequent, rng):
-    """[(sentence, index of the word)], shuffled; a sentence comes once."""
+    """[(sentence, index of the word)], shuffled; each sentence occurs once."""
     cases = []
     for source in sorted({source for source, _ in pairs}):
         words = cut(source)
@@ -72,7 +75,7 @@ def translate(args, paragraphs):
 
 
 def enclosed(marked):
-    """(plain text, the set of word indices in bold); None when the tags are not there once."""
+    """(plain text, the set of word indices in bold); None unless each tag occurs exactly once."""
     match = re.fullmatch(r"(.*?)<b>(.*?)</b>(.*)", marked, re.S)
     if not match:
         return html.unescape(marked), None
@@ -82,7 +85,7 @@ def enclosed(marked):
 
 
 def align(args, pairs, symmetrise, n_last):
-    """For each of the last pairs {source position: set of target positions}."""
+    """{source position: set of target positions} for each of the last pairs."""
     with tempfile.NamedTemporaryFile("w", suffix=".tsv", encoding="utf-8") as file:
         for source, target in pairs:
             file.write(" ".join(cut(source)).lower() + "\t" + " ".join(cut(target)).lower() + "\n")

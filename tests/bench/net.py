@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: ISC
-"""Measures the network layer of dragomand: load against nginx on the same machine in the same run, memory of idle
-WebSockets, and how long a small request waits while the translation workers are saturated.
+"""Measures the network layer of dragomand: load against nginx on the same machine in the same run,
+memory of idle WebSockets, and how long a small request waits while the translation workers are
+saturated.
 
     python3 tests/bench/net.py ./dragomand [--rounds 5] [--seconds 3] [--sockets 10000] [--models-dir DIR]
 
-Needs wrk and nginx for the first (apt-get install wrk nginx-light), a limit of open files above the number of
-sockets for the second, models for the third; what it lacks it leaves out and says so. One line per result:
-name, value, unit. Servers listen on 127.0.0.1 only and are stopped at the end.
+The load needs wrk and nginx (apt-get install wrk nginx-light), the sockets need a limit of open
+files above their number, and the saturated workers need models. It leaves out what it has no
+means for, and says so. One line per result: name, value, unit. Servers listen on 127.0.0.1 only
+and are stopped at the end.
 """
 import argparse
 import http.client

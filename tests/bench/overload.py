@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: ISC
-"""Shows a dragomand with far more work than it can do: who is refused, whether it says that it lives, and how soon after it a newcomer
-is served.
+"""Shows a dragomand with far more work than it can do: which clients it refuses, whether its health
+checks still answer, and how soon after the overload it serves a newcomer.
 
     python3 tests/bench/overload.py ./dragomand --models-dir models [--seconds 10] [--clients 400] [-- FLAGS OF THE SERVER]
 
-So many clients, each with an address of its own, send texts of five sentences and ask again 50 ms after they were refused, whatever
-Retry-After says; they live in a process of their own. Beside them /healthz and /readyz are asked ten times a second. At the end all
-of them leave in the midst of their answers, and a newcomer asks for a sentence. Exit status 1: a refusal without Retry-After,
-another status than 200 and 503, a /healthz that was not 200, nobody refused, or a newcomer who waited for more than --newcomer
-seconds (2). The server listens on 127.0.0.1 only and is stopped at the end. Standard library only.
+So many clients, each with its own address, send texts of five sentences and ask again 50 ms
+after a refusal, whatever Retry-After says; they run in a process of their own. Meanwhile
+/healthz and /readyz are requested ten times a second. At the end all clients leave in the middle
+of their answers, and a newcomer asks for a sentence. Exit status 1: a refusal without
+Retry-After, a status other than 200 and 503, a /healthz that was not 200, no refusal at all, or
+a newcomer who waited for more than --newcomer seconds (2). The server listens on 127.0.0.1 only
+and is stopped at the end. Standard library only.
 """
 import argparse
 import asyncio

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""A simulator of many servers: what a cluster of docs/deploy/cluster.md does with so many users, and what saturates first.
+"""A simulator of many servers: how a cluster of docs/deploy/cluster.md serves so many users, and
+what saturates first.
 
     python3 tests/bench/scale.py                                   the table of docs/deploy/cluster.md
     python3 tests/bench/scale.py --svg docs/deploy/scale.svg       and its picture
     python3 tests/bench/scale.py --users 50000 --servers 12        one case
     python3 tests/bench/scale.py --costs FILE ...                  with the costs of another machine: scale_measured.py
 
-Virtual time; costs are seconds of processor time, measured on the true daemon by scale_measured.py, which also compares one,
-two and three true daemons with what is said here. A request goes as it does there: through HAProxy to the server with the fewest
-requests (`leastconn`), through that server's loop (one thread) and its cache, to Redis (one thread), and if nobody knows the
-sentence, to a worker, which carries many sentences along at once: a step of its costs a fixed time and a time for each. Threads
-share their machine's cores equally. A Redis that takes longer than `redis-timeout` is not waited for.
+Time is virtual. Costs are seconds of processor time that scale_measured.py measures on the real
+daemon; it also compares one, two and three real daemons with this simulator. A request goes the
+way that it goes in a real cluster: through HAProxy to the server with the fewest requests
+(`leastconn`), through that server's loop (one thread) and its cache, to Redis (one thread), and
+if none of these knows the sentence, to a worker, which translates many sentences at once: each
+of its steps costs a fixed time and a time for each sentence. Threads share their machine's cores
+equally. A server does not wait for a Redis that takes longer than `redis-timeout`.
 
-Of many servers, only some are simulated, with their part of what comes and of what HAProxy and Redis can do: `leastconn` makes
-them all alike. Not simulated: memory bandwidth that cores share, the network's throughput, several models, long texts, bulk jobs, failures.
+Of many servers only some are simulated, with their share of the requests and of the capacity of
+HAProxy and Redis, because `leastconn` makes all servers alike. Not simulated: memory bandwidth
+that cores share, the network's throughput, several models, long texts, bulk jobs, failures.
 Standard library only."""
 import argparse
 import collections
@@ -28,13 +32,14 @@ from dataclasses import dataclass, field, replace
 
 @dataclass
 class Costs:
-    """Seconds of processor time. Of the test machine (an EPYC), embedded fr-en at its own beam of 4."""
-    step: float = 1.8e-5          # of a worker's step, whoever takes part
-    sentence_step: float = 8.7e-5 # and for each sentence in it, its share of the encoder included
-    steps: float = 13.4           # of a sentence
+    """Seconds of processor time, measured on the test machine (an EPYC) with the embedded fr-en at
+    its own beam of 4."""
+    step: float = 1.8e-5          # for a worker's step, however many sentences take part
+    sentence_step: float = 8.7e-5 # for each sentence in the step, with its share of the encoder
+    steps: float = 13.4           # for a sentence
     loop_hit: float = 4.5e-5      # of the loop for a request that its cache answers
-    loop_shared: float = 7.2e-5   # that Redis answers
-    loop_miss: float = 1.43e-4    # that is translated, Redis asked and told
+    loop_shared: float = 7.2e-5   # for one that Redis answers
+    loop_miss: float = 1.43e-4    # for one that is translated, with both calls to Redis
     redis_get: float = 4.9e-6
     redis_put: float = 5.6e-6
     redis_idle: float = 3.9e-4    # of Redis for each server in each second, whatever users do
@@ -47,7 +52,7 @@ class Costs:
             return Costs(**json.load(file))
 
     def of_steps(self):
-        """A sentence alone; and at its cheapest, among many."""
+        """The seconds of a sentence alone, and of one among many, where it is cheapest."""
         return self.steps * (self.step + self.sentence_step), self.steps * self.sentence_step
 
 
@@ -55,7 +60,7 @@ class Costs:
 class Cluster:
     servers: int = 1
     workers: int = 2
-    cores: float = 2.0            # of each server, for its loop and its workers; may be a part of one
+    cores: float = 2.0            # of each server, for its loop and its workers; may be a fraction
     slots: int = 32               # sentences under way in each worker
     cache: int = 100_000          # sentences that each server remembers
     has_redis: bool = True
@@ -63,12 +68,13 @@ class Cluster:
     redis_timeout: float = 0.02
     redis_keep: float = 7 * 86400.0
     proxy_threads: int = 4
-    hop: float = 0.0002           # from one machine to another
+    hop: float = 0.0002           # seconds from one machine to another
 
 
 @dataclass
 class Zipf:
-    """The sentence of rank k is asked for in proportion to 1/k; `fresh` of all are asked for once and never again."""
+    """The sentence of rank k is requested in proportion to 1/k; the share `fresh` of all are
+    requested once and never again."""
     n: int = 1_000_000
     fresh: float = 0.5
 
@@ -81,13 +87,15 @@ class Zipf:
         return min(int((self.n + 1) ** chance.random()), self.n)
 
     def known(self, rank, rate, seconds):
-        """How likely that of `rate` requests a second one was for this sentence within so many seconds."""
+        """How likely it is that, of `rate` requests a second, one asked for this sentence within so
+        many seconds."""
         if rank < 0:
             return 0.0
         return -math.expm1(-rate * (1 - self.fresh) / (rank * math.log(self.n + 1)) * seconds)
 
     def kept_for(self, rate, entries):
-        """Seconds that a sentence stays unasked among `entries` that drop the least recently used one (Che's approximation)."""
+        """How many seconds a sentence that nobody asks for stays among `entries` of a
+        least-recently-used cache (Che's approximation)."""
         bounds = [(self.n + 1) ** (k / 200) for k in range(201)]
 
         def kept(seconds):
@@ -104,7 +112,7 @@ class Zipf:
 
 
 class Lru:
-    """A cache from its beginning on."""
+    """A cache that starts empty."""
     def __init__(self, entries):
         self.entries, self.kept = entries, collections.OrderedDict()
 
@@ -122,7 +130,8 @@ class Lru:
 
 
 class Settled:
-    """A cache that has long been in use, in which each sentence is with the probability that Che's approximation gives."""
+    """A cache that has long been in use: it has each sentence with the probability that Che's
+    approximation gives."""
     def __init__(self, zipf, rate, entries, keep, chance):
         self.zipf, self.rate, self.chance = zipf, rate, chance
         self.seconds = min(keep, zipf.kept_for(rate, entries)) if rate else 0
@@ -152,15 +161,16 @@ class Request:
     sentence: int
     steps: int
     begun: float
-    then: object = None  # what the loop does when it is done with its present part of it
-    along: list = field(default_factory=list)  # others of this server that wait for the same sentence
+    then: object = None  # what the loop does after its present part of it
+    along: list = field(default_factory=list)  # other requests of this server that wait for the sentence
 
 
 LOOP = 0
 
 
 class Server:
-    """Threads that share cores: the loop, thread 0, and workers. `left` is what each has to do of its present work."""
+    """Threads that share cores: the loop, which is thread 0, and workers. `left` is what remains of
+    each thread's present work."""
     def __init__(self, sim, cache):
         cluster = sim.cluster
         self.sim, self.cache, self.cores, self.slots = sim, cache, cluster.cores, cluster.slots
@@ -202,7 +212,8 @@ class Server:
         return self.at_loop[0][0] if self.at_loop else None
 
     def workers_next(self, k):
-        """A step, after taking a fair share of what waits; what it costs."""
+        """Starts a worker's step after it took a fair share of what waits; returns what the step
+        costs."""
         live, costs = self.live[k], self.sim.costs
         if self.queue:
             idle = sum(left is None for left in self.left[1:])
@@ -247,15 +258,16 @@ class Server:
 
 @dataclass
 class Result:
-    """`rate` in requests a second; times in seconds; `use` is the share of its time that the busiest of each kind is busy."""
+    """`rate` is in requests a second; times are in seconds; `use` is how busy the busiest station
+    of each kind is, as a share of its time."""
     rate: float
     mean: float
     middle: float
     p99: float
-    own: float      # shares of requests: answered by the server's own cache, by Redis, by another one's under way
+    own: float      # shares of requests: answered by the server's cache, by Redis, by another request under way
     shared: float
     joined: float
-    late: float     # Redis was not waited for
+    late: float     # Redis was too slow, and the server did not wait
     redis_commands: float  # a second
     use: dict
 
@@ -263,12 +275,14 @@ class Result:
         return max(self.use, key=self.use.get)
 
 
-SAMPLE = 24  # of a larger number of servers
+SAMPLE = 24  # the simulation's number of servers when there are more
 
 
 class Simulation:
-    """Of `n` requests the last three quarters count, or all of the `whole`. Either `rate` a second come, whatever becomes of them, or so many
-    `clients` ask anew as soon as they are answered. steps_of(sentence) says how long each is; `settled` caches have been in use."""
+    """Of `n` requests the last three quarters count, or all of the `whole`. Either `rate` requests
+    a second come, whatever becomes of them, or so many `clients` ask again as soon as they are
+    answered. steps_of(sentence) is a sentence's length in steps; `settled` caches have been in
+    use."""
     def __init__(self, costs, cluster, sentences, n, rate=None, clients=None, steps_of=None, settled=None, whole=False, seed=1):
         self.costs, self.cluster, self.sentences = costs, cluster, sentences
         n_simulated = min(cluster.servers, SAMPLE)
@@ -298,7 +312,8 @@ class Simulation:
             self.at(self.chance.expovariate(rate), self.arrival, None)
 
     def some_steps(self, _sentence):
-        """A length about the mean, as sentences have: half of it to twice of it for most."""
+        """A length around the mean, distributed as in sentences: for most of them from half of it
+        to twice as much."""
         return max(1, round(self.costs.steps * self.chance.gammavariate(4, 0.25)))
 
     def at(self, time, what, argument):
@@ -329,7 +344,8 @@ class Simulation:
         self.at(self.proxy.done_at(self.now, self.costs.proxy) + self.cluster.hop, self.arrived, request)
 
     def least(self):
-        """The server with the fewest requests, each of equals in its turn. Entries that have become wrong are dropped."""
+        """The server with the fewest requests, and of equals each in its turn. Outdated entries are
+        dropped."""
         while True:
             n, _, server = heapq.heappop(self.free)
             if n == server.requests:
@@ -395,11 +411,12 @@ class Simulation:
             self.mark()
 
     def mark(self):
-        """From here on it counts."""
+        """The measurement begins here."""
         self.marks = (self.now, self.work(), self.n_commands, collections.Counter(self.counts))
 
     def work(self):
-        """Processor seconds so far of each kind of station, and of how many threads' time that is a part."""
+        """Processor seconds so far for each kind of station, divided by its threads or cores; for
+        loops and cores those of the busiest server."""
         for server in self.servers:
             server.advance()
         return {"HAProxy": self.proxy.busy / len(self.proxy.free), "Redis": self.redis.busy,
@@ -424,27 +441,29 @@ def simulate(*arguments, **named):
 # Curves.
 
 ASKS_EVERY_S = 10.0  # a user who types or reads along
-MAY_WAIT_S = 1.0     # 99 of 100 answers in this time
+MAY_WAIT_S = 1.0     # 99 of 100 answers within this time
 
 
-MAY_BE_BUSY = 0.8    # of the time, so that there is room for bursts
+MAY_BE_BUSY = 0.8    # the share of time, which leaves room for bursts
 
 
 def of_users(costs, cluster, users, n=None, sentences=None):
-    """A second of it, but no fewer than 20,000 requests."""
+    """Simulates one second, but at least 20,000 requests."""
     rate = users / ASKS_EVERY_S
     return simulate(costs, cluster, sentences or Zipf(), n or max(20_000, round(rate * min(1, SAMPLE / cluster.servers))), rate=rate)
 
 
 def smallest(costs, cluster, users, most, n=None):
-    """(machines, what they do) of the smallest group, with a HAProxy and a Redis, that serves so many users; None if none does."""
+    """(machines, result) of the smallest group, with a HAProxy and a Redis, that serves so many
+    users; None when no group does."""
     def tried(servers):
         result = of_users(costs, replace(cluster, servers=servers), users, n)
         return result.p99 <= MAY_WAIT_S and max(result.use.values()) < MAY_BE_BUSY, result
 
     if users / ASKS_EVERY_S * costs.proxy / cluster.proxy_threads >= MAY_BE_BUSY:
         return None
-    # Fewer could not do it with full batches and all that is ever asked for twice in the caches.
+    # Fewer machines could not do it even with full batches and with every repeated sentence in the
+    # caches.
     low = math.floor(users / ASKS_EVERY_S * Zipf().fresh * costs.of_steps()[1] / cluster.workers)
     high = low + 1
     good, result = tried(high)
@@ -464,7 +483,7 @@ def smallest(costs, cluster, users, most, n=None):
 
 
 def fewest(costs, cluster, users, most=2000, n=None):
-    """(groups, machines of each, what one group does)."""
+    """(groups, machines in each, result of one group)."""
     for groups in range(1, 100):
         found = smallest(costs, cluster, users / groups, most, n)
         if found:
@@ -473,7 +492,7 @@ def fewest(costs, cluster, users, most=2000, n=None):
 
 
 def table(costs, cluster, numbers):
-    """Rows of (users, has_redis, machines, result); printed as they come, in Markdown."""
+    """Rows of (users, has_redis, machines, result), printed in Markdown as they are found."""
     print("| users at once | requests a second | machines with Redis | p99 | Redis, commands a second | the busiest"
           " | machines without |\n|---|---|---|---|---|---|---|")
     rows = []
@@ -490,7 +509,7 @@ def table(costs, cluster, numbers):
 
 
 def waits(costs, cluster, machines, loads):
-    """{machines: [(load, p99)]}; load is the share of what the workers can do at most."""
+    """{machines: [(load, p99)]}; load is the share of the workers' greatest throughput."""
     found = {}
     for n in machines:
         cluster = replace(cluster, servers=n, has_redis=False, cache=1)
@@ -503,8 +522,8 @@ def waits(costs, cluster, machines, loads):
 # The picture.
 
 def svg(panels):
-    """Panels beside each other: (title, x label, y label, x range, y range, [(name, colour, dash, [(x, y)])]); both axes are
-    logarithmic where the range says so by a third member."""
+    """Panels side by side: (title, x label, y label, x range, y range, [(name, colour, dash, [(x,
+    y)])]); an axis is logarithmic where its range has a third member that says so."""
     width, height, left, top = 430, 330, 62, 40
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width * len(panels)} {height}" font-family="sans-serif" '
              f'font-size="12">\n<rect width="100%" height="100%" fill="white"/>']

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Measures on the true daemon what scale.py reckons with, then compares one, two and three daemons with what scale.py says.
+"""Measures on the real daemon the costs that scale.py uses, then compares one, two and three
+daemons with what scale.py predicts.
 
     cd build && ../tests/integration/run ../tests/bench/scale_measured.py [COSTS.json [ROUNDS [REQUESTS]]]      3 rounds of 3000
 
-The daemons run behind HAProxy with one Redis, each with one worker, and each in a control group of the kernel with a quota of
-processor time, so that on a machine of two cores three of them are not in each other's way: servers of a fifth of a core. All that is measured
-lies in a group that goes before what else the machine does. Needs root. Both begin with empty caches and draw sentences
-in the same way, Zipf-like; clients, each with an address of its own, ask again as soon as they are answered. Not a test."""
+The daemons run behind HAProxy with one Redis, each with one worker, and each in a control group
+of the kernel with a quota of processor time, so that three of them fit on a machine of two cores
+without disturbing each other: each server has a fifth of a core. All measured processes are in a
+group that takes precedence over the rest of the machine. It needs root. Daemons and simulator
+begin with empty caches and draw sentences in the same way, Zipf-like; clients, each with its own
+address, ask again as soon as they have an answer. Not a test."""
 import gzip
 import http.client
 import json
@@ -36,7 +39,7 @@ GROUPS = "/sys/fs/cgroup/cpu" if os.path.isdir("/sys/fs/cgroup/cpu") else "/sys/
 
 
 class Group:
-    """A control group, version 1 or 2; removed at the test's end."""
+    """A control group, version 1 or 2; removed when the test ends."""
     def __init__(self, test, name, parent=GROUPS):
         self.path = os.path.join(parent, name)
         self.is_old = GROUPS.endswith("/cpu")
@@ -86,7 +89,8 @@ def seconds_of(pid, which=lambda tid, name: True):
 
 
 def redis_costs(redis, port):
-    """Processor seconds of a SET and a GET of a sentence's size in a Redis that many servers ask, each for one at a time."""
+    """Processor seconds of a SET and a GET of a sentence's size in a Redis that many servers ask,
+    each with one request at a time."""
     key, value, n = "dragoman:1:" + "0" * 64, "x" * 300, 200
     servers = [socket.create_connection(("127.0.0.1", port)) for _ in range(32)]
 
@@ -94,7 +98,7 @@ def redis_costs(redis, port):
         one = b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word.encode()) for word in words)
         begun = seconds_of(redis.process.pid)
         for _ in range(n):
-            redis.pause()  # until all have asked
+            redis.pause()  # until all have sent a request
             for server in servers:
                 server.sendall(one)
             redis.resume()
@@ -109,7 +113,7 @@ def redis_costs(redis, port):
 
 
 def corpus():
-    """Sentences of everyday, each one sentence, none with a number."""
+    """Everyday sentences, each a single sentence without a number."""
     path = os.path.join(SOURCES, "models", "recipe", "written", "written-daily.fr-en.tsv.gz")
     with gzip.open(path, "rt", encoding="utf-8") as file:
         texts = {line.split("\t")[0] for line in file}
@@ -134,7 +138,7 @@ class Measured(IntegrationTest):
                                       encoding="utf-8").stdout.split("\n")
 
     def begin(self, n, redis, cache, port=None):
-        """A daemon with the quota of number n."""
+        """Starts daemon number n in its control group."""
         flags = [f"--redis={redis.address}", "--redis-timeout=1s", f"--glossaries-dir={self.directory}/glossaries{n}"] if redis else []
         server = self.start(f"--models-dir={MODELS_DIR}", "--threads=1", "--access-log=no", f"--cache-size={cache}",
                             "--trusted-proxies=127.0.0.0/8", "--max-connections-per-client=0", *flags,
@@ -145,7 +149,8 @@ class Measured(IntegrationTest):
         return server
 
     def load(self, port, texts, n_clients):
-        """(seconds, sorted waits): the texts one after the other, each asked for by whoever is free."""
+        """(seconds, sorted waits): the texts one after the other, each requested by the next free
+        client."""
         waits, todo, lock = [], iter(texts), threading.Lock()
 
         def client(k):
@@ -175,7 +180,8 @@ class Measured(IntegrationTest):
         return float(re.search(rf"^dragoman_{name} (\S+)$", server.request("GET", "/metrics")[2].decode(), re.M).group(1))
 
     def spent(self, server, port, texts, n_clients, others=()):
-        """Processor seconds for each request of (loop, workers, this program, others...), and the metrics' growth."""
+        """Processor seconds per request of (loop, workers, this program, others...), and the growth
+        of the metrics."""
         pid = server.process.pid
         names = ("decoder_steps_total", "sentences_done_total", "output_tokens_total", "cache_hits_total", "shared_cache_hits_total")
 
@@ -193,7 +199,8 @@ class Measured(IntegrationTest):
         draw = lambda n: chance.sample(self.texts, n)
         plain = self.begin(0, None, "0")
         self.load(plain.port(), draw(20), 2)
-        # A worker's seconds for a sentence by the steps that it takes part in: alone, and with ever more beside it.
+        # A worker's seconds for a sentence by the steps that it takes part in: alone, and with more
+        # and more others.
         points = []
         for n_clients, n in ((1, 100), (4, 150), (12, 200), (N_CLIENTS, 300)):
             (_, worker, _), grown = self.spent(plain, plain.port(), draw(n), n_clients)
@@ -293,7 +300,7 @@ class Measured(IntegrationTest):
 
 
 class Drawn:
-    """The same sentences for both, in the same order."""
+    """The same sentences in the same order, for the daemons and for the simulator."""
     def __init__(self, n, seed):
         zipf, chance = scale.Zipf(N_SENTENCES, fresh=0), random.Random(seed)
         self.list = [zipf.draw(chance) for _ in range(n)]

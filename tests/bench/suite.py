@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""All of bench as one table in Markdown: shapes x types x batch x beam x threads.
+"""Prints all results of bench as one table in Markdown: shapes x types x batch x beam x threads.
 
     tests/bench/suite.py ./dragoman [--shapes base,student,student-ssru] [--types f32,bf16,i8] [--batch 1,8,32] [--beam 1,4]
                          [--threads 1,2] [--time 2s] [--save FILE] [--compare FILE]
 
-A column is a combination of beam and batch, a row a shape, a type and a number of threads. A cell is the target tokens for
-each second of processor time of a thread (what neighbours take does not count) and, in brackets, the share of what the
-silicon allows, measured in the same process; with --compare a third figure, the ratio to a former run (--save). --wall shows
-tokens for each second on the clock instead, of all threads together, and no shares."""
+A column is a combination of beam and batch, a row a shape, a type and a number of threads. A
+cell is the target tokens for each second of processor time of a thread (time that other programs
+take does not count) and, in brackets, the share of what the processor can do, measured in the
+same process; with --compare there is a third figure, the ratio to an earlier run (--save).
+--wall instead shows the tokens of all threads together for each second on the clock, and no
+shares."""
 import argparse
 import subprocess
 

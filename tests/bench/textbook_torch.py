@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: ISC
-"""The textbook's recurrent translator in PyTorch, on the pairs that `dragoman train` has prepared, to compare with.
+"""The textbook's recurrent translator in PyTorch, for comparison, trained on the pairs that
+`dragoman train` has prepared.
 
     textbook_torch.py RUN-DIRECTORY STEPS [WINDOW] [--own] [--keep=FILE]
 
-RUN-DIRECTORY holds training/pairs.bin and config.json of the run that docs/training/reference.md describes. The program is the one
-that the tutorial on sequence-to-sequence translation makes famous: an embedding and a GRU; a decoder with attention by a
-linear layer over word and state, dropout 0.1, a combining layer, relu, a GRU, log-softmax; one pair an iteration, teacher
-forcing for half of them, NLL summed until the end or a wrong one, two optimisers SGD 0.01.
+RUN-DIRECTORY holds training/pairs.bin and config.json of the run that docs/training/reference.md
+describes. The program is that of PyTorch's well-known tutorial on sequence-to-sequence
+translation: an embedding and a GRU; a decoder with attention by a linear layer over word and
+state, dropout 0.1, a combining layer, relu, a GRU, log-softmax; one pair an iteration, teacher
+forcing for half of them, NLL summed until the end or the first wrong word, two SGD optimisers
+with rate 0.01.
 
-Order of the pairs, choice of who is forced, dropout and start values are drawn as dragoman draws them (seed 1), so that
-the losses can be compared window by window; `--own` takes PyTorch's own start values, draws and random.choice, as the
-tutorial does. Prints for each window the mean of loss/length, and CPU milliseconds an iteration so far. It takes over an
-hour: `--keep` writes the state into FILE after each window, and goes on from there where FILE exists."""
+The order of the pairs, the choice of the forced ones, dropout and start values are drawn as
+dragoman draws them (seed 1), so that the losses can be compared window by window; `--own` takes
+PyTorch's own start values, draws and random.choice, as the tutorial does. Prints for each window
+the mean of loss/length, and the CPU milliseconds per iteration so far. It takes over an hour:
+`--keep` writes the state into FILE after each window, and a run resumes from FILE when it
+exists."""
 import json
 import os
 import random
@@ -45,7 +50,7 @@ def mix_many(x):
 
 
 def stream(seed, number, n):
-    """The first n numbers of a stream (train/data/random.h)."""
+    """The first n numbers of a random stream (train/data/random.h)."""
     state = numpy.uint64(key(seed, number)) + numpy.arange(1, n + 1, dtype=numpy.uint64) * numpy.uint64(GOLDEN)
     return mix_many(state)
 
@@ -64,7 +69,7 @@ def order(n, seed, epoch):
 
 
 def dropout_mask(batch_key, row, width, p=0.1):
-    """What grad.inc's drop keeps of a row at place 1, the target's words."""
+    """What grad.inc's drop keeps of a row at place 1, that of the target's words."""
     k = mix((key(batch_key, 1) + row * GOLDEN) & MASK)
     low, high = numpy.uint32(k & 0xffffffff), numpy.uint32(k >> 32)
     h = (numpy.arange(width, dtype=numpy.uint32) * numpy.uint32(0x9e3779b1)) ^ low
@@ -105,7 +110,7 @@ class Decoder(nn.Module):
 
 
 def parameters(encoder, decoder):
-    """In the order of src/model/layout.c, matrices first."""
+    """The parameters in the order of src/model/layout.c, matrices first."""
     matrices = [(encoder.embedding.weight, 0), (decoder.embedding.weight, 0), (encoder.gru.weight_ih_l0, 1),
                 (encoder.gru.weight_hh_l0, 1), (decoder.gru.weight_ih_l0, 1), (decoder.gru.weight_hh_l0, 1),
                 (decoder.attn.weight, 2), (decoder.combine.weight, 2), (decoder.out.weight, 1)]
@@ -115,7 +120,7 @@ def parameters(encoder, decoder):
 
 
 def begin(encoder, decoder, width, seed):
-    """dg_params_randomise."""
+    """Sets the start values as dg_params_randomise does."""
     for number, (parameter, reads) in enumerate(parameters(encoder, decoder)):
         n = parameter.numel()
         if reads == 0:
@@ -143,14 +148,14 @@ def option(name):
 
 
 def keep(path, step, seconds, encoder, decoder):
-    """SGD without momentum has no state of its own."""
+    """Writes the state. SGD without momentum has no state of its own."""
     torch.save({"step": step, "seconds": seconds, "encoder": encoder.state_dict(), "decoder": decoder.state_dict(),
                 "random": random.getstate(), "torch": torch.get_rng_state()}, path + ".new")
     os.replace(path + ".new", path)
 
 
 def take_up(path, encoder, decoder):
-    """The number of steps that a former run made, and its seconds."""
+    """Reads the state of an earlier run; returns the number of its steps, and its seconds."""
     kept = torch.load(path)
     encoder.load_state_dict(kept["encoder"])
     decoder.load_state_dict(kept["decoder"])

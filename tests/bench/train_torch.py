@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: ISC
-"""The training step of `dragoman train` in PyTorch, to compare speed and memory with (Debian: python3-torch).
+"""The training step of `dragoman train` in PyTorch, to compare speed and memory (Debian:
+python3-torch).
 
     dragoman train --out RUN --steps 1 --dev-pairs 0 ... PAIRS     prepares the pairs, and makes one step
     /usr/bin/time -v dragoman train --resume RUN --steps 9         eight steps of ours
     python3 tests/bench/train_torch.py RUN 8                       eight of PyTorch's, on the same pairs
 
-Same blueprint (RUN/config.json), same number of tokens a batch, label smoothing, dropout, Adam, threads. PyTorch
-pads, so that its batches are made of neighbours in length, as its users do. One line of key=value pairs.
+Both use the same blueprint (RUN/config.json), number of tokens per batch, label smoothing,
+dropout, Adam and threads. PyTorch pads, so its batches are made of pairs of similar length, as
+its users make them. It prints one line of key=value pairs.
 """
 import json
 import math

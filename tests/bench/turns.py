@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: ISC
-"""Measures how long a turn of dragomand's event loop takes under a mixed load: while one lasts, everybody waits.
+"""Measures how long a turn of dragomand's event loop takes under a mixed load: while a turn lasts,
+all clients wait.
 
     python3 tests/bench/turns.py ./dragomand --models-dir models [--seconds 300] [--only NAME,...]
 
-One client for each kind of request asks for the same again and again: a text and a page of HTML of megabytes, detection in
-1,000 texts, answers of megabytes, what the cache has by three APIs, and short texts that are streamed. The model and its
-weights do not matter. What is printed is the histogram of the turns (dragoman_loop_turn_cpu_seconds): processor time of the
-loop's thread, so that what else the machine does is not counted. Ends with 1 if a turn took more than 4 ms. Servers listen on
-127.0.0.1 only and are stopped at the end. Standard library only.
+One client for each kind of request sends the same request again and again: a text and a page of
+HTML of megabytes, detection in 1,000 texts, answers of megabytes, cached texts through three
+APIs, and short texts that are streamed. The model and its weights do not matter. It prints the
+histogram of the turns (dragoman_loop_turn_cpu_seconds) in processor time of the loop's thread,
+so that other work on the machine is not counted. Ends with 1 if a turn took more than 4 ms.
+Servers listen on 127.0.0.1 only and are stopped at the end. Standard library only.
 """
 import argparse
 import http.client
@@ -27,7 +29,7 @@ LANGUAGES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..",
 
 
 def text(first, n):
-    """n sentences; the same for the same numbers."""
+    """n sentences; the same for the same arguments."""
     def word(i):
         return WORDS[i * i % 97 % len(WORDS)]
     return " ".join(" ".join(word(7 * s + w) for w in range(8 + s % 5)).capitalize() + "." for s in range(first, first + n))
@@ -38,8 +40,8 @@ def translate(**fields):
 
 
 def requests():
-    """A function for each kind, which returns the path and the body of its request number i. Sentences repeat, so that most
-    come out of the cache."""
+    """A function for each kind, which returns the path and the body of its request number i.
+    Sentences repeat, so that most come from the cache."""
     page = "".join(f"<p class=\"c{i}\">{text(i % 40, 1)} <b>{text(i % 7, 1)}</b> &amp; <a href=\"/{i}\">{text(3, 1)}</a></p>\n"
                    for i in range(6000))
     bodies = {

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""Many kinds of clients and many kinds of trouble at once, by chance: whoever is answered gets what an idle server
-answers, nobody waits for ever, and when the trouble is over everything is as before.
+"""Random clients of many kinds meet random trouble of many kinds. A client that gets an answer gets
+what an idle server answers, no client waits for ever, and when the trouble is over everything is
+as before.
 
-What is asked and what goes wrong is drawn from DRAGOMAN_CHAOS_SEED (1); DRAGOMAN_CHAOS_SECONDS says for how long (5).
-Threads and the machine's mood are not drawn from it, so a seed makes a failure likely again, not certain."""
+DRAGOMAN_CHAOS_SEED (1) decides the requests and the faults; DRAGOMAN_CHAOS_SECONDS (5) is how
+long the test lasts. The seed does not decide the timing of threads and of the machine, so it
+makes a failure likely to come again, not certain."""
 import collections
 import errno
 import http.client
@@ -38,9 +40,9 @@ BOUNDARY = "multipart/form-data; boundary=XX"
 AMAZON = {"X-Amz-Target": "AWSShineFrontendService_20170701.TranslateText",
           "Authorization": "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/translate/aws4_request, Signature=y"}
 
-# What differs from answer to answer though the question is the same: names of requests, times.
+# Parts of an answer that differ although the request is the same: ids of requests, times.
 VOLATILE = re.compile(r'"(request_id|requestId|id|created|created_at|time_taken|[a-z_]*duration|took|timing|milliseconds)":\s*("[^"]*"|[-0-9.e]+|\{[^{}]*\})')
-# Too busy, too late, no room: what a client under trouble may be told.
+# Too busy, too late, no room: answers that a client may get under trouble.
 BUSY = (429, 503, 504, 507)
 
 
@@ -50,7 +52,7 @@ def multipart(fields, name, text):
 
 
 def questions():
-    """(path, body, type, more headers) whose answers are the same whenever they are asked."""
+    """(path, body, type, more headers) of requests whose answers are always the same."""
     found = []
     for text in (*SENTENCES, LONG):
         found += [
@@ -90,7 +92,7 @@ class Chaos(IntegrationTest):
         reason = why_not(self.run_program)
         if reason:
             self.skipTest(reason)
-        warnings.simplefilter("ignore", ResourceWarning)  # a connection that was cut is not closed by us as well
+        warnings.simplefilter("ignore", ResourceWarning)  # we do not also close a connection that was cut
         self.wrong = []  # (client, what)
         self.counts = collections.Counter()
         self.stopped = threading.Event()
@@ -135,7 +137,7 @@ class Chaos(IntegrationTest):
             self.check(status in BUSY, (status, answer))
             return status
         blocks = [dict(line.split(": ", 1) for line in block.split("\n")) for block in answer.split("\n\n")[:-1]
-                  if not block.startswith(":")]  # a comment, for whoever waits long
+                  if not block.startswith(":")]  # a comment, for clients that wait long
         said = "".join(json.loads(block["data"]).get("text", "") for block in blocks if block["event"] == "token")
         last = json.loads(blocks[-1]["data"])
         if blocks[-1]["event"] == "done":
@@ -262,7 +264,7 @@ class Chaos(IntegrationTest):
         return status
 
     def hog(self, chance):
-        """Bodies that do not come to their end."""
+        """Sends bodies that never end."""
         clients = []
         try:
             for _ in range(40):
@@ -366,17 +368,17 @@ class Chaos(IntegrationTest):
     # ---- The test.
 
     def open_files(self):
-        """Without those of documents on their way, which have no name."""
+        """The number of open files, without those of documents under way, which have no name."""
         n, folder = 0, f"/proc/{self.server.process.pid}/fd"
         for one in os.listdir(folder):
             try:
                 n += not os.readlink(os.path.join(folder, one)).endswith(" (deleted)")
             except FileNotFoundError:
-                pass  # it is closed meanwhile
+                pass  # it was closed meanwhile
         return n
 
     def learn(self):
-        """The oracle: what an idle server says."""
+        """Learns the right answers: what an idle server says."""
         idle = self.start(*self.flags[:2])
         self.oracle, self.plain = {}, {}
         for asked in self.questions:
@@ -402,7 +404,7 @@ class Chaos(IntegrationTest):
 
             wait_for(over, "the end of a job")
             if self.disk_broke and state["state"] == "failed" and state.get("error"):
-                continue  # and the client is told so
+                continue  # and the client is told
             self.assertEqual((state["state"], state["failed"]), ("done", 0), state)
             status, answer = self.ask(f"/v1/jobs/{one}/result", None, method="GET")
             self.assertEqual((status, answer.splitlines()), (200, [self.plain[line] for line in lines]))

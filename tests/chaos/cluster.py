@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""One service of three servers, HAProxy and a Redis, while servers are killed one after the other: a bulk job, documents,
-glossaries that change and clients that read along. Whoever is answered gets what a server by itself answers, and no client
-sees another failure than 503 with Retry-After.
+"""One service of three servers, HAProxy and a Redis, while servers are killed one after the other:
+a bulk job, documents, glossaries that change, and clients that ask for translations meanwhile. A
+client that gets an answer gets what a single server would answer, and no client sees any failure
+except 503 with Retry-After.
 
     cd build && ../tests/integration/run ../tests/chaos/cluster.py        minutes; not part of `make check`
 
-DRAGOMAN_CHAOS_LINES is the size of the job (20000), DRAGOMAN_CHAOS_CLIENTS how many read along (64), DRAGOMAN_CHAOS_SECONDS for how
-long there is trouble (60): every five seconds one server dies by SIGKILL and is started again, at a third of the time
-Redis stands still for ten seconds, and at a quarter and at three quarters HAProxy is reloaded. What happened is told at the end."""
+DRAGOMAN_CHAOS_LINES is the size of the job (20000), DRAGOMAN_CHAOS_CLIENTS the number of these
+clients (64), DRAGOMAN_CHAOS_SECONDS the duration of the trouble (60). Every five seconds SIGKILL
+ends one server, which is started again; after a third of the time Redis is stopped for ten
+seconds; after a quarter and after three quarters HAProxy is reloaded. The test prints what
+happened at the end."""
 import collections
 import http.client
 import json
@@ -41,7 +44,7 @@ DOCUMENT = "\n".join(TEXTS[:5]) + "\n"
 
 
 def lines(n):
-    """Each is another, so that each is work."""
+    """Lines that all differ, so that each is work."""
     return [f"Je {VERBS[k % 8]} le {THINGS[k // 8 % 10]} {k}." for k in range(n)]
 
 
@@ -72,8 +75,8 @@ class Cluster(IntegrationTest):
         self.trouble = threading.Event()  # it is over
         self.counts = collections.Counter()
         self.wrong, self.seen_after = [], []
-        self.dying = None  # the server that is away
-        self.n_redis_away = 0  # how often Redis began or ceased to stand still
+        self.dying = None  # the server that is down
+        self.n_redis_away = 0  # how often Redis was paused or resumed
 
     def configuration(self):
         """conf/haproxy.cfg with its lines for agents."""
@@ -96,7 +99,8 @@ class Cluster(IntegrationTest):
     # ---- What clients do -------------------------------------------------------------------------------------------------
 
     def ask(self, method, path, body=None, kind="application/json", port=None, **headers):
-        """The body of a success. Each on a connection of its own, as HAProxy may close idle ones when it is reloaded."""
+        """The body of a successful answer. Each request has its own connection, as HAProxy may
+        close idle ones when it is reloaded."""
         connection = http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=PATIENCE_S)
         try:
             connection.request(method, path, body.encode() if isinstance(body, str) else body,
@@ -120,7 +124,7 @@ class Cluster(IntegrationTest):
                 time.sleep(1)
 
     def client(self, what, turn):
-        """Runs `turn` again and again while there is trouble."""
+        """Runs `turn` again and again while the trouble lasts."""
         chance = random.Random(what)
         while not self.trouble.is_set():
             try:
@@ -134,7 +138,7 @@ class Cluster(IntegrationTest):
                     time.sleep(1)
                 else:
                     self.wrong.append(f"{what}: {error.code} {error.status} {error}")
-            except Exception as error:  # whatever a client would see
+            except Exception as error:  # anything that a client would see
                 self.wrong.append(f"{what}: {type(error).__name__} {error}")
             time.sleep(PAUSE_S * chance.random())
 
@@ -155,7 +159,8 @@ class Cluster(IntegrationTest):
             raise AssertionError(f"{texts}: {said}")
 
     def change(self, id, chance):
-        """A glossary gets another term, and every server that lives through the next second has it within that."""
+        """A glossary gets another term, and every server that stays alive for the next second has
+        the term within that second."""
         term = f"word{chance.random()}"
         body = json.dumps({"source": "fr", "target": "en", "terms": [{"source": "chat", "target": term}]})
         n_redis_away = self.n_redis_away

@@ -5,14 +5,14 @@
  *
  *     LD_PRELOAD=tests/chaos/faults.so DRAGOMAN_FAULTS=FILE
  *
- * FILE holds the page `struct plan`, which tests/chaos/faults.py maps too and changes while the
- * program runs: from the call `at` on, counted by `calls`, `times` calls of that kind fail with
- * `error`, or do less than they were asked for where that is 0. Reads and writes are told apart by
- * what they go to, a file or a socket; those of pipes, terminals and eventfds always succeed, as
- * they do in life. Without a plan nothing changes.
+ * FILE holds the page `struct plan`, which tests/chaos/faults.py maps, too, and changes while the
+ * program runs. `calls` counts the calls of a kind; from the call number `at` on, `times` of them
+ * fail with `error`, or, when `error` is 0, do less than they were asked for. Reads and writes of
+ * files and those of sockets are different kinds; those of pipes, terminals and eventfds always
+ * succeed, as they do in practice. Without a plan nothing changes.
  *
- * What the C library calls inside of itself does not come by here: fopen's files, malloc's pages.
- */
+ * Calls that the C library makes internally, for fopen's files or malloc's pages, are not
+ * intercepted. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
@@ -73,7 +73,7 @@ __attribute__((constructor)) static void map_plan(void)
         plan = (struct plan *)at;
 }
 
-/* True when this call is to fail; errno is set then, or 0 where it is to do less. */
+/* True when this call is to fail; errno is then set, or 0 when the call is to do less. */
 static bool fails(enum kind kind)
 {
     struct fault *fault = plan ? &plan->of[kind] : NULL;
@@ -88,7 +88,7 @@ static bool fails(enum kind kind)
     return true;
 }
 
-/* The kind of a read or write; N_KINDS where it is let through. */
+/* The kind of a read or write; N_KINDS for one that always succeeds. */
 static enum kind kind_of(int fd, enum kind file, enum kind sock)
 {
     struct stat info;
@@ -100,7 +100,7 @@ static enum kind kind_of(int fd, enum kind file, enum kind sock)
     return kind;
 }
 
-/* *n becomes less where the call is to do less; false: it fails. */
+/* Lowers *n when the call is to do less; false when the call fails. */
 static bool may(int fd, enum kind file, enum kind sock, size_t *n)
 {
     int saved = errno;
@@ -152,7 +152,7 @@ ssize_t send(int fd, const void *bytes, size_t n, int flags)
     return may(fd, FILE_WRITE, SOCKET_WRITE, &n) ? NEXT(send)(fd, bytes, n, flags) : -1;
 }
 
-/* Only the first of several pieces is made "less". */
+/* Only the first of several pieces is shortened. */
 ssize_t writev(int fd, const struct iovec *pieces, int n)
 {
     size_t some = (size_t)n;
@@ -242,7 +242,7 @@ int accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
     if (!fails(ACCEPT))
         return NEXT(accept4)(fd, address, len, flags);
     const int error = errno;
-    if (error == ECONNABORTED) { /* the connection ends with it */
+    if (error == ECONNABORTED) { /* the error ends the connection */
         int gone = NEXT(accept4)(fd, address, len, flags);
         if (gone < 0)
             return -1;
@@ -269,8 +269,8 @@ time_t time(time_t *now)
     return got.tv_sec;
 }
 
-/* A sanitizer's own malloc comes before this one; dlsym allocates, hence the C library's inner
- * names. */
+/* A sanitizer's own malloc takes precedence over this one; dlsym allocates, hence the C library's
+ * inner names. */
 #ifdef __GLIBC__
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);

@@ -19,7 +19,8 @@ FOR_EVER = 1 << 40
 
 
 def why_not(run_program):
-    """Why the library cannot be used here; "" when it can. gcc's sanitizers are libraries that want to be first."""
+    """Why the library cannot be used here; "" when it can. gcc's sanitizers are libraries that must
+    be loaded first."""
     if not os.path.exists(LIBRARY):
         return "needs tests/chaos/faults.so, which make check builds"
     if run_program("--version", env={"LD_PRELOAD": LIBRARY}).returncode != 0:
@@ -44,7 +45,8 @@ class Plan:
         struct.pack_into("<q", self.page, 8 * (5 * KINDS.index(kind) + field), value)
 
     def arm(self, kind, error, nth=1, times=1):
-        """From the nth call of this kind from now, so many fail with this error (0: do less)."""
+        """From the nth call of this kind from now on, `times` calls fail with this error (0: they
+        do less)."""
         self.set(kind, AT, 0)
         self.set(kind, ERROR, error)
         self.set(kind, TIMES, times)
@@ -58,5 +60,5 @@ class Plan:
         return sum(self.get(kind, HITS) for kind in KINDS)
 
     def jump(self, seconds):
-        """The time of day goes so far from the true one."""
+        """Moves the time of day by so many seconds."""
         struct.pack_into("<q", self.page, 8 * 5 * len(KINDS), seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Start, refusal to start, reload, stop."""
+"""The start, refusals to start, reloads and stops."""
 import http.client
 import json
 import os
@@ -17,12 +17,13 @@ IS_ROOT = os.geteuid() == 0
 
 
 def settle(server):
-    """When this is answered, the server has read what was sent to it before: it has one loop."""
+    """Waits until the server has read what was sent to it before. It has one loop, so an answer to
+    this request proves it."""
     server.request("GET", "/healthz")
 
 
 def content(path):
-    """The file's text; "" when there is none yet."""
+    """The file's text; "" when the file does not exist yet."""
     if not os.path.exists(path):
         return ""
     with open(path, encoding="utf-8") as file:
@@ -150,7 +151,8 @@ class CommandLine(IntegrationTest):
 
 
 class BadConfiguration(IntegrationTest):
-    """Each is refused with file, line, what was read and what was expected; exit code 2; nothing started."""
+    """The daemon refuses each bad configuration: it names the file, the line, what it read and what
+    it expected, exits with code 2 and starts nothing."""
 
     def check(self, conf, place, *said):
         result = self.run_program("--listen=127.0.0.1:0", conf=conf)
@@ -204,7 +206,8 @@ class BadConfiguration(IntegrationTest):
         self.assertRegex(result.stderr, r"^dragomand: \.: read nothing \(.*\), expected ")
 
     def test_unreadable_file(self):
-        # Root may read everything; so it becomes somebody else, who may not even reach the build folder.
+        # Root may read everything; so the test becomes another user, who may not even enter the
+        # build folder.
         path = os.path.join(self.directory, "secret.conf")
         with open(path, "w", encoding="ascii"):
             os.chmod(path, 0)
@@ -230,7 +233,8 @@ class Stopping(IntegrationTest):
             server = self.start(ready=False)
             time.sleep(delay_ms / 1000)
             server.signal(signal.SIGTERM)
-            # Before main holds signals back there is nothing to clean up, and the kernel ends the process.
+            # Before main blocks the signals there is nothing to clean up, and the kernel ends the
+            # process.
             server.expected_codes = (0, -signal.SIGTERM)
             server.wait()
 
@@ -341,7 +345,7 @@ class Reloading(IntegrationTest):
 
 
 class UnderSystemd(IntegrationTest):
-    """Plays systemd's part: the notification socket and the inherited listener."""
+    """Plays the part of systemd: the notification socket and the inherited listener."""
 
     def setUp(self):
         super().setUp()
@@ -353,7 +357,7 @@ class UnderSystemd(IntegrationTest):
         notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         notices.bind(path)
         notices.settimeout(30)
-        # The shell's process becomes the daemon's, which is how WATCHDOG_PID can name it.
+        # The shell's process becomes the daemon by exec, so that WATCHDOG_PID can name it.
         server = self.start(command=("sh", "-c", 'WATCHDOG_PID=$$ exec "$0" "$@"', PROGRAM),
                             env={"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "100000"})
         seen = []
@@ -390,7 +394,8 @@ class UnderSystemd(IntegrationTest):
         listener = threading.Thread(target=listen, daemon=True)
         listener.start()
         server = self.start(conf=section.format("fr-en"), env={"NOTIFY_SOCKET": path})
-        # Each comes, where the machine is not too fast for that, while the models of the one before are being loaded.
+        # Unless the machine is too fast for that, each reload comes while the models of the
+        # previous one are being loaded.
         for n, conf in enumerate((several, several + section.format("fr-yy"), "threads = many\n",
                                   several + section.format("fr-zz"))):
             server.write_conf(conf)

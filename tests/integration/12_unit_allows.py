@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""What the daemon does is what systemd/dragomand.service allows: its system calls, its socket families, and no memory that
-is writable and executable. The daemon is watched by strace through a start, requests, a document, a bulk job, a reload
-and a stop; the service's filter is taken from the unit and spelled out by systemd-analyze."""
+"""Checks that systemd/dragomand.service allows what the daemon does: its system calls, its socket
+families, and no memory that is both writable and executable. strace watches the daemon through a
+start, requests, a document, a bulk job, a reload and a stop; the service's filter is taken from
+the unit and expanded by systemd-analyze."""
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from harness import PROGRAM, SOURCES, IntegrationTest, main, wait_for
 
 
 def members(name, seen):
-    """The system calls of a set such as @system-service."""
+    """The system calls in a set such as @system-service."""
     calls = set()
     if name in seen:
         return calls
@@ -96,7 +97,7 @@ class UnitAllows(IntegrationTest):
         opened = {match.group(1) for match in (re.search(r"socket\((AF_\w+)", line) for line in lines) if match}
         self.assertLessEqual(opened, families)
         self.assertIn("MemoryDenyWriteExecute=yes", unit)
-        # Nothing is called but what the smallest Debian has.
+        # The unit calls only programs that the smallest Debian has.
         self.assertEqual({line.split()[0] for line in re.findall(r"^Exec\w+=(.*)$", unit, re.M)}, {"@sbindir@/dragomand", "/bin/sh"})
         self.assertEqual([line for line in lines if re.search(r"(mmap|mprotect)\(.*PROT_WRITE\|PROT_EXEC", line)], [])
 

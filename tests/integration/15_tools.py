@@ -56,7 +56,7 @@ class Commands(unittest.TestCase):
 
 
 class Installed(unittest.TestCase):
-    """No --model: what is installed, with the embedded models of the build tree behind it."""
+    """Without --model: the installed models, and after them the embedded models of the build tree."""
 
     def setUp(self):
         self.data = tempfile.TemporaryDirectory()
@@ -190,7 +190,7 @@ class Translate(unittest.TestCase):
         self.assertEqual(scores, sorted(scores, reverse=True))
 
     def test_soft_alignments(self):
-        """A row for each token, whose largest weight is where the pair points."""
+        """A row for each token; its largest weight is where the hard alignment's pair points."""
         _, pairs, weights = translate("Merci beaucoup.\n", "--alignment", "--soft-alignment").stdout.decode().split(" ||| ")
         rows = [[float(weight) for weight in token.split(",")] for token in weights.split()]
         self.assertEqual([f"{row.index(max(row))}-{t}" for t, row in enumerate(rows)], pairs.split())
@@ -370,7 +370,7 @@ class Eval(unittest.TestCase):
             self.assertEqual(run("eval", both).stdout, two)
             self.assertIn(b"BLEU 66.87", two)
             self.assertIn(b"nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp", two)
-            # Against another system, and the worst lines.
+            # The comparison with another system, and the worst lines.
             for path, text in ((hyp, "a b c d e\nx\ng h i j k\n"), (ref, "a b c d f\ng h i j l\ng h i j k\n"),
                                (both, "a b c d f\ng h i j l\ng h i j k\n")):
                 with open(path, "w", encoding="utf-8") as file:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""dragoman train: from pairs to a model that translates; stopped, killed and resumed; full disks; refusals."""
+"""dragoman train: from pairs to a model that translates; runs that are stopped, killed and resumed;
+full disks; refusals."""
 import gzip
 import itertools
 import os
@@ -22,7 +23,7 @@ SMALL = ["--width", "32", "--heads", "4", "--ffn", "64", "--encoder-layers", "1"
 
 
 def pairs(n, seed=1):
-    """Lines of a toy language: word for word."""
+    """Lines of a toy language, which is translated word for word."""
     draw = random.Random(seed)
     lines = []
     for _ in range(n):
@@ -54,7 +55,7 @@ class Train(unittest.TestCase):
     def weights(self):
         with open(self.file("training", "checkpoint.safetensors"), "rb") as checkpoint:
             bytes_ = checkpoint.read()
-        return bytes_[bytes_.index(b"}}") + 2:][:60000]  # the first tensors; the times in "numbers" come later
+        return bytes_[bytes_.index(b"}}") + 2:][:60000]  # the first tensors; the times in "numbers" come after them
 
     def test_learns_and_translates(self):
         done = run("train", "--out", self.out, *SMALL, "--dev-pairs", "20", "--batch-tokens", "400", "--steps", "400",
@@ -77,7 +78,7 @@ class Train(unittest.TestCase):
                                 encoding="utf-8")
 
     def wait_for(self, process, word):
-        """Reads the program's talk until a line has `word`."""
+        """Reads the program's output until a line contains `word`."""
         for line in process.stderr:
             if word in line:
                 return
@@ -154,7 +155,7 @@ class Train(unittest.TestCase):
         n = int(re.search(r"(\d+) pairs to learn from", done.stderr).group(1))
         self.assertIn(f"pairs.bin: {3 * n} pairs", done.stderr)
         self.assertIn("all steps are done", done.stderr)
-        shutil.rmtree(self.out)  # what a run began with is not needed to go on
+        shutil.rmtree(self.out)  # a resumed run does not need the files that it began with
         run("train", "--resume", tuned, "--steps", "2")
 
     def test_the_end_has_a_card_a_curve_and_scores(self):
@@ -181,13 +182,13 @@ class Train(unittest.TestCase):
         with open(self.file("training", "curve.svg"), encoding="utf-8") as curve:
             self.assertTrue(curve.read().startswith("<svg"))
         self.assertNotIn(self.root, card)
-        # Going on with other options is written down; the texts stay.
+        # Resuming with other options writes them down; the texts stay the same.
         run("train", "--resume", self.out, "--steps", "25", "--test", "")
         with open(self.file("card.md"), encoding="utf-8") as card:
             card = card.read()
         self.assertIn("after step 20: --steps 25 (was 20)", card)
         self.assertIn("Toy pairs, CC0.", card)
-        # And it is stored small, with its card.
+        # The model can also be stored small, with its card.
         small = os.path.join(self.root, "small")
         run("import", self.out, small, "--type", "i8")
         self.assertEqual(sorted(os.listdir(small)), ["card.md", "config.json", "model.safetensors", "source.spm"])
@@ -196,7 +197,8 @@ class Train(unittest.TestCase):
         run("translate", "--model", small, text="lusa bato\n")
 
     def test_a_run_is_carried_to_another_machine_in_one_file(self):
-        """Where none of the files are that it was begun with; and it learns there what it would have learned here."""
+        """The run is resumed where the files it began with do not exist, and learns there what it
+        would have learned here."""
         here, there = (os.path.join(self.root, name) for name in ("here", "there"))
         os.mkdir(here)
         os.mkdir(there)
@@ -215,7 +217,7 @@ class Train(unittest.TestCase):
             self.assertIn("| test.tsv | 30 |", done.stderr)
         with open(self.file("model.safetensors"), "rb") as one, open(os.path.join(there, "run", "model.safetensors"), "rb") as two:
             self.assertEqual(one.read(), two.read())
-        # A set that nobody has is told before the first step.
+        # A test set that does not exist is reported before the first step.
         done = run("train", "--resume", self.out, "--steps", "30", "--test", test + ".other", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("test.tsv.other", done.stderr)
@@ -263,7 +265,7 @@ class Train(unittest.TestCase):
         self.assertGreater(agreement, 80.0)
         with open(self.file("config.json"), encoding="utf-8") as config:
             self.assertIn('"alignment_head": 2', config.read())
-        # A finished network can be given such a head as well.
+        # A finished network can also be given such a head later.
         tuned = os.path.join(self.root, "tuned")
         tune = ["train", "--out", tuned, "--init", self.out, "--steps", "2", "--batch-tokens", "100", "--dev-pairs", "20",
                 "--guided-attention", "1", self.pairs]
@@ -273,7 +275,7 @@ class Train(unittest.TestCase):
         run(*tune, "--guided-head", "1")
         with open(os.path.join(tuned, "config.json"), encoding="utf-8") as config:
             self.assertIn('"alignment_head": 1', config.read())
-        # A link outside its pair is refused, not read.
+        # A link that points outside its pair is refused, not read.
         with open(self.file("training", "links.bin"), "r+b") as links:
             links.seek(-2, os.SEEK_END)
             links.write(b"\xff\xff")
@@ -339,7 +341,8 @@ class Train(unittest.TestCase):
         two = run("distill", "--model", self.out, "--threads", "2", text)
         self.assertEqual(one.stdout, two.stdout)
 
-        # All answers, each with how near it is; of the nearest the same is said.
+        # All answers, each with its score against the reference; picking the nearest one gives the
+        # same answer.
         done = run("distill", "--model", self.out, "--pick", "all", "--score", "both", "--threads", "2", text)
         rivals = [line.split("\t") for line in done.stdout.splitlines()]
         self.assertEqual([key for key, _ in itertools.groupby(row[0] for row in rivals)], sources)
@@ -352,7 +355,7 @@ class Train(unittest.TestCase):
         good = run("distill", "--model", self.out, "--pick", "all", "--score", "both", "--least", "60", text).stdout
         self.assertEqual(good.splitlines(), ["\t".join(row) for row in rivals if float(row[2]) >= 60])
 
-        # From these it learns.
+        # dragoman train can learn from these answers.
         competing, learned = (os.path.join(self.root, name) for name in ("rivals.tsv", "learned"))
         with open(competing, "w", encoding="utf-8") as out:
             out.write(done.stdout)
@@ -378,7 +381,7 @@ class Train(unittest.TestCase):
         self.assertEqual(len(curves[0]), len(curves[1]))
         for exact, rounded in zip(*curves):
             self.assertAlmostEqual(exact, rounded, delta=0.02 * exact)
-        # A run under way may change them.
+        # A resumed run may use another kind of products.
         again = run("train", "--resume", out, "--steps", "31", "--products", "f32")
         self.assertIn("products of f32, ", again.stderr)
         with open(os.path.join(out, "training", "recipe.conf"), encoding="utf-8") as recipe:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Language models trained in seconds on the toy language: text that goes on, and translation by a template that the model's
-own directory keeps; JSON lines, fine-tuning, resuming, refusals."""
+"""Language models trained in seconds on the toy language: they continue a text, and translate by a
+template that the model's own directory keeps; JSON lines, fine-tuning, resuming, refusals."""
 import json
 import os
 import re
@@ -95,10 +95,10 @@ class TrainLm(IntegrationTest):
         self.assertEqual([t["text"] for t in answer["translations"]], said[:8])
         model = json.loads(server.request("GET", "/v1/models")[2])["models"][0]
         self.assertEqual((model["kind"], model["sources"], model["targets"]), ("translation", ["it"], ["en"]))
-        # Another template takes its place where one is configured.
+        # A template in the configuration replaces the model's own.
         shown = run("translate", "--model", out, "--template", "{text} =", "--source", "it", "--target", "en", text="bato zari lusa\n")
         self.assertEqual(shown.stderr.count("sentences=1"), 1)
-        # It goes on learning: without a step it says what it said.
+        # Fine-tuning continues from the model: after one step the held-out loss is still low.
         tuned = self.model("tuned")
         done = run("train", *RECIPE, "--init", out, "--template", "{source}: {text} {target}:", "--from", "it", "--to", "en",
                    "--out", tuned, "--steps", "1", "--valid-every", "1", pairs)

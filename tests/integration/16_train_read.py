@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Encoders alone, trained in seconds on the data sets of tests/support/reading_tasks.py, served by the daemon, and asked what
-stands in none of their lines."""
+"""Encoders alone, trained in seconds on the data sets of tests/support/reading_tasks.py, served by
+the daemon, and asked about texts that the training data does not contain."""
 import json
 import os
 import random
@@ -76,7 +76,7 @@ class TrainRead(IntegrationTest):
             labels = [result["labels"][0]["label"] for result in self.ask(server, "classify", model=model, text=texts)]
             self.assertEqual(labels, ["good"] * 4 + ["bad"] * 4, model)
 
-        # What it speaks of: any number of labels, each right or wrong by itself.
+        # What a text mentions: any number of labels, each right or wrong by itself.
         texts = ["Greta liked the play in Rome on Friday.", "in Oslo nobody missed the dinner.", "everybody saw the song.",
                  "on Sunday David saw the book."]
         expected = [{"person", "place", "day"}, {"place"}, set(), {"person", "day"}]
@@ -95,7 +95,8 @@ class TrainRead(IntegrationTest):
         self.assertIn("labels of texts, any number of them", card)
         self.assertIn("F1 100.00", card)
 
-        # Inference between two sentences: the same second sentence, another answer.
+        # Inference between two sentences: with the same second sentence, another first one gets
+        # another answer.
         pairs = [("Emma is rich.", "Emma is wealthy.", "entailment"), ("Emma is poor.", "Emma is wealthy.", "contradiction"),
                  ("Emma is slow.", "Emma is wealthy.", "neutral"), ("Oscar is glad.", "Oscar is happy.", "entailment")]
         results = self.ask(server, "classify", model="inference", text=[p[0] for p in pairs], pair=[p[1] for p in pairs])
@@ -164,7 +165,7 @@ class TrainRead(IntegrationTest):
         self.assertIn("is an encoder-only model: expected --task classify", refused.stderr)
 
     def test_an_imported_encoder_learns_a_task(self):
-        for name, steps in (("bert-words", "80"), ("roberta-words", "200")): # WordPiece, and two separators behind byte-level BPE
+        for name, steps in (("bert-words", "80"), ("roberta-words", "200")): # WordPiece; byte-level BPE has two separators
             imported, out = os.path.join(self.root, name), os.path.join(self.models, name)
             run("import", os.path.join(SOURCES, "tests/data/enc", name), imported)
             done = run("train", "--task", "classify", "--init", imported, "--out", out, "--len-max", "40", "--steps", steps,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""A model of every family, made of a toy language in a second (tests/support/toy_language.py), translated with and served;
-the textbook's options; classifiers."""
+"""Models of every family, trained on a toy language in a second (tests/support/toy_language.py):
+they translate and are served; the textbook's options; classifiers."""
 import json
 import os
 import random

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: ISC
-"""Models that the real Marian made, imported: greedy search, beams, n-best lists, alignments and scores are those of its own
-decoder, to the sentence. Models and answers are among the larger samples ($DRAGOMAN_SHARED/marian); what each rule does is tested
-without them by tests/unit/decode/test_search.c (the beam), tests/unit/decode/test_shortlist.c, tests/unit/network/test_net.c
-(pre-norm) and tests/unit/import/format/test_import_bergamot.c (what the importer reads)."""
+"""Imported models that the real Marian made: greedy search, beams, n-best lists, alignments and
+scores agree with Marian's own decoder, sentence by sentence. Models and answers are among the
+larger samples ($DRAGOMAN_SHARED/marian). Other tests check each rule without them:
+tests/unit/decode/test_search.c (the beam), tests/unit/decode/test_shortlist.c,
+tests/unit/network/test_net.c (pre-norm) and tests/unit/import/format/test_import_bergamot.c
+(what the importer reads)."""
 import json
 import os
 import shutil
@@ -14,7 +16,7 @@ import unittest
 PROGRAM = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 SAMPLES = os.path.join(os.environ.get("DRAGOMAN_SHARED", ""), "marian")
 AS_MARIAN = ("--length-penalty", "1", "--max-ratio", "3", "--max-extra", "0", "--no-loop-guard")
-SLOW = "DRAGOMAN_SLOW" in os.environ  # valgrind and its like look at fewer sentences
+SLOW = "DRAGOMAN_SLOW" in os.environ  # valgrind and similar tools look at fewer sentences
 
 
 def run(*args, text=""):
@@ -83,7 +85,7 @@ class Marian(unittest.TestCase):
                 self.assertEqual([(i, text) for (i, _), text in zip(answers, texts)],
                                  [(int(line[0]), line[1]) for line in theirs])
                 for (_, answer), line in zip(answers, theirs):
-                    self.assertAlmostEqual(answer["score"], float(line[-1]), delta=4e-5)  # Marian's own error
+                    self.assertAlmostEqual(answer["score"], float(line[-1]), delta=4e-5)  # the error of Marian itself
 
     def test_scores(self):
         n = 20 if SLOW else 100
@@ -97,7 +99,7 @@ class Marian(unittest.TestCase):
                     words = [float(word) for word in theirs[1].split()]
                     self.assertEqual(len(ours["token_logprobs"]), len(words))
                     for one, other in zip(ours["token_logprobs"], words):
-                        self.assertAlmostEqual(one, other, delta=6e-5)  # Marian's own error, and its rounding
+                        self.assertAlmostEqual(one, other, delta=6e-5)  # the error of Marian itself, and its rounding
                     self.assertAlmostEqual(ours["logprob"], float(theirs[0]), delta=6e-5 * len(words))
 
     def test_alignments(self):

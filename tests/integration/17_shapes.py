@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Random networks of many shapes, norms and kinds against values that tests/golden/reference.py computed."""
+"""Random networks of many shapes, norms and kinds, compared with values that
+tests/golden/reference.py computed."""
 import json
 import os
 import subprocess

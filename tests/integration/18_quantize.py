@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""dragoman quantize over the embedded model in F16: what it writes, what it says, what it keeps, and that it is served."""
+"""dragoman quantize over the embedded model in F16: what it writes, what it prints, what it keeps,
+and that its model is served."""
 import json
 import os
 import subprocess
@@ -22,7 +23,7 @@ def run(*args, text="", check=True):
 
 
 def lines_of(done):
-    """The key=value pairs of each line; a word without '=' is the line's key "line"."""
+    """The key=value pairs of each line; a word without '=' gets the key "line"."""
     return [dict(word.split("=", 1) if "=" in word else ("line", word) for word in line.split())
             for line in done.stdout.decode().splitlines()]
 

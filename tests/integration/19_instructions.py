@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc
-"""Instructions for each token of a small network, counted by callgrind: a guard against slower code that neither a busy
-machine nor its clock can flip. Each figure is the difference between decoding 8 and 16 tokens, so that loading, packing and
-encoding are not in it. What lies above a budget got slower: find out why, or raise it with a reason. What lies far below was
-made faster: lower it."""
+"""Instructions for each token of a small network, counted by callgrind: a guard against slower code
+that neither a busy machine nor its clock can disturb. Each figure is the difference between
+decoding 8 and 16 tokens, so that it leaves out loading, packing and encoding. A figure above its
+budget means that the code became slower: find out why, or raise the budget and give the reason.
+A figure far below its budget means that the code became faster: lower the budget."""
 import os
 import platform
 import re
@@ -16,10 +17,10 @@ import unittest
 PROGRAM = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MKMODEL = os.path.abspath(os.environ.get("DRAGOMAN_MKMODEL", "./tests/support/mkmodel"))
 SHAPE = ["--D", "64", "--F", "128", "--heads", "4", "--layers", "2", "--vocab", "512", "--seed", "1"]
-RUNS = 4  # bench's warm-up and its three runs: under callgrind one takes far longer than the --time asked for
+RUNS = 4  # bench's warm-up and its three runs: under callgrind one run takes far longer than the --time asked for
 
-# Thousands of instructions a token with the table "avx2", gcc 12 -g -O2 (configure lists this test for no other build), and a
-# twelfth more.
+# Thousands of instructions per token with the table "avx2", gcc 12 -g -O2 (configure lists this
+# test for no other build), plus a twelfth.
 BUDGETS = {("i8", 1, 1): 72, ("i8", 8, 1): 57, ("f32", 8, 1): 61, ("i8", 2, 4): 240}
 
 

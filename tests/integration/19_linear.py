@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc
-"""What readers of clients' bytes cost, counted by callgrind in instructions: texts of 8, 16, 32 and 64 KB that repeat a pattern may
-cost twice as much when they are twice as long, and a quarter more for what grows in steps and for logarithms. DRAGOMAN_SEED draws
-other patterns, DRAGOMAN_ROUNDS more of them. Requests that are cancelled while twice as many are open may cost twice as much, too."""
+"""What readers of clients' bytes cost, counted by callgrind in instructions. For texts of 8, 16, 32
+and 64 KB that repeat a pattern, a text of twice the length may cost twice as much, plus a
+quarter for logarithms and for what grows in steps. DRAGOMAN_SEED draws other patterns,
+DRAGOMAN_ROUNDS more of them. Cancelling requests while twice as many are open may cost twice as
+much, too."""
 import glob
 import os
 import re
@@ -14,8 +16,8 @@ import unittest
 
 PROGRAM = os.path.abspath("./tests/support/reader_costs")
 SIZES = 4
-SMALL = 20_000  # instructions: what costs less is not compared
-GROWTH = 2.5    # from a size to its double
+SMALL = 20_000  # instructions; smaller costs are not compared
+GROWTH = 2.5    # from one size to its double
 WHOLE = 12      # from 8 to 64 KB
 
 

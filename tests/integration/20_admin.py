@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Administration over its own socket: models come, go and come anew; log level, reload, drain, numbers."""
+"""Administration over its own socket: models are added, removed and added again; log level, reload,
+drain, numbers."""
 import json
 import os
 import stat
@@ -29,7 +30,7 @@ class Admin(IntegrationTest):
         return json.loads(answer)
 
     def test_only_the_socket_lets_in(self):
-        server = self.begin("--ops-loopback=no")  # else this machine may look: 60_ops.py
+        server = self.begin("--ops-loopback=no")  # without it this machine may read them: 60_ops.py
         self.assertEqual(stat.S_IMODE(os.stat(self.socket).st_mode), 0o600)
         for method, path in (("GET", "/v1/admin/status"), ("POST", "/v1/admin/drain"), ("POST", "/v1/admin/models"),
                              ("DELETE", "/v1/admin/models/x"), ("POST", "/v1/admin/log-level")):

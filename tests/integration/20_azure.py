@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Azure Translator's version 3, by the requests that its clients make and the members that they read."""
+"""Azure Translator's version 3: the requests that its clients make and the members that they read."""
 import hashlib
 import json
 import os
@@ -13,7 +13,7 @@ KEY = "secret-of-alice"
 
 
 def units(text):
-    """UTF-16, in which places and lengths are counted."""
+    """The text's length in UTF-16 units, in which the API counts places and lengths."""
     return text.encode("utf-16-le")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""DeepL's API as its official libraries and other clients use it: JSON and forms, GET with a body, the members that
-their parsers need, and the sentences of its errors."""
+"""DeepL's API as its official libraries and other clients use it: JSON and forms, GET with a body,
+the members that their parsers need, and the error messages."""
 import concurrent.futures
 import hashlib
 import json
@@ -85,7 +85,7 @@ class DeepL(IntegrationTest):
         self.assertEqual([one["language"] for one in self.ask("/v2/languages", method="GET")], ["EN", "FR"])
 
     def both_ways(self):
-        """A folder with the two models that translate French to English and back."""
+        """A folder with two models: French to English and English to French."""
         folder = os.path.join(self.directory, "models")
         os.mkdir(folder)
         for name in ("fr-en", "en-fr"):
@@ -93,7 +93,8 @@ class DeepL(IntegrationTest):
         return folder
 
     def test_a_language_is_always_detected(self):
-        """What says nothing of its language is told to be in one that the server reads; a foreign one is told by its name."""
+        """A text without any sign of its language is reported as a language that the server reads;
+        a text in another language is reported as that language."""
         self.server = self.start(MODELS, LANGUAGES)
         texts = ["12345", "\U0001f600", "https://example.org/", "...", " ", "Das ist ein ganz gew\u00f6hnlicher deutscher Satz."]
         found = self.ask("/v2/translate", {"text": texts, "target_lang": "EN"})["translations"]
@@ -110,7 +111,7 @@ class DeepL(IntegrationTest):
         self.assertEqual(len(one["translations"]), 1)
 
     def test_the_key_is_taken_wherever_it_stands(self):
-        """auth_key of query and body, for every route; a wrong one is refused."""
+        """auth_key in the query and in the body, for every route; a wrong key is refused."""
         self.server = self.start(MODELS, LANGUAGES, f"--keys-file={self.write_key('letter', 'the-key')}", "--require-key")
         text = [("text", "Bonjour."), ("target_lang", "EN")]
         for path, form in (("/v2/translate", text), ("/v2/languages", []), ("/v2/usage", [])):
@@ -134,7 +135,7 @@ class DeepL(IntegrationTest):
         return path
 
     def make(self, dictionaries, name="pets", **options):
-        """Creates a glossary of version 3 from (source, target, entries) by JSON."""
+        """Creates a glossary through version 3, in JSON, from (source, target, entries)."""
         return self.ask("/v3/glossaries", {"name": name, "dictionaries": [self.dictionary(*one) for one in dictionaries]}, **options)
 
     @staticmethod
@@ -165,19 +166,20 @@ class DeepL(IntegrationTest):
         self.assertEqual((made["name"], made["dictionaries"]), ("pets", both))
         self.assertEqual(self.ask(path, method="GET"), made)
         self.assertEqual(self.ask("/v3/glossaries", method="GET"), {"glossaries": [made]})
-        self.assertEqual(self.ask("/v2/glossaries", method="GET"), {"glossaries": []})  # two pairs are none of theirs
+        self.assertEqual(self.ask("/v2/glossaries", method="GET"), {"glossaries": []})  # not one with two pairs
         self.ask(f"/v2/glossaries/{made['glossary_id']}", method="GET", status=404)
         self.assertEqual(self.entries(path), self.dictionary("fr", "en", "chat\thound\nnoir\tdark\n"))
         for source, target, text, word in (("FR", "EN", "Le chat dort.", "hound"), ("EN", "FR", CAT_SAID, "chien")):
             said = self.ask("/v2/translate", {"text": [text], "source_lang": source, "target_lang": target,
                                               "glossary_id": made["glossary_id"]})["translations"][0]["text"]
             self.assertIn(word, said.lower())
-        # More entries, those of the same source in place of the old ones; the others stay.
+        # More entries: one with the source of an old entry replaces it, and the other old entries
+        # stay.
         changed = self.ask(path, {"dictionaries": [self.dictionary("FR", "EN", "chat\tlion\nchien\twolf")]}, method="PATCH")
         self.assertEqual([one["entry_count"] for one in changed["dictionaries"]], [3, 1])
         self.assertEqual(self.entries(path)["entries"], "noir\tdark\nchat\tlion\nchien\twolf\n")
         self.assertEqual(self.ask(path, {"name": "beasts"}, method="PATCH"), {**changed, "name": "beasts"})
-        # One whole dictionary in place of another, by a form.
+        # A form replaces one whole dictionary by another.
         form = list(self.dictionary("fr", "en", '"a, b",c\nd,e', "csv").items())
         self.assertEqual(self.ask(path + "/dictionaries", form, method="PUT"),
                          {"source_lang": "fr", "target_lang": "en", "entry_count": 2})
@@ -188,8 +190,9 @@ class DeepL(IntegrationTest):
         self.assertEqual(self.entries(path, "EN", "FR", status=404), {"message": "Dictionary not found"})
         left = self.ask(path, method="GET")
         self.assertEqual([one["source_lang"] for one in left["dictionaries"]], ["fr"])
-        self.assertEqual(self.ask("/v2/glossaries", method="GET")["glossaries"][0]["entry_count"], 2)  # now it is one of theirs
-        # A dictionary that is new to it, members of forms as deepl-node writes them; it survives a new start.
+        self.assertEqual(self.ask("/v2/glossaries", method="GET")["glossaries"][0]["entry_count"], 2)  # now it has one pair
+        # A dictionary of a new pair, with form members as deepl-node writes them; the glossary
+        # survives a restart.
         form = [(f"dictionaries[0].{name}", value) for name, value in self.dictionary("en", "fr", "cat\tchien").items()]
         self.assertEqual(len(self.ask(path, form, method="PATCH")["dictionaries"]), 2)
         before = self.ask("/v3/glossaries", method="GET")
@@ -367,7 +370,7 @@ class DeepL(IntegrationTest):
 
     def test_the_server_may_stop_while_a_document_is_translated(self):
         server = self.start(MODELS, LANGUAGES, "--threads=1")
-        text = " ".join(f"Le chat {i} dort dans la maison." for i in range(60))  # it may end when all connections have
+        text = " ".join(f"Le chat {i} dort dans la maison." for i in range(60))  # it may end when all connections have ended
         fields = (('name="target_lang"', "EN"), ('name="source_lang"', "FR"), ('name="file"; filename="a.txt"', text))
         body = "".join(f"--XX\r\nContent-Disposition: form-data; {name}\r\n\r\n{value}\r\n" for name, value in fields)
         status, _, answer = server.request("POST", "/v2/document", body + "--XX--\r\n",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""docs/api/openapi.yaml and the daemon agree: its paths exist, its options are known with the ranges it says, and
-answers have no member that it does not name."""
+"""docs/api/openapi.yaml and the daemon agree: its paths exist, its options are known with the
+ranges that it states, and answers have no member that it does not name."""
 import json
 import os
 import re
@@ -44,7 +44,7 @@ class Document(IntegrationTest):
             openapi.check_keywords({"type": "object", "properties": {"a": {"type": "string", "minLenght": 1}}})
 
     def test_tools_can_read_it(self):
-        """What linters and generators of clients stumble over."""
+        """What linters and client generators stumble over."""
         try:
             import yaml  # pylint: disable=import-outside-toplevel
         except ImportError:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: ISC
-"""HTTP as a proxy or an attacker would send it: refusals that keep requests apart, limits, headers of answers."""
+"""HTTP as a proxy or an attacker would send it: refusals that keep requests apart, limits, headers
+of answers."""
 import json
 
 from harness import IntegrationTest, main
 
 HOST = b"Host: h\r\n"
 
-# What two programs could read in two ways; each must be refused and end the connection.
+# Requests that two programs could read in two ways; the server must refuse each and close the
+# connection.
 SMUGGLERS = {
     "both framings": (b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
     "two lengths": (b"POST / HTTP/1.1\r\n" + HOST + b"Content-Length: 4\r\nContent-Length: 5\r\n\r\nhello", 400),
@@ -30,7 +32,7 @@ SMUGGLERS = {
 
 class Http(IntegrationTest):
     def converse(self, server, request):
-        """Sends bytes, reads until the server closes."""
+        """Sends bytes, then reads until the server closes the connection."""
         with server.connect() as connection:
             connection.sendall(request)
             answer = b""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""LibreTranslate's API as its clients use it: four ways to send a request, shapes of answers, every sentence of its
-errors, and what hostile requests get."""
+"""LibreTranslate's API as its clients use it: four ways to send a request, shapes of answers, every
+error message, and the answers to hostile requests."""
 import json
 import os
 import urllib.parse
@@ -127,7 +127,7 @@ class LibreTranslate(IntegrationTest):
             self.assertGreater(found[0]["confidence"], 50)
         self.assertEqual(self.ask("/detect", {"q": "123 😀"}), [{"confidence": 0, "language": "en"}])
         self.assertEqual(self.ask("/detect", {"q": "Πού είναι ο σταθμός;"}), [{"confidence": 0, "language": "en"}])
-        for guess in self.ask("/detect", {"q": "Ich habe heute leider keine Zeit."}):  # no language of this server
+        for guess in self.ask("/detect", {"q": "Ich habe heute leider keine Zeit."}):  # not a language of this server
             self.assertIn(guess["language"], ("fr", "en"))
             self.assertLess(guess["confidence"], 20)
         expected = [{"code": "en", "name": "English", "targets": ["en"]},
@@ -141,7 +141,7 @@ class LibreTranslate(IntegrationTest):
         self.assertEqual(self.ask("/health", method="GET"), {"status": "ok"})
         spec = self.ask("/spec", method="GET")
         self.assertEqual((spec["swagger"], spec["paths"]["/translate"]["post"]["parameters"][0]["name"]), ("2.0", "q"))
-        for path, methods in spec["paths"].items():  # what Swagger 2 demands
+        for path, methods in spec["paths"].items():  # members that Swagger 2 demands
             for operation in methods.values():
                 kinds = {one["type"] for one in operation["parameters"]}
                 self.assertTrue(path.startswith("/") and operation["responses"]["200"]["description"])
@@ -172,7 +172,7 @@ class LibreTranslate(IntegrationTest):
                            ("a.srt", b"1\n00:00:01,000 --> 00:00:02,000\nLe chat dort.\n")):
             path = urllib.parse.urlsplit(send(file=(name, body))["translatedFileUrl"]).path
             self.assertEqual(self.server.request("GET", path)[2], body.replace(b"Le chat dort.", CAT_SAID.encode()))
-        # What a proxy was asked for counts when the proxy is trusted.
+        # The host that a trusted proxy says it was asked for is the one that counts.
         for trusted, told, host in ((True, {"X-Forwarded-Host": "shown.example:8443"}, "shown.example:8443"),
                                     (True, {"X-Forwarded-Host": "their.own, shown.example"}, "shown.example"),
                                     (True, {"Forwarded": "for=10.0.0.1;host=shown.example"}, "shown.example"),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""Markup survives translation: 1,000 HTML fragments as people post them, and 1,000 damaged copies of them. An
-independent parser (Python's) must find the same tags with the same attributes on both sides; well-formed input must
-come back well-formed; what is not to be translated must come back byte for byte."""
+"""Markup survives translation: 1,000 HTML fragments as people post them, and 1,000 damaged copies
+of them. An independent parser (Python's) must find the same tags with the same attributes on
+both sides; well-formed input must come back well-formed; parts that are not to be translated
+must come back byte for byte."""
 import collections
 import html.parser
 import json
@@ -27,7 +28,7 @@ BLOCKS = [("<p>", "</p>"), ("<li>", "</li>"), ("<h2 id=a>", "</h2>"), ("<blockqu
 
 
 class Events(html.parser.HTMLParser):
-    """Tags and comments, counted; and whether they nest."""
+    """Counts tags and comments, and checks whether they nest."""
     VOID = {"img", "br", "wbr", "hr"}
 
     def __init__(self, text):
@@ -148,7 +149,7 @@ class Markup(IntegrationTest):
         before, after = (re.findall(r"  +|\n", one.partition("<pre>")[2]) for one in (text, answer))
         self.assertEqual(before, after, answer)
         self.assertNotIn("  ", answer.partition("<pre>")[0])
-        self.assertEqual(re.findall("  +", plain), ["  "], plain)  # of the frozen code
+        self.assertEqual(re.findall("  +", plain), ["  "], plain)  # in code that is not translated
 
     def test_what_is_frozen_is_said_once(self):
         self.server = self.start(MODELS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""The smaller APIs, by the shapes that their clients send and the members that they read: DeepLX, MTranServer, Kiss
-Translator, Immersive Translate, nllb-serve, Google's version 2, OPUS-MT, marian-server's WebSocket, OpenAI's chat."""
+"""The smaller APIs, with the shapes that their clients send and the members that they read: DeepLX,
+MTranServer, Kiss Translator, Immersive Translate, nllb-serve, Google's version 2, OPUS-MT,
+marian-server's WebSocket, and OpenAI's chat."""
 import base64
 import json
 import os
@@ -50,7 +51,7 @@ class Others(IntegrationTest):
             self.assertEqual(self.ask(path, method="GET", headers=headers),
                              {"languages": ["en", "fr"], "pairs": [{"from": "fr", "to": "en"}]})
         self.assertEqual(self.ask("/detect", {"text": "Où est la gare ?"})["language"], "fr")
-        for text in ("Dov'è la stazione, per favore?", "Wo ist der Bahnhof?"):  # no other than those that are loaded
+        for text in ("Dov'è la stazione, per favore?", "Wo ist der Bahnhof?"):  # only the loaded languages are guessed
             self.assertIn(self.ask("/detect", {"text": text})["language"], ("", "fr", "en"))
         self.assertTrue(self.ask("/version", method="GET")["version"])
         for path in ("/__heartbeat__", "/__lbheartbeat__"):
@@ -197,7 +198,7 @@ class Others(IntegrationTest):
         for messages in ([("user", CAT)], [("user", "What is the capital of France?")],
                          [("system", "Translate to German."), ("user", CAT)], [("user", "Translate to English")]):
             self.assertIn("anslate", chat(*messages, status=400)["error"]["message"])
-        self.assertEqual(said(("system", "You are a translator."), ("user", CAT)), CAT_SAID)  # the only target there is
+        self.assertEqual(said(("system", "You are a translator."), ("user", CAT)), CAT_SAID)  # the server's only target
 
     def test_chat_keeps_structure(self):
         said = self.said
@@ -219,7 +220,7 @@ class Others(IntegrationTest):
         asked = json.dumps([{"id": 3, "original": CAT, "context": "a menu"}])
         self.assertEqual(json.loads(said(("user", f"Translate to English.\n\n```json\n{asked}\n```\n"), response_format=schema)),
                          {"items": [{"id": 3, "translated": CAT_SAID}]})
-        # The first message of several says the languages.
+        # With several messages, the first one names the languages.
         self.assertEqual(said(("system", "You translate messages from one language to another."),
                               ("user", "Wait for my message in \"fr\" and translate it into \"en\"."), ("assistant", "Understood."),
                               ("user", f"<translate index=\"1\">{CAT}</translate>")), f"<translated index=\"1\">{CAT_SAID}</translated>")

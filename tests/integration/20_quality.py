@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""Quality estimators: "quality" of POST /v1/translate and of the stream, dragoman translate --quality, dragoman quality. With a
-tiny random estimator (tests/data/estimator), whose numbers are nonsense and always the same, of what a small trained model
-(tests/models) translates."""
+"""Quality estimators: "quality" of POST /v1/translate and of the stream, dragoman translate
+--quality, dragoman quality. A tiny random estimator (tests/data/estimator), whose numbers are
+meaningless but always the same, judges what a small trained model (tests/models) translates."""
 import json
 import math
 import os
@@ -45,7 +45,8 @@ class Quality(IntegrationTest):
         return json.loads(answer)
 
     def check(self, server, text, answer):
-        """By hand: the estimator's number from /v1/classify, the log-probability from the answer, the curve."""
+        """Computes the quality by hand: the estimator's number from /v1/classify, the
+        log-probability from the answer, the curve."""
         total = weights = 0
         for sentence in answer["sentences"]:
             source = text.encode()[sentence["start"]:sentence["start"] + sentence["length"]].decode()
@@ -101,12 +102,12 @@ class Quality(IntegrationTest):
         self.assertEqual((done["type"], done["quality"]), ("done", whole["quality"]), done)
         self.assertEqual(done["sentences"], whole["sentences"])
         done = answer_to({"type": "update", "id": "1", "text": TEXTS[0] + "\n" + TEXTS[1]})
-        self.assertEqual(len(done["sentences"]), 3, done)  # what did not change is judged too
+        self.assertEqual(len(done["sentences"]), 3, done)  # unchanged sentences are judged, too
         self.assertEqual(done["sentences"][:2], whole["sentences"])
         ws.connection.close()
 
     def test_what_is_no_number_is_told_as_an_error(self):
-        """Weights that are damaged where the test at loading does not see them."""
+        """Weights that are damaged in a place where the test at loading does not find it."""
         folder = self.models(CURVE)
         path = os.path.join(folder, "judge", "model.safetensors")
         with open(path, "r+b") as file:
@@ -186,7 +187,8 @@ class Quality(IntegrationTest):
         for row, pair in zip(table, given):
             if row[1] == pair[1]:
                 self.assertEqual(float(row[2]), 1)
-        # The tiny network is random: which way its number goes is chance. It is turned so that it rises with the quality.
+        # The tiny network is random, so that its number may rise or fall with the quality. The test
+        # turns it so that it rises.
         folder_of_judge = os.path.join(folder, "judge")
         said, _ = tool("classify", "--pairs", f"--model={folder_of_judge}", text="".join("\t".join(row[:2]) + "\n" for row in table))
         raws = [float(line.split("\t")[1]) for line in said.splitlines()]
@@ -201,7 +203,7 @@ class Quality(IntegrationTest):
         self.assertEqual((curve["judges"], curve["probability"]), (["fr-en"], 0))
         self.assertGreater(curve["scale"], 0)
         mean = sum(1 / (1 + math.exp(-curve["bias"] - curve["scale"] * raw)) for raw in raws) / len(raws)
-        self.assertAlmostEqual(mean, figures["mean"], places=2)  # what is said is right in the mean
+        self.assertAlmostEqual(mean, figures["mean"], places=2)  # the stated figures are right on average
         tested, _ = tool("quality", "--test", f"--model={folder_of_judge}", text=fitting)
         self.assertEqual(tested, out)
         upside_down = "".join("\t".join([*row[:2], "0.2" if raw > middle else "0.9"]) + "\n" for row, raw in zip(table, raws))

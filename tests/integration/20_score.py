@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""POST /v1/score with the embedded model: agrees with what the translation said of itself, and refuses precisely."""
+"""POST /v1/score with the embedded model: it agrees with the score in the translation's answer, and
+its refusals are precise."""
 import http.client
 import json
 import os
@@ -112,7 +113,7 @@ class Score(IntegrationTest):
                 while True:
                     self.ask(server, body)
             except (OSError, http.client.HTTPException):
-                pass  # cut off, as it must be
+                pass  # the connection is cut off, as it must be
 
         client = threading.Thread(target=ask)
         client.start()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""POST /v1/translate with the embedded model: shapes, options, and every wrong thing a client can send."""
+"""POST /v1/translate with the embedded model: shapes, options, and every wrong thing that a client
+can send."""
 import json
 import os
 import shutil
@@ -57,10 +58,10 @@ class Translate(IntegrationTest):
                              ({"suppress": [-1]}, "suppress"), ({"suppress": [0] * 1001}, "suppress")):
             self.refuse(server, {"text": text, "model": "fr-en", **wrong}, field=field)
         self.refuse(server, {"text": text, "model": "fr-en", "suppress": [2**31 - 1]})
-        self.refuse(server, {"text": text, "model": "fr-en", "suppress_unknown": True})  # it changed nothing
+        self.refuse(server, {"text": text, "model": "fr-en", "suppress_unknown": True})  # it would change nothing
 
     def test_a_demanded_phrase_that_the_model_cannot_write_is_refused(self):
-        small = os.path.join(SOURCES, "tests", "models", "transformer")  # its vocabulary has no bytes
+        small = os.path.join(SOURCES, "tests", "models", "transformer")  # its vocabulary has no byte tokens
         server = self.start(conf=f"[model fr-en]\npath = {small}\nsource = fr\ntarget = en\n")
         self.refuse(server, {"text": "Le chat dort.", "source": "fr", "target": "en", "must": ["dance", "\u732b"]})
         self.assertEqual(self.ask(server, {"text": "Le chat dort.", "source": "fr", "target": "en", "must": "dance"})[0], 200)
@@ -138,7 +139,7 @@ class Translate(IntegrationTest):
             self.assertEqual((answer["translations"][0]["text"], answer["translations"][0]["source"]), (french, "fr"))
         status, answer = self.ask(server, {"text": english, "source": "auto", "target": "fr"})
         self.assertEqual((status, answer["error"]["message"]), (404, "no model translates from en to fr; not installed: dragoman get en-fr"))
-        # The APIs of others say it as they can.
+        # The compatible APIs report it in their own words.
         other = lambda path, body: json.loads(server.request("POST", path, body=json.dumps(body))[2])
         answer = other("/translate", {"q": german, "source": "auto", "target": "en"})
         self.assertEqual((answer["translatedText"], answer["detectedLanguage"]["language"]), (german, "de"))
@@ -199,11 +200,11 @@ class Translate(IntegrationTest):
         for option in OPTIONS:
             for value in ({"a": 1}, [[]], True, "nonsense\u0000", -1.5, 1e300, 10**30):
                 if (option, value) == ("stream", True):
-                    continue  # right, and answered with events
+                    continue  # valid, and answered with events
                 body = {"text": TEXT, "target": "en", option: value}
                 status, answer = self.ask(server, body)
                 if status == 200 and option != "text":
-                    self.assertIsInstance(value, bool, (option, value))  # true is right for a switch
+                    self.assertIsInstance(value, bool, (option, value))  # true is valid for a switch
                     continue
                 if option == "text" and isinstance(value, str):
                     self.assertEqual(status, 200)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Files that are sent to be translated: they go to disk as they come, whatever the limit of bodies is."""
+"""Files that clients send to be translated: the server writes them to disk as they arrive, whatever
+the limit of bodies is."""
 import io
 import json
 import os
@@ -25,7 +26,7 @@ def form(name, content, fields=(("source", "fr"), ("target", "en"))):
 
 
 def large(size):
-    """A document with a picture of so many bytes, which hold beginnings of the boundary."""
+    """A document with a picture of so many bytes, which contain beginnings of the boundary."""
     file = io.BytesIO(office.docx())
     with zipfile.ZipFile(file, "a") as archive:
         archive.writestr("word/media/image9.png", (b"\r\n--X\r" + os.urandom(65530)) * (size // 65536 + 1))
@@ -64,7 +65,8 @@ class Upload(IntegrationTest):
         old, new = office.parts(before), office.parts(after)
         self.assertEqual(old["word/media/image9.png"], new["word/media/image9.png"])
         self.assertNotEqual(old["word/document.xml"], new["word/document.xml"])
-        # The same in chunks, which say no length before; what is sent in small pieces is the same file.
+        # The same form in chunks, which do not state the length first; the server gets the same
+        # file when it comes in small pieces.
         connection, body = self.send_head(server, "/translate_file"), form("a.docx", before)
         for at in range(0, len(body), 50001):
             piece = body[at:at + 50001]
@@ -74,7 +76,7 @@ class Upload(IntegrationTest):
         status, answer = self.read_answer(connection)
         self.assertEqual(status, 200, answer)
         self.assertEqual(self.translated(server, answer[answer.index(b"{"):]), after)
-        # DeepL's, fetched once.
+        # DeepL's documents, which can be fetched once.
         status, _, answer = server.request("POST", "/v2/document", form("a.docx", before, (("target_lang", "EN"),)), HEADERS)
         self.assertEqual(status, 200, answer)
         made = json.loads(answer)
@@ -86,7 +88,7 @@ class Upload(IntegrationTest):
     def test_what_is_too_large_is_told_its_size_and_the_limit(self):
         server = self.begin()
         for path, word in (("/translate_file", "error"), ("/v2/document", "message")):
-            status, answer = self.read_answer(self.send_head(server, path, 3 * MIB))  # before it is sent
+            status, answer = self.read_answer(self.send_head(server, path, 3 * MIB))  # before the body is sent
             self.assertEqual(status, 413)
             for number in (3 * MIB, MIB):
                 self.assertIn(f"{number} bytes", json.loads(answer)[word])
@@ -94,7 +96,7 @@ class Upload(IntegrationTest):
             try:
                 connection.sendall(b"100200\r\n" + form("a.docx", b"x" * 0x100200)[:0x100200] + b"\r\n")
             except ConnectionError:
-                pass  # the answer came before the end
+                pass  # the answer came before the body's end
             status, answer = self.read_answer(connection)
             self.assertEqual(status, 413)
             self.assertIn(f"more than {MIB} bytes", json.loads(answer[answer.index(b"{"):])[word])
@@ -113,7 +115,7 @@ class Upload(IntegrationTest):
 
     def test_room_on_disk_is_shared_and_comes_back(self):
         server = self.begin("--documents-space=1000000")
-        body = form("a.docx", large(600000))  # one client may have half
+        body = form("a.docx", large(600000))  # one client may take half of the space
         status, _, answer = server.request("POST", "/translate_file", body, HEADERS)
         self.assertEqual((status, "documents-space" in json.loads(answer)["error"]), (503, True), answer)
         held = self.send_head(server, "/translate_file", 400000)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""Every route that takes a body, and the WebSocket, against what no client should send: wrong types at every field,
-bytes that are no UTF-8, half surrogates, huge numbers, 2 MB, 100,000 items, depth. The answer is 4xx and says what was
-wrong where; it is never 5xx. A route that is not in the table below gets rubbish all the same; add it there."""
+"""Every route that takes a body, and the WebSocket, get what no client should send: wrong types at
+every field, bytes that are not UTF-8, lone surrogates, huge numbers, 2 MB, 100,000 items, deep
+nesting. The answer is 4xx and says what was wrong and where; it is never 5xx. A route that is
+missing in the table below gets rubbish all the same; add it there."""
 import http.client
 import json
 import os
@@ -13,7 +14,8 @@ from ws_client import Socket
 LANGUAGE_DATA = os.path.join(SOURCES, "data", "langid", "langid.bin")
 WRONG = (True, False, 0, -1, 1.5, 10**18, 1e300, "", "x", "\u0000", "\ud7ff" * 3, [], [[]], [None], {}, {"a": {"b": []}})
 
-# What a good request has, for each route with a JSON body; the texts are in no language, so that all is quick.
+# The members of a good request, for each route with a JSON body; the texts are in no language, so
+# that all goes quickly.
 V1 = {"text": "1", "target": "en"}
 ROUTES = {
     "/v1/translate": V1,
@@ -33,8 +35,8 @@ ROUTES = {
     "/api/v4/translator": {"text": "1", "source": "fra_Latn", "target": "eng_Latn"},
     "/v1/chat/completions": {"messages": [{"role": "user", "content": "1"}], "model": "fr-en"},
 }
-TEXTS = ("text", "q", "texts", "text_list", "type", "messages", "source")  # the member that is one, the first that is there
-# Its own options, beside those of the good request.
+TEXTS = ("text", "q", "texts", "text_list", "type", "messages", "source")  # the text's member: the first that is there
+# The options of each route, in addition to those in the good request.
 OPTIONS = {
     "/v1/detect": ["api_key"],
     "/v1/score": ["api_key", "model", "source", "tokens", "length_penalty", "attention"],
@@ -48,7 +50,8 @@ OPTIONS = {
     "/language/translate/v2": ["format", "key"], "/api/translate": ["model"], "/api/v4/translator": [],
     "/v1/chat/completions": ["stream", "temperature", "max_tokens", "n", "top_p", "seed", "stop"],
 }
-# The other words for which POST /translate and its like are told apart, and the member that takes many texts, if any does.
+# Requests that select another API on POST /translate and similar routes, and the member that takes
+# many texts, if any does.
 SPEAKERS = [
     ("/translate", {"q": "1", "source": "fr", "target": "en"}, "q"),
     ("/translate", {"text": "1", "source_lang": "FR", "target_lang": "EN"}, "text"),
@@ -66,7 +69,7 @@ SPEAKERS = [
     ("/v2/translate", {"text": ["1"], "source_lang": "FR", "target_lang": "EN"}, "text"),
     ("/v1/chat/completions", {"messages": [{"role": "user", "content": "1"}], "model": "fr-en"}, "messages"),
 ]
-LINES = ("/v1/jobs",)  # bodies of lines; tried as bytes only
+LINES = ("/v1/jobs",)  # bodies of lines; only bytes are tried here
 OURS = ("/v1/translate", "/v1/detect", "/v1/score")
 
 NOT_UTF8 = (b"\xff", b"\x80", b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xf8\x88\x80\x80\x80")
@@ -74,7 +77,7 @@ BAD_ESCAPES = (br"\ud800", br"\udc00", br"\ud800\u0041", br"\udc00\ud800", br"\u
 
 
 def with_text(body, raw):
-    """The body as JSON with `raw` bytes as the first text."""
+    """The body as JSON with the bytes `raw` as the first text."""
     name = next(name for name in TEXTS if name in body)
     value = "@@"
     if name == "messages":
@@ -100,7 +103,7 @@ class Hostile(IntegrationTest):
         super().tearDown()
 
     def post(self, path, body, content_type="application/json"):
-        """(status, answer as text), over one connection as long as it lasts."""
+        """Returns (status, answer as text); uses one connection as long as it lasts."""
         for attempt in (1, 2):
             if self.connection is None:
                 self.connection = http.client.HTTPConnection("127.0.0.1", self.server.port(), timeout=PATIENCE_S)
@@ -115,7 +118,8 @@ class Hostile(IntegrationTest):
             except TimeoutError:
                 raise AssertionError(f"no answer to {path} {body[:300]}") from None
             except (BrokenPipeError, ConnectionError, http.client.RemoteDisconnected):
-                # Refused while we still wrote, and closed: what it said is lost with the connection.
+                # The server refused and closed while we were still writing: its answer is lost with
+                # the connection.
                 self.connection.close()
                 self.connection = None
                 if attempt == 2:
@@ -123,7 +127,8 @@ class Hostile(IntegrationTest):
         return None
 
     def check(self, path, body, where=None, statuses=range(400, 500)):
-        """Refused with a sentence, in whichever shape the route's API has; `where` is a pattern in it."""
+        """The request is refused with a message, in the shape of the route's API; `where` is a
+        pattern that the message matches."""
         status, answer = self.post(path, body)
         shown = (path, body[:200], status, answer[:500])
         self.assertIn(status, statuses, shown)
@@ -140,7 +145,7 @@ class Hostile(IntegrationTest):
         return status
 
     def test_rubbish_to_every_route_with_a_body(self):
-        """Those of the table and those that came after it."""
+        """The routes in the table and those that were added since."""
         with open(os.path.join(SOURCES, "src", "api", "http", "routes.c"), encoding="utf-8") as file:
             routes = set(re.findall(r'\{DG_HTTP_(?:POST|PUT|PATCH), "([^"]+)"', file.read()))
         self.assertGreaterEqual(routes, {*ROUTES, *LINES})
@@ -199,7 +204,7 @@ class Hostile(IntegrationTest):
                          whole[:-1] + b',"a":NaN}', whole[:-1] + b',"a":-}', whole[:-1] + b',"a":01}',
                          whole[:-1] + b',"a":{"b":1,"b":2}}'):
                 if path in ("/v2/usage", "/v2/languages") and not body.strip():
-                    continue  # asks for nothing, which is enough
+                    continue  # it asks for nothing, which is valid
                 self.check(path, body)
         for path in OURS:
             self.check(path, b'{"text":"1","text":"2","target":"en"}', "text")
@@ -220,12 +225,14 @@ class Hostile(IntegrationTest):
                 self.check(path, json.dumps({**ROUTES[path], name: many}).encode(), r"alternatives|byte \d")
 
     def test_whoever_shares_a_path(self):
-        """Each dialect: 10,000 texts, nested and mixed ones, forms that end anywhere; behind it a good request is answered."""
+        """Each dialect gets 10,000 texts, nested and mixed texts, and forms that end anywhere;
+        after that the server answers a good request."""
         for path, good, many in SPEAKERS:
             item = good[many][0] if isinstance(good[many], list) else good[many]
             for texts in ([item] * 10000, [item, None], [item, 1], [[item]], [item, {}], [{"a": item}]):
                 status, answer = self.post(path, json.dumps({**good, many: texts}))
-                # A chat's earlier messages are context, and a role that is none is passed over.
+                # A chat's earlier messages are context, and a message with an unknown role is
+                # passed over.
                 self.assertIn(status, (400, 413, 200) if many == "messages" else (400, 413), (path, str(texts)[:60], status, answer[:300]))
             for name in good:
                 for wrong in WRONG:
@@ -246,15 +253,15 @@ class Hostile(IntegrationTest):
             try:
                 status, answer = self.post(path, body)
             except ConnectionError:
-                continue  # it hung up after the refusal, before we had written it all
+                continue  # the server closed after the refusal, before we had written everything
             self.assertEqual(status, 413, path)
             self.assertIn("2097152" if path in OURS else "r", answer)
-            # As much as is allowed is allowed, and blanks are quickly translated.
+            # The server accepts texts up to the limit, and translates blanks quickly.
             almost = with_text(good, b" " * ((2 << 20) - 200))
             self.check(path, almost, statuses=(200, 400))
 
     def post_lines(self, path, body, content_type):
-        """A bad line does not spoil the others: it fails by itself, in the result."""
+        """A bad line does not spoil the others: only this line fails, in the result."""
         status, answer = self.post(path, body, content_type)
         self.assertEqual(status, 201, (body[:60], answer))
         job = json.loads(answer)["id"]
@@ -302,7 +309,7 @@ class Hostile(IntegrationTest):
         socket.send({"type": "translate", "id": "1", **V1})
         self.assertEqual(socket.until_done("1")[1]["type"], "done")
         socket.close()
-        for raw in NOT_UTF8[:3]:  # the protocol itself refuses these: 1007
+        for raw in NOT_UTF8[:3]:  # the protocol itself refuses these, with 1007
             socket = Socket(self.server)
             socket.send(b'{"id":"' + raw + b'"}')
             opcode, payload = socket.frame()

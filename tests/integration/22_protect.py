@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""What must survive a translation does: a thousand strings with spans of every kind in them, by the command; and
-the fields `protected` and `lost` of the API."""
+"""What must survive a translation does: a thousand strings with spans of every kind, translated by
+the command; and the fields `protected` and `lost` of the API."""
 import json
 import os
 import random
@@ -48,7 +48,8 @@ class Thousand(unittest.TestCase):
 
 
 class Signs(unittest.TestCase):
-    """What a program has written in place of a character: the model sees the character."""
+    """Entities and escapes that a program wrote in place of a character: the model sees the
+    character."""
     def test_the_same_as_with_the_characters(self):
         pairs = [("C&#39;est la maison de mon père.", {"'": "&#39;"}), ("Le chat &amp; le chien dorment.", {"&": "&amp;"}),
                  ("Il a dit : &quot;Bonjour.&quot;", {'"': "&quot;"}), (r'Il a dit : \"Bonjour.\"', {'"': r'\"'}),
@@ -70,7 +71,8 @@ class Signs(unittest.TestCase):
 
 
 class Numbers(unittest.TestCase):
-    """Years, prices, times and the like are the model's to say; one that it gets wrong is copied."""
+    """The model translates years, prices, times and the like; a number that it gets wrong is
+    copied."""
     FRAMES = ["In {year} the company had a new factory.", "The ticket costs ${price}.", "The city has {many} inhabitants.",
               "The train leaves at {hour}:{minute:02}.", "The temperature was {decimal} degrees.", "The report mentions {many} cases.",
               "Room {year} is on the third floor.", "The code is {long}.", "Between {year} and {year2} the city grew quickly."]
@@ -115,7 +117,7 @@ def by_command(model, text, *options):
 
 
 class Switches(unittest.TestCase):
-    """What is done for the model can be left to it."""
+    """Each thing that dragoman does for the model can be switched off and left to the model."""
     PRICE, TITLE, PHRASE = "The price is 1,500.50 euros.", "President Obama Visits Paris On Monday", "Hello {{first-name}}, you have %(count)d new messages."
 
     def test_numbers_are_copied_if_asked_for(self):
@@ -141,7 +143,7 @@ class Switches(unittest.TestCase):
 
 class Capitals(unittest.TestCase):
     def test_a_word_is_not_copied_for_its_capital(self):
-        """The vocabulary spells the capital in bytes, but knows the small letter."""
+        """The vocabulary spells the word's capital in bytes, but knows the small letter."""
         done = subprocess.run([TOOL, "translate", "-q", "--model", MODEL], input="Êtes-vous français ?\nDvořák est né à Łódź.\n",
                               capture_output=True, encoding="utf-8", check=True)
         you, him = done.stdout.splitlines()
@@ -151,7 +153,7 @@ class Capitals(unittest.TestCase):
 
 
 class Unknown(unittest.TestCase):
-    """What the vocabulary cannot say is copied, and the unknown word (U+2047) never shows."""
+    """A word that the vocabulary cannot spell is copied, and the unknown word (U+2047) never shows."""
     LINES = (("J'ai rencontré Antonín Dvořák à Łódź hier.", ("Dvořák", "Łódź")),
              ("Le président 习近平 est arrivé.", ("习近平",)),
              ("Le mot « ő » est court.", ("ő",)),
@@ -214,7 +216,9 @@ class Fields(IntegrationTest):
         self.assertEqual((status, answer["error"]["field"]), (400, "protected"))
 
     def test_words_that_stand_for_spans_never_make_a_sentence_too_long(self):
-        """The text has the short ones of these words, so that others, longer than what they stand for, take it up to the bound and over."""
+        """The text already contains the short names that may stand for spans. The spans therefore
+        get other names that are longer than the spans, which take the sentence up to the bound
+        and over it."""
         names = ("Tom Ken Boston Bob Bill Jack John Jim Mike Alice Peter Kate Jane Tony Smith Tokyo Kyoto Brown Chris Anna Berlin "
                  "Max George Fred Meg Dan")
         models = os.path.join(SOURCES, "models")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Glossaries: by the command, in our own API (of a request, kept, of a key), and as DeepL's clients use them."""
+"""Glossaries: in the command, in our own API (sent with a request, stored, bound to a key), and as
+DeepL's clients use them."""
 import concurrent.futures
 import json
 import os
@@ -15,7 +16,7 @@ from harness import MODELS_DIR, SOURCES, IntegrationTest, main
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MODELS = f"--models-dir={MODELS_DIR}"
 MODEL = os.path.join(SOURCES, "models", "fr-en")
-WITHOUT_BYTES = os.path.join(SOURCES, "tests", "models", "transformer")  # its vocabulary cannot say everything
+WITHOUT_BYTES = os.path.join(SOURCES, "tests", "models", "transformer")  # its vocabulary cannot spell everything
 TERMS = "chat\thound\nvoiture\tautomobile\nmaison\tresidence\n"
 
 
@@ -46,7 +47,8 @@ class Command(unittest.TestCase):
         self.assertIn("terms=0", self.summary)
 
     def test_where_a_term_is_demanded_the_length_penalty_is_at_most_1(self):
-        """What the model's own one, which is above 1, would pay for behind a term is not said."""
+        """The beam search uses a length penalty of at most 1: what the model's own penalty, which
+        is above 1, would favour after a term is not in the answer."""
         with open(os.path.join(MODEL, "config.json"), encoding="utf-8") as file:
             self.assertGreater(json.load(file)["length_penalty"], 1)
         ask = lambda line, *penalty: self.translate(line, TERMS, "--beam", "4", "--scores", "--quiet", *penalty)
@@ -69,7 +71,7 @@ class Command(unittest.TestCase):
         self.assertGreater(len(said), 1)
         for text in said:
             self.assertNotRegex(text, r"(?i)\b(l|le|la|de|du) animal")
-        # of a text that is one term, nothing but that term
+        # The answer for a text that consists of one term is only that term.
         self.assertEqual([line.split(" ||| ")[1] for line in say("artist\n")], ["artisan"])
 
     def test_each_term_is_told(self):
@@ -95,7 +97,7 @@ class Command(unittest.TestCase):
                 self.assertEqual(re.findall(r"(?i)\bminou\b|peintre\b", said[line]), [term], said[line])
                 self.assertTrue(said[line].endswith(term + ".") or line == 2, said[line])
             self.assertIn("MINOU", said[6])
-        # Nothing but the term, in the case of the text and with its mark.
+        # The answer is only the term, in the text's case and with its punctuation mark.
         said = self.translate("Cat\nCAT\nCat.\ncat!\n", "cat\tminou\n", "--model", os.path.join(SOURCES, "models", "en-fr"))
         self.assertEqual(said.splitlines(), ["Minou", "MINOU", "Minou.", "minou !"])
 
@@ -196,13 +198,14 @@ class Api(IntegrationTest):
         self.assertIn("dog", self.ask("POST", "/v1/translate", ask, **anna)["translations"][0]["text"])
         self.ask("POST", "/v1/translate", ask, 404, **bert)
         self.ask("POST", "/v1/translate", {**ask, "glossary": shared["id"]}, **bert)
-        # What an administrator shares is not its first owner's to change, in no format.
+        # The first owner cannot change, in any format, a glossary that an administrator shared.
         common = self.ask("POST", "/v1/glossaries", body, 201, **anna)["id"]
         self.ask("PUT", "/v1/glossaries/" + common, {**body, "shared": True}, **root)
         self.ask("PUT", f"/v1/glossaries/{common}?name=pets&source=fr&target=en", b"chat\tflea\n", 403,
                  **{"Content-Type": "text/tab-separated-values", **anna})
         self.ask("DELETE", "/v1/glossaries/" + common, status=204, **root)
-        # What was answered is there after a crash; what is damaged is told and left alone.
+        # Glossaries that the server acknowledged exist after a crash; a damaged file is reported
+        # and left alone.
         self.server.process.kill()
         self.server.expected_codes = (-9,)
         self.server.process.wait()
@@ -252,7 +255,8 @@ class Api(IntegrationTest):
         self.assertIn("delete one first", self.ask("POST", "/v1/glossaries", body, 400)["error"]["message"])
         self.ask("POST", "/v1/translate", {"text": "Hello", "source": "en", "target": "ko", "glossary": kept["id"]}, 404)
 
-        # Another client has room, sees its own, and needs an id for what is not.
+        # Another client has its own space, sees its own glossaries, and needs an id for those that
+        # are not its own.
         def other(method, path, content=None):
             headers = {"X-Forwarded-For": "192.0.2.2", "Content-Type": "application/json"}
             status, _, answer = self.server.request(method, path, json.dumps(content) if content else None, headers)
@@ -264,7 +268,8 @@ class Api(IntegrationTest):
         self.assertEqual([one["id"] for one in other("GET", "/v1/glossaries")[1]["glossaries"]], [made["id"]])
         self.assertEqual(other("GET", f"/v1/glossaries/{kept['id']}")[0], 200)
         self.assertEqual(other("DELETE", f"/v1/glossaries/{kept['id']}")[0], 204)
-        # What counts is what a glossary takes, not what its text takes, and what comes at the same time counts along.
+        # What counts is the memory that a glossary takes, not the length of its text, and
+        # glossaries that are being read at the same time count as well.
         self.server = self.start(MODELS, "--glossaries-space=2MiB", "--trusted-proxies=127.0.0.1")
         tables = ["".join(f"{n}{i}\t{n}\n" for i in range(3000)) for n in "abcdefgh"]
         body = {"name": "x", "source_lang": "fr", "target_lang": "en", "entries_format": "tsv"}

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""Models of many languages: every API lists the pairs and serves them, the daemon and the tool say the same, and two
-hundred languages are listed quickly. What the networks say is nonsense; that it is the right nonsense is checked against
-the tool with ids (unit tests compare with a slow network)."""
+"""Models of many languages: every API lists the pairs and serves them, the daemon and the tool
+agree, and two hundred languages are listed quickly. What the networks write is nonsense; the
+test compares it with the tool's answer to ids, to check that it is the right nonsense (unit
+tests compare with a slow network)."""
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from harness import SOURCES, IntegrationTest, main
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 MKMODEL = os.path.abspath(os.environ.get("DRAGOMAN_MKMODEL", "./tests/support/mkmodel"))
 LANGUAGE_DATA = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
-WITHOUT_BYTES = os.path.join(SOURCES, "tests", "models", "transformer")  # its vocabulary cannot say everything
+WITHOUT_BYTES = os.path.join(SOURCES, "tests", "models", "transformer")  # its vocabulary cannot spell everything
 JSON = {"Content-Type": "application/json"}
 TEXT = "la mado zy, keto fuli."
 
@@ -60,7 +61,7 @@ class Languages(IntegrationTest):
                 self.assertEqual((answer["model"], answer["translations"][0]["source"]), ("m2m", source))
                 said = self.tool("translate", "-q", "-b", "1", "-m", path, "--source", source, "--target", target, "--max-len", "12")
                 self.assertEqual(said.stdout, texts[source, target])
-        self.assertGreater(len(set(texts.values())), 2)  # it does hear which pair it is
+        self.assertGreater(len(set(texts.values())), 2)  # the model's answer depends on the pair
         again = self.translate("fra_Latn", "zh-CN")
         self.assertEqual(again["translations"][0]["text"], texts["fr", "zh"])
 
@@ -148,7 +149,7 @@ class Languages(IntegrationTest):
             self.assertAlmostEqual(loss, -sum(logprobs) / len(logprobs), places=4)
         said = self.tool("quantize", path, out + "2", "--score", pairs, "--source", "fr", code=1).stderr
         self.assertIn("the model has 3 target languages (en, fr, ...); name one", said)
-        self.assertEqual(len(losses), 2)  # it does hear which pair it is
+        self.assertEqual(len(losses), 2)  # the score depends on the pair
 
     def test_an_imported_directory_serves(self):
         hf, ours = os.path.join(self.directory, "hf"), os.path.join(self.models, "nllb")
@@ -170,10 +171,11 @@ class Languages(IntegrationTest):
                              text="abcde fgh\n")
             sentence = json.loads(said.stdout)["sentences"][0]
             self.assertEqual(sentence["source_ids"], [21 + i, 3, 4, 5, 6, 7, 8, 3, 9, 10, 11, 2])
-            self.assertLess(max(sentence["answers"][0]["ids"]), 24)  # the last four rows have no word
+            self.assertLess(max(sentence["answers"][0]["ids"]), 24)  # the last four rows of the matrix have no word
 
     def test_glossaries_through_a_third_language(self):
-        """A term is demanded of the second model where the first one's answer has its translation; what that model cannot say is told."""
+        """Where the first model's answer has the term's translation, the term is demanded of the
+        second model; a term that the second model cannot spell is reported."""
         models = os.path.join(SOURCES, "models")
         self.server = self.start(LANGUAGE_DATA, conf=f"[model fr-en]\npath = {models}/fr-en\nsource = fr\ntarget = en\n"
                                  f"[model en-de]\npath = {models}/en-fr\nsource = en\ntarget = de\n"
@@ -186,7 +188,7 @@ class Languages(IntegrationTest):
         self.assertEqual(answer["model"], "fr-en+en-de")
         self.assertEqual([(one["source"], one["used"]) for one in said["terms"]], [(source, True) for source in entries])
         places = [said["text"].index(target) for target in entries.values()]
-        self.assertEqual(places, sorted(places), said["text"])  # French has French's order
+        self.assertEqual(places, sorted(places), said["text"])  # the words come in the order of the French text
         for one in said["terms"]:
             self.assertEqual(said["text"].count(one["target"]), 1, said["text"])
             place = said["text"].encode()[one["target_start"]:one["target_start"] + one["target_length"]]
@@ -229,7 +231,7 @@ class Languages(IntegrationTest):
         self.assertIn("formality", self.translate("fr", "de", formality="rude", status=400)["error"]["message"])
         self.assertEqual(self.ask("/v1/languages")["formality"], ["de", "en", "fr"])
         listed = self.ask("/v2/languages?type=target")
-        self.assertEqual([one["supports_formality"] for one in listed], [True] * 4)  # English twice
+        self.assertEqual([one["supports_formality"] for one in listed], [True] * 4)  # English is there twice
         deepl = {"text": [short], "source_lang": "FR", "target_lang": "DE"}
         said = [self.ask("/v2/translate", {**deepl, "formality": word})["translations"][0]["text"]
                 for word in ("default", "more", "less", "prefer_more", "prefer_less")]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Bodies and messages that are read beside the event loop, and answers that are written there: the same answers, errors
-and order as for short ones, and no harm when their client leaves."""
+"""Bodies and messages that are read outside the event loop, and answers that are written there:
+they get the same answers, errors and order as short ones, and a client that leaves does no harm."""
 import json
 import socket
 import urllib.parse
@@ -15,7 +15,7 @@ LONG = TEXT + "\n" * 150_000 # white space is not translated
 
 
 def apis(text):
-    """(path, type, body, the translation's place in the answer) of every API that takes a body."""
+    """(path, type, body, where the answer has the translation) for every API that takes a body."""
     chat = {"model": "fr-en", "messages": [{"role": "user", "content": text}]}
     rows = [
         ("/v1/translate", {"text": text, "source": "fr", "target": "en"}, ("translations", 0, "text")),
@@ -143,7 +143,7 @@ class Large(IntegrationTest):
         client.send({"type": "translate", "id": "a", **body})
         check(client.until_done("a")[1], "socket")
         client.close()
-        for _ in range(3): # who leaves while it is on its way
+        for _ in range(3): # clients that leave while their request is under way
             connection = server.connect()
             data = json.dumps(body).encode()
             connection.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%s" % (len(data), data))

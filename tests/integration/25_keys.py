@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""Keys, limits and quotas: every status and header, and what survives a crash. Key files are written here by the
-format's description, so that hash and file are checked against another implementation than our own."""
+"""Keys, limits and quotas: every status and header, and what survives a crash. The test writes key
+files by the format's description, so that hash and file are checked against an implementation
+other than our own."""
 import concurrent.futures
 import hashlib
 import json
@@ -60,7 +61,7 @@ class Keys(IntegrationTest):
         return float(re.search(rf"^dragoman_{re.escape(name)} (\S+)$", page, re.M).group(1))
 
     def until_refused(self, server, headers=None, **options):
-        """A window of a minute refills while we ask: asks until it refuses."""
+        """The window of a minute refills while we ask, so this asks until the server refuses."""
         for n in range(200):
             status, got, answer = self.ask(server, headers, **options)
             if status != 200:
@@ -98,7 +99,7 @@ class Keys(IntegrationTest):
                 self.refused(server, 401, "key_required", path=path, api_key=nothing, **more)
             got, _, answer = self.ask(server, path=path, api_key=7, **more)
             self.assertEqual((got, answer["error"]["field"]), (400, "api_key"))
-        # The header goes before the body.
+        # The header takes precedence over the body.
         self.refused(server, 401, "key_invalid", bearer("nobody"), api_key=ALICE)
         self.assertEqual(self.ask(server, bearer(ALICE), api_key="nobody")[0], 200)
         self.refused(server, 401, "key_required", {"Authorization": "Basic dXNlcjpwYXNz"})
@@ -119,7 +120,7 @@ class Keys(IntegrationTest):
         self.assertIn("X-API-Key", headers["Access-Control-Allow-Headers"])
         self.assertEqual(server.request("GET", "/nowhere")[0], 404)
         asked = b'{"Text":"Bonjour.","SourceLanguageCode":"fr","TargetLanguageCode":"en"}'
-        status, _, body = server.request("POST", "/", body=asked, headers={  # Amazon's: a signature is no key
+        status, _, body = server.request("POST", "/", body=asked, headers={  # Amazon's API: a signature is not a key
             "X-Amz-Target": "AWSShineFrontendService_20170701.TranslateText",
             "Authorization": "AWS4-HMAC-SHA256 Credential=x/y/z, Signature=0"})
         self.assertEqual((status, json.loads(body)["__type"]), (400, "UnrecognizedClientException"))
@@ -176,12 +177,13 @@ class Keys(IntegrationTest):
         status, headers, answer = self.ask(server, bearer(BOB))
         self.assertEqual(status, 200)
         self.assertGreaterEqual(self.metric(server, 'refusals_total{reason="rate_requests"}'), 1)
-        # Routes that only look count as well, /v1/usage does not.
+        # Requests that only read count as well; /v1/usage does not.
         self.assertEqual(self.until_refused(server, bearer(CAROL), path="/v1/models", method="GET")[0], 429)
         self.assertEqual(self.usage(server, ALICE)["limits"][0]["name"], "requests_per_minute")
 
     def test_requests_per_hour_and_day(self):
-        """What LibreTranslate calls hourly-req-limit and daily-req-limit: of keys, and of addresses; told, and changed by a reload."""
+        """The limits that LibreTranslate calls hourly-req-limit and daily-req-limit, for keys and
+        for addresses; they are reported, and a reload changes them."""
         server = self.serve(key("alice", ALICE, "requests-per-day = 2"), key("bob", BOB, "requests-per-hour = 1"),
                             conf="anonymous-requests-hour = 2\nanonymous-requests-day = 1000\n")
         lt = {"q": TEXT, "source": "fr", "target": "en"}
@@ -225,7 +227,8 @@ class Keys(IntegrationTest):
         headers, error = self.refused(server, 429, "quota_exceeded", bearer(ALICE), text="Où est-il ?")
         self.assertEqual(error["limit"], 3 * n - 1)
         self.assertLessEqual(int(headers["Retry-After"]), 31 * 86400)
-        # An array counts all its texts; what is refused for what it says counts no characters.
+        # An array counts all its texts; a request that is refused for its content counts no
+        # characters.
         self.refused(server, 429, "quota_exceeded", bearer(ALICE), text=["x"] * n)
         self.assertEqual(self.ask(server, bearer(ALICE), text=5)[0], 400)
         self.assertEqual(self.ask(server, bearer(ALICE), text="x", target="xx")[0], 404)
@@ -235,7 +238,8 @@ class Keys(IntegrationTest):
         self.assertEqual((usage["month"]["requests"], usage["month"]["characters"]), (4, 2 * n))
 
     def cut_short(self, stream):
-        """What stream(text, timeout_ms) is told, at the first of growing times that ends it on its way."""
+        """Runs stream(text, timeout_ms) with growing timeouts and returns what it got from the
+        first one that ended it on its way."""
         text = "".join(f"Le chat numéro {i} dort. " for i in range(4000))
         timeout_ms, told = 1, []
         while not any(kind == "token" for kind, _ in told):
@@ -270,7 +274,8 @@ class Keys(IntegrationTest):
             end = sentences[-1]["start"] + sentences[-1]["length"] if sentences else 0
             delivered = len(text.encode()[:end].decode())
             self.assertEqual(month["requests"], 1)
-            # Those, and at most the sentence that was begun.
+            # The delivered characters are charged, and at most the sentence that was begun in
+            # addition.
             self.assertGreaterEqual(month["characters"], max(delivered, 1))
             self.assertLessEqual(month["characters"], delivered + len(" Le chat numéro 4000 dort. "))
 
@@ -299,11 +304,11 @@ class Keys(IntegrationTest):
         fine = b'{"a": "Le chat dort."}'
         self.assertEqual(document(fine), "done")
         self.assertEqual(self.usage(server, ALICE)["month"]["characters"], len(fine))
-        self.assertEqual(document(b'{"a": "%s"}' % b" ".join([b"Le chat dort."] * 10)),  # with its lines
+        self.assertEqual(document(b'{"a": "%s"}' % b" ".join([b"Le chat dort."] * 10)),  # counted with its lines
                          "There is no room for more files; try again later.")
         wait_for(lambda: self.usage(server, ALICE)["month"]["characters"] == len(fine), "the refund")
 
-        # A socket of marian-server's whose model goes.
+        # A marian-server socket whose model is removed.
         socket = Socket(server, protocol=None, path="/translate?source=fr&target=en", headers=[f"Authorization: Bearer {ALICE}"])
         socket.send("Merci.".encode())
         opcode, lines = socket.frame()
@@ -326,14 +331,15 @@ class Keys(IntegrationTest):
         for address in ("192.0.2.1", "2001:db8:1:2::1"):
             status, headers, error = self.until_refused(server, client(address))
             self.assertEqual((status, error["code"], headers["RateLimit-Limit"]), (429, "rate_limited", "1"))
-        # One customer, one /64; others are others, and a key is nobody's address.
+        # One customer has one /64; other networks are other customers, and a request with a key
+        # does not count for its address.
         self.refused(server, 429, "rate_limited", client("2001:db8:1:2:ffff::9"))
         self.refused(server, 429, "rate_limited", client("::ffff:192.0.2.1"))
         for address in ("192.0.2.2", "2001:db8:1:3::1"):
             self.assertEqual(self.ask(server, client(address))[0], 200)
         for _ in range(3):
             self.assertEqual(self.ask(server, {**client("192.0.2.1"), **bearer(ALICE)})[0], 200)
-        # Whoever is not believed cannot choose an address.
+        # A client that is not a trusted proxy cannot choose its address.
         plain = self.serve(flags=["--anonymous-requests=1"])
         self.until_refused(plain, client("192.0.2.1"))
         self.refused(plain, 429, "rate_limited", client("192.0.2.99"))
@@ -372,7 +378,7 @@ class Keys(IntegrationTest):
         month = self.usage(again, ALICE)["month"]
         self.assertEqual((month["requests"], month["characters"]), (3, 3 * len(TEXT)))
         self.assertEqual(self.ask(again, bearer(ALICE))[0], 200)
-        again.stop()  # writes what the last second counted
+        again.stop()  # writes the counts of the last second
         last = self.serve(key("alice", ALICE, f"characters-per-month = {4 * len(TEXT)}"))
         self.assertEqual(self.usage(last, ALICE)["month"]["requests"], 4)
         self.refused(last, 429, "quota_exceeded", bearer(ALICE))
@@ -409,7 +415,8 @@ class Keys(IntegrationTest):
 
     def test_a_key_file_that_was_emptied_locks_nobody_out(self):
         server = self.serve(key("alice", ALICE), flags=["--require-key"])
-        # A small file is looked at before the reload, which says what is wrong; any other when it is read.
+        # A small file is checked before the reload, which reports what is wrong; any other file is
+        # checked when it is read.
         for n, content in enumerate(("", "# nothing\n" * 1000), 1):
             self.write_keys(content)
             server.signal(signal.SIGHUP)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The embedded models as a newcomer meets them: French to English and English to French by one daemon."""
+"""The embedded models as a newcomer meets them: one daemon translates French to English and English
+to French."""
 import json
 import os
 import subprocess

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Models that read: import, and POST /v1/fill, /v1/classify, /v1/tag, /v1/answer, /v1/embed, with tiny random models
-(tests/data/enc). What they say is nonsense, and always the same."""
+"""Models that read: import, and POST /v1/fill, /v1/classify, /v1/tag, /v1/answer, /v1/embed, with
+tiny random models (tests/data/enc). What they answer is nonsense, and always the same."""
 import base64
 import json
 import math
@@ -22,7 +22,7 @@ def tool(*arguments, text="", expect=0):
 
 
 def field(number, data):
-    """A protocol buffer's bytes."""
+    """The bytes of a protocol buffer's field."""
     length, out = len(data), bytes([number << 3 | 2])
     while length >= 0x80:
         out, length = out + bytes([length & 0x7F | 0x80]), length >> 7
@@ -30,7 +30,8 @@ def field(number, data):
 
 
 def sentencepiece(tokenizer, first):
-    """The SentencePiece model behind a tokenizer.json: its pieces from `first` on, but for the mask, and its replacements."""
+    """The SentencePiece model that a tokenizer.json was made from: its pieces from `first` on,
+    without the mask, and its replacements."""
     def piece(text, score, kind=b""):
         return field(1, field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + kind)
     steps = tokenizer["normalizer"].get("normalizers", [tokenizer["normalizer"]])
@@ -105,7 +106,8 @@ class Read(IntegrationTest):
         self.assertEqual(text.encode()[mask["start"]:mask["start"] + mask["length"]].strip(), b"<mask>")
         self.assertEqual(len(mask["words"]), 50)
         self.assertNotIn("\u2581", "".join(word["word"] for word in mask["words"]))
-        # White space is one kind to its table of replacements; a sign that a stranger writes is text.
+        # The model's replacement table makes all white space alike; a special token in a user's
+        # text is plain text.
         tokens = [self.ask(server, "fill", {"text": t, "model": "xlmr-words"})["usage"]["input_tokens"]
                   for t in ("the house <mask>", " the\t\u00a0house <mask>", "the house </s> <mask>")]
         self.assertEqual(tokens[:2], [5, 5])
@@ -239,7 +241,7 @@ class Read(IntegrationTest):
     def test_large_requests(self):
         server = self.start(f"--models-dir={self.models('roberta-topics', 'bert-spans', 'distilbert-tags')}")
         alone = self.ask(server, "classify", {"text": "rain " * 400})["results"]
-        large = {"text": ["rain " * 20000, "rain " * 400]} # read beside the loop
+        large = {"text": ["rain " * 20000, "rain " * 400]} # read outside the loop
         self.assertEqual(self.ask(server, "classify", large)["results"], alone * 2)
         self.assertIn("beam", self.ask(server, "classify", {**large, "beam": 2}, 400)["error"]["message"])
         context = "A man came home late. " * 20

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Tokens as they come: server-sent events and the WebSocket dragoman.v1, with a client of the standard library."""
+"""Tokens as they come: server-sent events and the WebSocket dragoman.v1, with a client made from
+the standard library."""
 import json
 import os
 import socket
@@ -36,7 +37,8 @@ class Streaming(IntegrationTest):
         self.assertEqual(done["translations"], plain["translations"])
 
     def events(self, server, path, body, seen=None):
-        """(name, id, data) of each event of a stream; `seen`: the id of the last one that is known."""
+        """Returns (name, id, data) for each event of a stream; `seen` is the id of the last event
+        that the client knows."""
         status, _, stream = server.request("POST", path, json.dumps({**body, "stream": True}),
                                            {"Last-Event-ID": seen} if seen else {})
         self.assertEqual(status, 200, stream)
@@ -44,8 +46,9 @@ class Streaming(IntegrationTest):
         return [(each["event"], each["id"], json.loads(each["data"])) for each in fields]
 
     def check_goes_on(self, servers, path, body):
-        """Behind any event of a stream another server goes on, and nothing is lost or comes twice. It has to be the same at
-        every one, so that only texts and places are compared: what comes from a cache comes in other pieces."""
+        """After any event of a stream, another server can go on, and nothing is lost or comes
+        twice. This must hold for every event, so only texts and places are compared: a text from
+        a cache comes in other pieces."""
         def story(events):
             texts, sentences = {}, []
             for name, _, data in events:
@@ -101,13 +104,13 @@ class Streaming(IntegrationTest):
             self.assertEqual([each["start"] for each in both if each["type"] == "sentence"],
                              [each["start"] for each in whole if each["type"] == "sentence"])
             self.assertEqual(again[-1]["text"], whole[-1]["text"])
-        # An update's ids are those of its whole text.
+        # The ids in an update are those of its whole text.
         longer = message["text"] + " Le chien mange."
         updated = ask(first, {"type": "update", "id": "r", "text": longer})
         again = ask(second, {**message, "text": longer, "last_event_id": updated[1]["event_id"]})
         self.assertEqual("".join(each["text"] for each in (updated[1], *again) if each["type"] == "token"), updated[-1]["text"])
         starts = [[each["start"] for each in said if each["type"] == "sentence"] for said in (updated, again)]
-        self.assertEqual(starts[1], starts[0])  # those that were kept are not told of again
+        self.assertEqual(starts[1], starts[0])  # sentences that were kept are not announced again
         for seen, code in (("x", "invalid_value"), ("0,0.3.0", "stream_changed")):
             self.assertEqual(ask(second, {**message, "last_event_id": seen})[-1]["code"], code)
         first.close()
@@ -171,7 +174,8 @@ class Streaming(IntegrationTest):
         ws.close()
 
     def test_an_update_tells_of_the_whole_text(self):
-        """Terms of a glossary, and what was lost, are those of the text as it is now, with places in it."""
+        """The glossary's terms and the lost spans are those of the text as it is now, with places
+        in that text."""
         server = self.start(MODELS)
         ws = Socket(server)
         first, second = "Le chat dort dans la maison. ", "Je vois un chien dans le jardin. "
@@ -210,7 +214,8 @@ class Streaming(IntegrationTest):
         ws.close()
 
     def test_updates_of_a_text_without_blanks_take_linear_time(self):
-        """Its one word goes on to the end: it is not looked through for every sentence."""
+        """The text's one word goes on to its end: the server does not search it again for every
+        sentence."""
         server = self.start(MODELS)
         ws = Socket(server)
         text = "\u732b\u3002" * 8000
@@ -235,7 +240,7 @@ class Streaming(IntegrationTest):
         self.assertEqual((status, stream.decode().rsplit("event: ", 1)[1][:4]), (200, "done"))
 
     def test_idle_ids_remember_within_a_bound(self):
-        """What many ids remember of large texts does not grow without end: the oldest are forgotten."""
+        """The memory that many ids keep of large texts is bounded: the oldest are forgotten."""
         server = self.start(MODELS)
         ws = Socket(server)
         text = "1 " * 100000

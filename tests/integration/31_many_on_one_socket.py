@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""Two hundred translations on one WebSocket, some cancelled, some updated, by other people's clients: Debian's
-python3-websockets and npm's ws. The deltas of each, joined, are its final text, and that is what REST says."""
+"""Two hundred translations on one WebSocket, some cancelled, some updated, by independent clients:
+Debian's python3-websockets and npm's ws. The deltas of each translation, joined, are its final
+text, and REST gives the same text."""
 import asyncio
 import json
 import os
@@ -20,7 +21,7 @@ SECOND = ("Je vois un chien dans le jardin.", "Il fait beau aujourd'hui.", "")
 
 
 def tasks(n=200):
-    """Every fifth is cancelled, every fifth updated: its first sentence stays."""
+    """Every fifth task is cancelled; every fifth is updated, and its first sentence stays the same."""
     made = []
     for i in range(n):
         text = f"{FIRST[i % 3]} Nous avons {i % 40} livres. {SECOND[i // 3 % 3]}"
@@ -35,7 +36,7 @@ def tasks(n=200):
 
 class ManyOnOneSocket(IntegrationTest):
     def check(self, server, asked, found):
-        """What came of each task; a cancelled one may have been done before."""
+        """Checks the result of each task; a cancelled task may have been done before."""
         final = [task.get("update", task["text"]) for task in asked]
         _, _, answer = server.request("POST", "/v1/translate", json.dumps({"text": final, "target": "en"}))
         expected = [item["text"] for item in json.loads(answer)["translations"]]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""The libraries of OpenAI, Ollama, Google and Azure for Node, and tools that translate files by Google's and Amazon's, as they are
-published, against the daemon."""
+"""The libraries of OpenAI, Ollama, Google and Azure for Node, and tools that translate files
+through Google's and Amazon's APIs, as they are published, against the daemon."""
 import json
 import os
 import shutil

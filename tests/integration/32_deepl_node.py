@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""DeepL's own library for Node, as it is published, against the daemon: what it asks for it gets, and understands."""
+"""DeepL's own library for Node, as it is published, against the daemon: it gets what it asks for,
+and understands the answers."""
 import json
 import os
 import shutil

@@ -11,7 +11,7 @@ from harness import CAT_SAID, MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, 
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
-INSTALL_S = 60  # nobody waits longer for a registry
+INSTALL_S = 60  # a registry is waited for no longer
 
 
 class ToolsNode(IntegrationTest):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""Programs that talk to LibreTranslate, DeepL and their like, replayed: each class sends what the program of its name sends
-(method, path, content type, members, where the key goes) and reads of the answer what that program reads, with its own
-idea of what an error is. Where several versions of a program are about, the wire of the newer one is replayed, and the older
-one's where it differs. The real libraries that a test can have are run in 32_deepl_node.py and 61_clients.py."""
+"""Replays of programs that talk to LibreTranslate, DeepL and similar servers: each class sends what
+the program of its name sends (method, path, content type, members, where the key goes), reads
+from the answer what that program reads, and treats as an error what that program treats as one.
+Where several versions of a program are in use, the class replays the requests of the newer one,
+and those of the older one where they differ. 32_deepl_node.py and 61_clients.py run the real
+libraries that a test can have."""
 import datetime
 import hashlib
 import html
@@ -23,7 +25,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class Refused(Exception):
-    """The program would show or raise this."""
+    """The program would show or raise this error."""
 
 
 class Client:
@@ -49,7 +51,8 @@ class Client:
 
 
 class Mastodon(Client):
-    """lib/translation_service: texts of a status, its spoiler and its poll in one request, HTML; status codes decide."""
+    """lib/translation_service: the texts of a status, its spoiler and its poll in one request, as
+    HTML; it acts on status codes."""
 
     CODES = {429: "TooManyRequests", 403: "QuotaExceeded"}
 
@@ -71,7 +74,7 @@ class Mastodon(Client):
 
 
 class MastodonDeepL(Client):
-    """A form with text repeated; a source that is not known is a name without a value."""
+    """A form that repeats text; an unknown source is a name without a value."""
 
     def translate(self, texts, source, target):
         pairs = [("text", text) for text in texts]
@@ -91,7 +94,7 @@ class MastodonDeepL(Client):
 
 
 class Weblate(Client):
-    """machinery/libretranslate.py: a form; the languages decide which pairs are offered."""
+    """machinery/libretranslate.py: a form; the languages decide which pairs it offers."""
 
     def download_languages(self):
         return [one["code"] for one in self.good("GET", "/languages")]
@@ -122,7 +125,8 @@ class WeblateDeepL(Client):
         return {(source, target) for source in sources for target in targets}
 
     def translate(self, texts, source, target, **more):
-        """Texts with placeholders %s and the like, which it hides by itself and puts back by the numbers."""
+        """Texts with placeholders such as %s, which the program hides by itself and puts back by
+        their numbers."""
         hidden, tags = [], []
         for text in texts:
             found, out, at = {}, "", 0
@@ -160,7 +164,8 @@ class WeblateDeepL(Client):
 
 
 class Discourse(Client):
-    """discourse-translator: forms; what is not JSON or not 200 is "not available". It detects first, without tags."""
+    """discourse-translator: forms; an answer that is not JSON or not 200 is "not available". It
+    detects first, without tags."""
 
     def result(self, path, **body):
         form = urllib.parse.urlencode({**body, "api_key": self.key or ""})
@@ -180,7 +185,8 @@ class Discourse(Client):
 
 
 class Nextcloud(Client):
-    """integration_libretranslate through its PHP library: curl's multipart forms, with a GET as well; it knocks at / first."""
+    """integration_libretranslate through its PHP library: curl's multipart forms, even with a GET;
+    it asks for / first."""
 
     def curl(self, method, path, fields):
         boundary = "------------------------d74496d66958873e"
@@ -227,7 +233,7 @@ class NextcloudDeepL(Client):
 
 
 class Akkoma(Client):
-    """Pleroma.Akkoma.Translators: 200 or an error; its pattern wants exactly these members."""
+    """Pleroma.Akkoma.Translators: 200 or an error; its pattern matches only these members."""
 
     def translate(self, text, source, target):
         status, answer = self.send("POST", "/translate", json.dumps({
@@ -248,7 +254,8 @@ class Akkoma(Client):
 
 
 class Misskey(Client):
-    """notes/translate: DeepL's form with the key in it; and, of its relatives, LibreTranslate and a DeepLX."""
+    """notes/translate: DeepL's form with the key in it; in forks of it, LibreTranslate and a
+    DeepLX."""
 
     def translate(self, text, target):
         form = urllib.parse.urlencode([("auth_key", self.key or ""), ("text", text), ("target_lang", target.split("-")[0])])
@@ -265,7 +272,7 @@ class Misskey(Client):
 
 
 class Zotero(Client):
-    """zotero-pdf-translate: one service each; anything but 200 is an error."""
+    """zotero-pdf-translate: one translator for each service; any status but 200 is an error."""
 
     def post(self, path, body, **headers):
         status, answer = self.send("POST", path, json.dumps(body), {**JSON, **headers})
@@ -305,7 +312,7 @@ class Zotero(Client):
 
 
 class SubtitleEdit(Client):
-    """libse/AutoTranslate: JSON by hand, forms, and parsers that look for one name only."""
+    """libse/AutoTranslate: JSON made by hand, forms, and parsers that look for one name only."""
 
     def libretranslate(self, text):
         body = json.dumps({"q": text.strip(), "source": "fr", "target": "en", **({"api_key": self.key} if self.key else {})})
@@ -346,7 +353,8 @@ class SillyTavern(Client):
 
 
 class Lingarr(Client):
-    """LibreService.cs: a subtitle line at a time; 429 and 503 are tried again, all else is an error with the body."""
+    """LibreService.cs: one subtitle line at a time; it tries again after 429 and 503, and any other
+    status is an error with the body."""
 
     def translate(self, text, source, target):
         status, answer = self.send("POST", "/translate", json.dumps({"q": text, "source": source, "target": target, "format": "text",
@@ -359,7 +367,7 @@ class Lingarr(Client):
 
 
 class OmegaT(Client):
-    """machinetranslators/deepl: a GET, under /v1, tags of its own, everything in the query."""
+    """machinetranslators/deepl: a GET under /v1, with its own tags and everything in the query."""
 
     def translate(self, text):
         query = urllib.parse.urlencode(sorted({
@@ -370,7 +378,8 @@ class OmegaT(Client):
 
 
 class Wagtail(Client):
-    """wagtail-localize: all strings of a page, in order; a shorter answer would lose some in zip()."""
+    """wagtail-localize: all strings of a page, in order; with a shorter answer zip() would lose
+    some."""
 
     def libretranslate(self, strings):
         answer = self.good("POST", "/translate", json.dumps({"q": strings, "source": "fr", "target": "en", "api_key": self.key,
@@ -401,7 +410,8 @@ class TranslateYou(Client):
 
 
 class DeepLPython(Client):
-    """DeepL's library for Python: JSON, GETs with a form as their body, forms with files, and what it makes of each status."""
+    """DeepL's library for Python: JSON, GETs with a form as their body, forms with files, and its
+    reaction to each status."""
 
     ERRORS = {403: "Authorization", 456: "QuotaExceeded", 404: "NotFound", 429: "TooManyRequests", 400: "BadRequest"}
 
@@ -458,7 +468,8 @@ class DeepLPython(Client):
 
 
 class LibreTranslatePy(Client):
-    """libretranslatepy: urllib, so a form without more ado; also as the body of a GET."""
+    """libretranslatepy: urllib, which sends a form unless told otherwise, even as the body of a
+    GET."""
 
     def translate(self, text, source, target):
         form = {"q": text, "source": source, "target": target, **({"api_key": self.key} if self.key else {})}
@@ -473,7 +484,8 @@ class LibreTranslatePy(Client):
 
 
 def keyed(self, client, call):
-    """With the right key it works; with a wrong one the program says so in its way, and none is an internal error."""
+    """With the right key the call works; with a wrong one the program reports that in its own way,
+    and never as an internal error."""
     call(client(self.keyed, KEY))
     with self.assertRaises(Refused) as failure:
         call(client(self.keyed, "wrong"))
@@ -482,7 +494,7 @@ def keyed(self, client, call):
 
 
 class Replays(IntegrationTest):
-    """All of them against two daemons: an open one, and one that wants a key."""
+    """All programs against two daemons: an open one, and one that wants a key."""
 
     def setUp(self):
         super().setUp()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""Every sentence and status by which LibreTranslate and DeepL refuse, one row each: what is sent, what comes back, to the
-letter. Clients look for these words, and people search for them. Behind them the server still answers."""
+"""Every message and status by which LibreTranslate and DeepL refuse a request, one per row: what
+the client sends and what it gets, to the letter. Clients look for these words, and people search
+for them. After each refusal the server still answers."""
 import contextlib
 import hashlib
 import json
@@ -36,9 +37,9 @@ def multipart(fields):
     return body + b"--XX--\r\n", {"Content-Type": "multipart/form-data; boundary=XX"}
 
 
-# What is sent: a dict is JSON, a list of pairs a form, a tuple (dict,) a multipart form, bytes are sent as JSON as they are.
-# What comes back: a sentence in the member that the API has for it, a pattern where the sentence has a figure of ours, or
-# for a glossary two sentences.
+# The request: a dict is sent as JSON, a list of pairs as a form, a tuple (dict,) as a multipart
+# form, and bytes as they are, as JSON. The answer: a message in the member that the API has for it;
+# a pattern where the message contains a figure of ours; or, for a glossary, two messages.
 LIBRETRANSLATE = [
     # path, body, status, sentence
     ("/translate", {}, 400, "Invalid request: missing q parameter"),
@@ -197,7 +198,7 @@ class Sentences(IntegrationTest):
         self.assertTrue(json.loads(answer)["error"].startswith("Slowdown: "), answer)
         self.assertTrue(headers["Retry-After"])
         self.check(server, "/v2/translate", DEEPL, 429, re.compile(".+"), deepl("minute"))
-        # A glossary is its key's own, and comes as what was asked for.
+        # A glossary belongs to its key, and is returned in the format that was asked for.
         status, _, answer = self.send(server, "/v2/glossaries", GLOSSARY, deepl("free"))
         made = json.loads(answer)
         self.assertEqual((status, made["ready"], made["entry_count"]), (201, True, 1))
@@ -220,10 +221,10 @@ class Sentences(IntegrationTest):
         handle = json.loads(self.send(server, "/v2/document", ({**DOCUMENT, "file": ("a.txt", text(200))},))[2])
         path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
         status, _, answer = self.send(server, path + "/result", key)
-        if status != 200:  # it is under way
+        if status != 200:  # it is still under way
             self.assertEqual((status, json.loads(answer)), (503, {"message": "Document translation is not done"}))
         self.check(server, path, {"document_key": "1" * 64}, 404, "Document not found")
-        for way, form in (("/v2/document", DOCUMENT), ("/translate_file", FILE)):  # half is for others
+        for way, form in (("/v2/document", DOCUMENT), ("/translate_file", FILE)):  # the other half is for other clients
             self.check(server, way, ({**form, "file": ("a.txt", text(500))},), 503, "There is no room for more files; try again later.")
 
         def state():
@@ -231,7 +232,7 @@ class Sentences(IntegrationTest):
 
         wait_for(lambda: state() in (None, "done"), "the document")
         self.send(server, path + "/result", key)  # makes room
-        # What is kept lies on disk until it is fetched.
+        # A finished document stays on disk until it is fetched.
         handle = json.loads(self.send(server, "/v2/document", (DOCUMENT,))[2])
         path, key = f"/v2/document/{handle['document_id']}", {"document_key": handle["document_key"]}
         wait_for(lambda: state() == "done", "the document")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Models by configuration, and their reload while requests are under way."""
+"""Models from the configuration, and reloads of them while requests are under way."""
 import json
 import os
 import shutil
@@ -20,7 +20,7 @@ def translate(server, text, **fields):
 
 class Reload(IntegrationTest):
     def reload(self, server, conf, until):
-        """Reloads, and waits until the log says it once more."""
+        """Reloads, and waits until the log contains `until` once more."""
         times = server.log().count(until) + 1
         server.write_conf(conf)
         server.signal(signal.SIGHUP)

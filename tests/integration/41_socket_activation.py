@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""A restart under load, with the listening socket held as systemd holds it: no request fails."""
+"""A restart under load, while the test holds the listening socket as systemd holds it: no request
+fails."""
 import os
 import signal
 import socket
@@ -43,7 +44,7 @@ class SocketActivation(IntegrationTest):
         self.assertEqual(server.request("GET", "/healthz")[0], 200)
 
     def test_one_that_hangs_is_killed_and_another_takes_its_place(self):
-        """The watchdog's whole story, with the test in systemd's place."""
+        """The whole course of the watchdog, with the test in systemd's place."""
         path = os.path.join(self.directory, "notify")
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
             notices.bind(path)
@@ -58,7 +59,7 @@ class SocketActivation(IntegrationTest):
             self.assertTrue(any(notice.startswith("READY=1") for notice in said), said)
             first.signal(signal.SIGSTOP)
             with self.assertRaises(TimeoutError):
-                notices.settimeout(1)  # five times as long as it may be silent
+                notices.settimeout(1)  # five times as long as the daemon may be silent
                 while True:
                     notices.recv(4096)
             first.expected_codes = (-signal.SIGABRT,)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Many models and little memory: all that are offered answer, none is in memory that nobody asks for, and the limit
-holds. The embedded model under many names stands for many models."""
+"""Many models and little memory: all models on offer answer, memory holds only models that requests
+ask for, and the limit is kept. The embedded model under many names stands for many models."""
 import json
 import math
 import os
@@ -36,8 +36,8 @@ class ManyModels(IntegrationTest):
     sizes = None
 
     def limit_for(self, n, cache=0):
-        """A memory limit in MiB with room for about n models at their smallest; of the limit 3/16 are for requests and the
-        queue, and `cache` of it for sentences."""
+        """A memory limit in MiB with room for about n models at their smallest. 3/16 of the limit
+        are for requests and the queue, and a share of `cache` is for sentences."""
         if not ManyModels.sizes:
             server = self.start("--threads=1", "--slots=1", "--preload=no", "--cache-size=0", "--memory-limit=400MiB",
                                 conf=sections(1))

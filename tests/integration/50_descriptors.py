@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The daemon has no descriptor left, or the system has none: existing connections are served, new ones are told so or wait, the loop
-does not turn in vain, and connections are accepted again afterwards."""
+"""The daemon has no descriptor left, or the system has none: existing connections are served, new
+ones get an error or wait, the loop does not spin, and connections are accepted again afterwards."""
 import errno
 import http.client
 import json
@@ -49,12 +49,12 @@ class Descriptors(IntegrationTest):
         _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
         used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (max(used) + 1, hard))
-        others = [self.connect() for _ in range(max(used) + 1 - len(used))]  # they take the gaps
+        others = [self.connect() for _ in range(max(used) + 1 - len(used))]  # they fill the gaps
         for other in others:
             self.assertEqual(self.translate(other), self.expected)
         for _ in range(5):
             new = self.connect()
-            answer = http.client.HTTPResponse(new.sock)  # which comes unasked
+            answer = http.client.HTTPResponse(new.sock)  # the answer comes before any request
             answer.begin()
             self.assertEqual((answer.status, answer.headers["Retry-After"], answer.headers["Connection"]), (503, "1", "close"))
             self.assertEqual(json.loads(answer.read())["error"]["code"], "overloaded")
@@ -79,7 +79,8 @@ class Descriptors(IntegrationTest):
         for _ in range(SERVED):
             self.assertEqual(self.translate(self.old), self.expected)
         calls = plan.get("accept", CALLS) - before
-        # Two for each pause, and as many at first. It was thousands when the loop tried all the time.
+        # Two calls for each pause, and as many at the start. There were thousands when the loop
+        # kept trying.
         self.assertLessEqual(calls, 4 + 2 * 2 * (time.monotonic() - begun) / PAUSE_S)
         plan.rest()
         for connection in waiting:

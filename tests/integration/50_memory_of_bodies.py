@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""memory-limit counts what is on its way, bodies above all: nobody makes the server pass it by sending slowly, nobody has all."""
+"""memory-limit counts requests under way, above all their bodies: no client makes the server exceed
+it by sending slowly, and none gets all of it."""
 import json
 import re
 import socket
@@ -11,7 +12,7 @@ MIB = 2**20
 LIMIT = 96
 OPTIONS = ("--threads=1", "--slots=1", "--cache-size=1MiB", f"--memory-limit={LIMIT}MiB", f"--models-dir={MODELS_DIR}")
 
-# A small request of each API, and where its answer's sentence is.
+# A small request of each API, and the place of the message in its answer.
 FOREIGN = [
     ("/v1/translate", "application/json", lambda answer: answer["error"]["message"]),
     ("/translate", "application/json", lambda answer: answer["error"]),
@@ -56,7 +57,7 @@ class MemoryOfBodies(IntegrationTest):
         return float(re.search(rf"^dragoman_{name} (\S+)$", text, re.M).group(1))
 
     def from_address(self, server, i):
-        """A connection that is another client's for each `i`."""
+        """A connection from an address of its own for each `i`, so that each is another client."""
         connection = socket.create_connection(("127.0.0.1", server.port()), timeout=60, source_address=(f"127.0.1.{i + 1}", 0))
         self.held.append(connection)
         return connection
@@ -100,7 +101,7 @@ class MemoryOfBodies(IntegrationTest):
         self.assertGreaterEqual(self.number(server, "bodies_refused_total"), 57)
         if not self.is_sanitized():
             self.assertLess(self.resident(server), LIMIT)
-        # Others are served meanwhile.
+        # The server meanwhile serves other clients.
         status, _, answer = server.request("POST", "/v1/translate", json.dumps(
             {"text": "Bonjour.", "source": "fr", "target": "en"}))
         self.assertEqual((status, len(json.loads(answer)["translations"])), (200, 1))

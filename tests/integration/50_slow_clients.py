@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""Clients that are slow, many or silent: they are cut off, and nobody else notices."""
+"""Clients that are slow, many or silent: the server cuts them off, and no other client notices."""
 import contextlib
 import json
 import socket
@@ -12,7 +12,7 @@ from ws_client import Socket
 
 class SlowClients(IntegrationTest):
     def closed(self, connection):
-        """Reads until the server closes; what it said."""
+        """Reads until the server closes the connection; returns what it sent."""
         said = b""
         try:
             while True:
@@ -62,7 +62,7 @@ class SlowClients(IntegrationTest):
 
         def is_answered_and_closed():
             with server.connect() as connection:
-                with contextlib.suppress(ConnectionError):  # where we were late
+                with contextlib.suppress(ConnectionError):  # the server closed before we were done
                     connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
                 return self.closed(connection).startswith(b"HTTP/1.1 200 ")
 
@@ -80,7 +80,8 @@ class SlowClients(IntegrationTest):
             connection.close()
 
     def test_a_client_that_reads_nothing_is_cut_off(self):
-        """Pipelines requests and never reads: what waits for it stays bounded, and it goes."""
+        """Pipelines requests and never reads: the amount of unsent answers stays bounded, and the
+        server closes the connection."""
         server = self.start("--write-timeout=1s", "--access-log=no")
         with server.connect() as connection:
             request = b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n" * 100

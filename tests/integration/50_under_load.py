@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Many clients at once are answered word for word as each is alone, whatever runs beside them."""
+"""Many clients at once get word for word the answers that each would get alone, whatever else is
+running."""
 import json
 import re
 import threading
@@ -13,12 +14,12 @@ WORDS = ("le chat dort dans la maison il pleut depuis ce matin nous allons au ma
 
 
 def sentence(i):
-    """From 3 to 17 words, another one for each `i`."""
+    """A sentence of 3 to 17 words, another one for each `i`."""
     return " ".join(WORDS[(i * 7 + k * (i + 3)) % len(WORDS)] for k in range(3 + i * 5 % 15)).capitalize() + "."
 
 
 def long_text(i):
-    """Of 60 sentences."""
+    """A text of 60 sentences."""
     return " ".join(sentence(60 * i + k) for k in range(60))
 
 
@@ -76,7 +77,7 @@ class UnderLoad(IntegrationTest):
     def test_one_client_shuts_nobody_out(self):
         server, sockets = self.start_small(), []
         body = json.dumps({**DEAR, "text": " ".join(long_text(i) for i in range(12))}).encode()  # some 35 of them are held back
-        while self.number(server, "sentences_refused_total") == 0:  # all that he may have waiting waits
+        while self.number(server, "sentences_refused_total") == 0:  # until its queue is full
             sockets.append(server.connect())
             sockets[-1].sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
                                 b"X-Forwarded-For: 192.0.2.1\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
@@ -85,7 +86,8 @@ class UnderLoad(IntegrationTest):
             one.close()
 
     def test_requests_beyond_that_wait(self):
-        """Plain ones and streams, as messages do; who leaves meanwhile has cost nothing, and the others go on."""
+        """Plain requests and streams, sent as messages; a client that leaves meanwhile costs
+        nothing, and the others go on."""
         server, sockets = self.start_small(), []
         for i in range(20):
             body = json.dumps({**DEAR, "text": long_text(i), "stream": i % 2 == 0}).encode()
@@ -93,7 +95,7 @@ class UnderLoad(IntegrationTest):
             sockets[-1].sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
                                 b"X-Forwarded-For: 192.0.2.1\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
         for one in sockets[::2]:
-            self.assertIn(b" 200 ", one.recv(65536))  # the head of a stream; all were read by now, but the last
+            self.assertIn(b" 200 ", one.recv(65536))  # the head of a stream; all requests but the last were read by now
         n_begun = self.number(server, "sentences_waiting") + self.number(server, "sentences_running")
         self.assertLess(n_begun, 4 * 60)  # of 1,200
         self.check_others(server)
@@ -112,12 +114,12 @@ class UnderLoad(IntegrationTest):
             message = attacker.receive()
             left -= message["type"] in ("accepted", "error")
             kinds.append(message.get("code", message["type"]))
-        self.assertEqual(kinds.count("accepted"), 40)  # none was refused for want of room
+        self.assertEqual(kinds.count("accepted"), 40)  # none was refused for lack of room
         n_begun = self.number(server, "sentences_waiting") + self.number(server, "sentences_running")
         self.assertLess(n_begun, 4 * 60)  # of 2,400
         self.check_others(server)
         for i in range(40):
-            attacker.send({"type": "cancel", "id": str(i)})  # those that have not begun, too; it may be done
+            attacker.send({"type": "cancel", "id": str(i)})  # tasks that have not begun, too; some may be done
         attacker.send({"type": "translate", "id": "last", "text": sentence(0), "target": "en", "beam": 1})
         text, done = attacker.until_done("last")
         self.assertEqual((done["type"], text), ("done", ask(server, 0)[0]))

@@ -21,7 +21,7 @@ THINGS = "pain livre train chat thé lait gâteau journal vélo billet".split()
 
 
 def lines(n):
-    """Each is another, so that each is work."""
+    """Lines that all differ, so that each is work."""
     return [f"Je {VERBS[k % 8]} le {THINGS[k // 8 % 10]} {k}." for k in range(n)]
 
 
@@ -61,7 +61,7 @@ class Cluster(IntegrationTest):
         self.servers[n].wait()
 
     def expected(self, texts):
-        """What one server answers without a job."""
+        """What one server answers for these texts without a job."""
         said = []
         for at in range(0, len(texts), 500):
             status, answer = self.ask(0, "POST", "/v1/translate", json.dumps({"text": texts[at:at + 500], "target": "en"}))
@@ -80,7 +80,7 @@ class Cluster(IntegrationTest):
     def test_every_line_once_whatever_dies(self):
         texts = lines(N_LINES)
         job = self.add(0, texts)
-        for n in range(3):  # a job is answered when all servers know it, or after a second
+        for n in range(3):  # a job is acknowledged when all servers know it, or after a second
             wait_for(lambda: self.state(n, job["id"])["state"] != 404, "the job")
         for victim in (0, 1, 2):
             parts = self.state(2 - victim, job["id"])["done"]
@@ -115,7 +115,7 @@ class Cluster(IntegrationTest):
         wait_for(lambda: kinds() == {"", "in", "json", "out"}, "the parts' files to go")
 
     def test_any_server_ends_any_job(self):
-        job = self.add(0, lines(20000))  # ten seconds of work and more on any machine
+        job = self.add(0, lines(20000))  # at least ten seconds of work on any machine
         wait_for(lambda: self.state(1, job["id"])["state"] == "running", "the job to begin")
         status, answer = self.ask(1, "POST", f"/v1/jobs/{job['id']}/cancel")
         self.assertEqual((status, json.loads(answer)["state"]), (200, "cancelled"))
@@ -131,7 +131,7 @@ class Cluster(IntegrationTest):
         wait_for(lambda: os.listdir(self.folder) == ["lock"], "its files to go")
 
     def form(self, n, path, content, name="a.txt", **fields):
-        """What a server answers to a file that is sent."""
+        """What a server answers when it is sent a file."""
         body = b"".join(f'--XX\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode() for key, value in fields.items())
         body += f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'.encode() + content + b"\r\n--XX--\r\n"
         status, answer = self.ask(n, "POST", path, body, **{"Content-Type": "multipart/form-data; boundary=XX"})
@@ -139,7 +139,7 @@ class Cluster(IntegrationTest):
         return json.loads(answer)
 
     def send_all(self, n, content):
-        """A document in each of the three APIs; what each was answered."""
+        """Sends a document through each of the three APIs; returns the answers."""
         return (self.form(n, "/v1/documents", content, source="fr", target="en"),
                 self.form(n, "/v2/document", content, source_lang="FR", target_lang="EN"),
                 self.form(n, "/translate_file", content, source="fr", target="en"))
@@ -178,7 +178,8 @@ class Cluster(IntegrationTest):
             wait_for(lambda: self.ask(n, "GET", f"/v1/documents/{sent[0]['id']}")[0] == 404, "its end")
 
     def test_documents_go_on_when_their_server_dies(self):
-        """The one that took them is killed at once; they pass a bulk job that nobody could end meanwhile."""
+        """The server that took the documents is killed at once; they overtake a bulk job that could
+        not end in the meantime."""
         content, expected = self.paragraphs(110)  # two parts
         job = self.add(1, lines(20000))
         sent = self.send_all(0, content)

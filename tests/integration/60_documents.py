@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Documents as jobs: a file in, the file out, with its progress told, whatever happens to the server on the way."""
+"""Documents as jobs: a file goes in, a file comes out, and its progress is reported, whatever
+happens to the server on the way."""
 import json
 import os
 import re
@@ -100,7 +101,7 @@ class Documents(IntegrationTest):
         table = "Nom,Texte\nLe chat,Le chat dort.\n".encode()
         document = self.add("a.csv", table, source="fr", columns="Texte")
         self.assertEqual(document["paragraphs"], 1)
-        self.server.signal(signal.SIGTERM)  # what was asked for is written down
+        self.server.signal(signal.SIGTERM)  # the request is written down
         self.server.wait()
         self.begin()
         rows = self.result(document)[1].decode().splitlines()
@@ -129,7 +130,7 @@ class Documents(IntegrationTest):
         self.assertEqual(self.result(self.add("a.txt", b"Oui.", source="fr", output_format="TXT"))[0].get_filename(), "a.en.txt")
 
     def children(self):
-        """Processes that the daemon has started and not seen the end of."""
+        """Child processes of the daemon that are running, or that it has not reaped."""
         found = []
         for name in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -142,7 +143,8 @@ class Documents(IntegrationTest):
         return found
 
     def test_nobody_waits_for_a_pdf(self):
-        """A pdftotext that would go on ends with the client that sent the file, and with the daemon."""
+        """A pdftotext that would keep running is ended when the client that sent the file leaves,
+        and when the daemon ends."""
         programs = os.path.join(self.directory, "programs")
         os.mkdir(programs)
         with open(os.path.join(programs, "pdftotext"), "w", encoding="utf-8") as file:
@@ -162,7 +164,8 @@ class Documents(IntegrationTest):
         connection.close()
 
     def send_pdf(self, path, fields):
-        """The connection, and when pdftotext was there."""
+        """Sends a PDF and waits for pdftotext; returns the connection, and the time when pdftotext
+        was there."""
         body = form("a.pdf", pdf.pdf([[(60, 720, 10, "Le chat dort.")]]), **fields)
         connection = self.server.connect()
         connection.sendall(f"POST {path} HTTP/1.1\r\nHost: a\r\nContent-Type: {HEADERS['Content-Type']}\r\n"
@@ -181,7 +184,7 @@ class Documents(IntegrationTest):
             self.assertEqual((status, json.loads(answer)["error"]["field"]), (400, "beam"), ending)
 
     def test_progress_moves_inside_of_a_paragraph(self):
-        """With so many hypotheses it takes minutes on any machine, and is cancelled."""
+        """With so many hypotheses the job takes minutes on any machine, and is cancelled."""
         self.begin("--cache-size=0")
         content = ("<p>" + " ".join(f"Le chat numéro {i} dort dans la maison." for i in range(1200)) + "</p>").encode()
         document = self.add("a.html", content, source="fr", beam=16)

@@ -114,7 +114,7 @@ class Jobs(IntegrationTest):
         self.ask(none, "GET", "/v1/jobs", status=501)
 
     def limit_files(self, server, n_bytes):
-        """No file of the server grows past so many bytes, as if the disk were full."""
+        """From now on no file of the server can grow past so many bytes, as if the disk were full."""
         resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
 
     def test_a_full_disk_is_said_and_no_path_is_told(self):
@@ -136,14 +136,14 @@ class Jobs(IntegrationTest):
         for path, body, kind in asked:
             status, _, answer = server.request("POST", path, body=body, headers={"Content-Type": kind})
             self.assertEqual(status // 100, 2, (path, answer))
-        # Nor is a folder named that is gone.
+        # The message does not name a folder that is gone, either.
         os.rename(os.path.join(self.directory, "jobs"), os.path.join(self.directory, "away"))
         status, _, answer = server.request("POST", asked[0][0], body=b"Le chat dort.", headers={"Content-Type": TEXT})
         self.assertEqual((status, json.loads(answer)["error"]["code"]), (500, "internal"))
         self.assertNotIn(self.directory.encode(), answer)
 
     def open_files(self, server):
-        """Of the jobs' folder, that the server has open."""
+        """The files of the jobs' folder that the server has open."""
         folder = f"/proc/{server.process.pid}/fd"
         paths = []
         for fd in os.listdir(folder):
@@ -177,7 +177,7 @@ class Jobs(IntegrationTest):
             wait_for(lambda: all(self.state(server, job).get("waits_for") == "model" or self.state(server, job)["state"] == "done"
                                  for job in (text, lines)), "jobs that wait")
 
-        for n in (600, 6000, 60000):  # until the jobs are not over before the model goes
+        for n in (600, 6000, 60000):  # until the job outlasts the model's removal
             texts = [long if i % 100 == 3 and i < 600 else f"Le chat dort {i}." for i in range(n)]
             text = self.add(server, "\n".join(texts).encode(), TEXT, "model=one")
             lines = self.add(server, "\n".join(json.dumps({"text": one, "id": str(i)}) for i, one in enumerate(texts)).encode(),
@@ -192,13 +192,13 @@ class Jobs(IntegrationTest):
         self.assertFalse(over())
         for i in range(2):
             if i > 0:
-                if over():  # on a machine that is fast beyond measure
+                if over():  # on an extremely fast machine
                     break
                 leave_one()
             self.assertEqual(self.ask(server, "POST", "/v1/translate", json.dumps({"text": "Bonjour.", "model": "two"}))["model"],
                              "two")
             self.assertIn("a job waits: no model is called one", server.log())
-            # Nor does a restart without it end them.
+            # A restart without the model does not end the jobs, either.
             self.assertEqual(server.stop(), 0)
             server = self.start(self.folder, "--cache-size=0", "--max-body=4KiB", conf=conf("two"))
             other = self.wait_over(server, self.add(server, b"Le chat dort.", TEXT, "model=two"))
@@ -231,7 +231,7 @@ class Jobs(IntegrationTest):
         self.assertLess(state["done"], len(texts))
         self.assertNotIn("error", state)
 
-        def out_is_whole():  # but for the moment of another try
+        def out_is_whole():  # except while it tries again
             with open(os.path.join(self.directory, "jobs", job["id"] + ".out"), "rb") as file:
                 out = file.read()
             return (len(out), out.count(b"\n")) == (state["output_bytes"], state["done"])
@@ -247,14 +247,14 @@ class Jobs(IntegrationTest):
 
     def test_a_result_is_whole_or_asked_for_in_part(self):
         server = self.start(MODELS, self.folder, "--threads=1", "--cache-size=0")
-        n = 100000  # more than anybody translates while we look; short ones, so that the first are soon done
+        n = 100000  # more than is translated while we look; short lines, so that the first are soon done
         job = self.add(server, "Le chat dort.\n".encode() * n)
         self.ask(server, "GET", f"/v1/jobs/{job['id']}/result", status=409)
         wait_for(lambda: self.state(server, job)["done"] > 0, "progress")
         status, _, part = server.request("GET", f"/v1/jobs/{job['id']}/result?partial=true")
         self.assertEqual(status, 200)
         self.assertTrue(part.endswith(b"\n"))
-        # Whoever waits for an answer is served before the lines.
+        # A client that waits for an answer is served before the job's lines.
         self.assertEqual(len(self.translate(server, ["Il pleut."])), 1)
         cancelled = self.ask(server, "POST", f"/v1/jobs/{job['id']}/cancel")
         self.assertEqual(cancelled["state"], "cancelled")
@@ -312,13 +312,13 @@ class Jobs(IntegrationTest):
         self.assertEqual((status, answer["error"]["code"]), (429, "too_many"))
         status, job = ask(yours, "POST", "/v1/jobs?target=en", b"Le chat dort.")
         self.assertEqual(status, 201, job)
-        # A list names what is one's own; whoever has an id has the job.
+        # The list names only the client's own jobs; a client that knows an id can use that job.
         for address, ids in ((mine, made), (yours, [job["id"]]), ("192.0.2.3", [])):
             self.assertEqual([one["id"] for one in ask(address, "GET", "/v1/jobs")[1]["jobs"]], ids)
         self.assertEqual(ask("192.0.2.3", "GET", f"/v1/jobs/{made[0]}")[0], 200)
         self.assertEqual(ask("192.0.2.3", "DELETE", f"/v1/jobs/{made[0]}")[0], 204)
         self.assertEqual([one["id"] for one in ask(mine, "GET", "/v1/jobs")[1]["jobs"]], made[1:])
-        # Files are shared likewise.
+        # Files are shared in the same way.
         status, answer = ask(mine, "POST", "/v1/jobs?target=en", b"a" * (600 << 10))
         self.assertEqual((status, answer["error"]["code"]), (507, "no_space"))
 
@@ -331,8 +331,8 @@ class Jobs(IntegrationTest):
 
     def test_a_job_keeps_the_room_that_it_had_when_it_came(self):
         server = self.start(MODELS, self.folder, "--jobs-space=1MiB", "--trusted-proxies=127.0.0.1", "--threads=1")
-        # Lines that take a while, and then many that are answered at once. The first are short, since the length of
-        # the whole result is foretold from them.
+        # Lines that take a while, and then many that are answered at once. The first are short,
+        # because the server predicts the length of the whole result from them.
         slow = "".join(f"Le chat numéro {i} dort.\n" for i in range(300))
         mine = (slow + "Le chat dort sur la chaise.\n" * 7300).encode()
         made = []
@@ -344,7 +344,7 @@ class Jobs(IntegrationTest):
         self.assertEqual(server.request("POST", f"/v1/jobs/{made[1]['id']}/cancel")[0] // 100, 2)
         job = self.wait_over(server, made[0])
         self.assertEqual(job["state"], "done", job)
-        share = (2**20 - 7 * 19000) / 2  # what it would have now
+        share = (2**20 - 7 * 19000) / 2  # its share now
         self.assertGreater(len(mine) + len(self.result(server, job)), share)
 
     def test_jobs_wait_for_room_that_others_have(self):
@@ -357,7 +357,7 @@ class Jobs(IntegrationTest):
         def waits(job):
             return self.state(server, job).get("waits_for") == "space"
 
-        # Of each a third of a megabyte becomes.
+        # Each becomes a third of a megabyte.
         n, left = 1600, []
         for number in range(4):
             status, _, answer = add(f"192.0.2.{number + 1}", b'{"text":"Merci."}\n' * n)

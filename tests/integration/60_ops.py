@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""The operator's view: who may look, what the event stream says, and, where a browser is installed, the page."""
+"""The operator's view: who may see it, what the event stream reports, and, where a browser is
+installed, the page."""
 import base64
 import http.client
 import json
@@ -22,7 +23,7 @@ TEXT = json.dumps({"text": "Je vois deux chiens. Où est la gare ?", "target": "
 
 
 class Events:
-    """Server-sent events of one connection, one after the other."""
+    """The server-sent events of one connection, one after the other."""
 
     def __init__(self, server, headers=None):
         self.connection = http.client.HTTPConnection("127.0.0.1", server.port(), timeout=PATIENCE_S)
@@ -31,7 +32,7 @@ class Events:
         self.status = self.response.status
 
     def next(self):
-        """(name, data); None at the end."""
+        """Returns (name, data); None at the end."""
         name = data = None
         while True:
             line = self.response.readline().decode()
@@ -80,7 +81,7 @@ class Gate(IntegrationTest):
                             {"Origin": "https://example.org"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"},
                             {"Sec-Fetch-Site": "same-site"}):
                 self.assertEqual(self.status(server, headers), 403, headers)
-        connection = server.connect()  # what nginx says by itself where it is told nothing
+        connection = server.connect()  # nginx's defaults
         connection.sendall(b"GET /v1/admin/live HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
         self.assertIn(b" 403 ", connection.recv(4096))
         connection.close()
@@ -97,7 +98,7 @@ class Gate(IntegrationTest):
         self.assertEqual(self.status(server, bearer(user)), 403)
         self.assertEqual(self.status(server, bearer(admin)), 200)
         self.assertEqual(self.status(server, {**bearer(admin), "X-Forwarded-For": "192.0.2.7"}), 200)
-        server.stop()  # the file is one server's
+        server.stop()  # the file belongs to one server
         server = self.start(MODELS, f"--keys-file={keys}", "--require-key")
         self.assertEqual(self.status(server), 200)
         self.assertEqual(self.status(server, bearer("wrong")), 401)
@@ -129,7 +130,7 @@ class Stream(IntegrationTest):
         self.assertGreater(now["models"][0]["bytes"], 1000)
         self.assertGreaterEqual(now["row"][columns.index("slots")], 1)
         self.assertEqual(now["refusals"]["queue_full"], 0)
-        later = Events(server)  # sees what was, too
+        later = Events(server)  # gets earlier events, too
         name, history = later.next()
         self.assertGreater(max(row[written] for row in history["rows"]), 0)
         self.assertIsNotNone(max(row[columns.index("first_token_p95_ms")] or 0 for row in history["rows"]))
@@ -222,7 +223,7 @@ class Page(IntegrationTest):
                             && !(!['SECTION', 'ARTICLE', 'TABLE'].includes(e.tagName) && (e.textContent.trim() || e.labels?.length))).map(e => e.outerHTML)""")
                 self.assertEqual(unnamed, [])
                 self.assertEqual(page.complaints(), [])
-                if os.environ.get("DRAGOMAN_PICTURES"):  # to be looked at
+                if os.environ.get("DRAGOMAN_PICTURES"):  # for a person to look at
                     name = f"ops-{width}-{'dark' if dark else 'light'}.png"
                     with open(os.path.join(os.environ["DRAGOMAN_PICTURES"], name), "wb") as file:
                         file.write(base64.b64decode(page.picture()))
@@ -253,7 +254,7 @@ class Page(IntegrationTest):
                                 ("wait_p50_ms", r"\nHighest in \d minutes?: .* \(95 % are faster\)$|^Nothing right now\nHighest"),
                                 ("tokens_out", r"^\d+ written\n\d+ read\nHighest in \d minutes?: \d+ \(written\), \d+ \(read\)$")):
             self.assertRegex("\n".join(page.run(said.format(card.format(column)))), pattern)
-        # What is there all the time is no peak: the highest number of slots is that in use.
+        # A constant number has no peak: the highest number of slots is the number in use.
         self.assertNotIn("available", page.run("return " + card.format("running") + ".querySelector('.note').textContent"))
 
     def test_it_speaks_the_languages_of_the_page(self):

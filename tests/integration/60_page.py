@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""The page at "/": how it is served, and, where a browser is installed, what a reader can do with it."""
+"""The page at "/": how it is served, and, where a browser is installed, what a reader can do with
+it."""
 import base64
 import gzip
 import json
@@ -22,10 +23,10 @@ import office  # noqa: E402
 
 FLAGS = (f"--models-dir={MODELS_DIR}",
          f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}")
-BOTH_WAYS = (f"--models-dir={os.path.join(SOURCES, 'models')}",)  # the last one said counts
+BOTH_WAYS = (f"--models-dir={os.path.join(SOURCES, 'models')}",)  # the last such option counts
 TEXT = "Où est la gare ? Je ne comprends pas pourquoi il est parti."
 LANGUAGES_LISTED = "return document.querySelector('#to').options.length > 0"
-# WCAG 2: the contrast of each element that has text of its own with the nearest background below it.
+# WCAG 2: the contrast of each element that has its own text with the nearest background below it.
 CONTRASTS = """
 const channels = text => text.match(/[\\d.]+/g).map(Number);
 const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
@@ -47,7 +48,7 @@ return [...document.querySelectorAll("body *")]
 """
 
 
-the_browser = None  # one for all tests: starting it takes longer than they do
+the_browser = None  # one for all tests: starting it takes longer than the tests do
 
 
 def tearDownModule():
@@ -117,7 +118,8 @@ class Served(IntegrationTest):
 @unittest.skipUnless(browser.is_installed(), "needs chromium and chromium-driver")
 class Used(IntegrationTest):
     def page(self, *flags, is_open=True, usual=FLAGS, **reader):
-        """The page of a server of its own (and so with a storage of its own), seen by such a reader."""
+        """The page of a server of its own (and therefore with its own browser storage), for a
+        reader with these settings."""
         global the_browser
         server = self.start(*usual, *flags)
         if not the_browser:
@@ -144,7 +146,8 @@ class Used(IntegrationTest):
         self.assertIn("native API", page.run("return document.querySelector('#about').textContent"))
         self.assertEqual(page.run("return [...document.querySelectorAll('main a')].filter(a => a.hash && "
                                   "!document.getElementById(a.hash.slice(1))).length"), 0)
-        # Members with what they are, those of inner objects by their way; what a request is refused with, by its status.
+        # Members with their types, members of inner objects by their path, and refusals by their
+        # status.
         cells = "return [...document.getElementById(arguments[0]).parentElement.querySelectorAll('tr')].map(row => [...row.cells].map(c => c.textContent))"
         error = page.run(cells, "Error")
         self.assertEqual(error[0], ["Member", "Kind", "Meaning"])
@@ -192,7 +195,8 @@ class Used(IntegrationTest):
         page.run("document.querySelectorAll('.sentence')[1].click()")
         page.wait_for("return document.querySelectorAll('#heat td').length > 20", "the picture")
         page.wait_for("return document.querySelector('#alternatives button')", "other wordings")
-        # As a picture: whole words, lines between them, and both as a sentence for who cannot see it.
+        # As a picture: whole words, lines between them, and both as a sentence for readers who
+        # cannot see the picture.
         self.assertEqual(page.run("return Array.from(document.querySelectorAll('#links text[text-anchor]'), t => t.textContent).join(' ')"),
                          page.run("return document.querySelectorAll('.sentence')[1].textContent"))
         self.assertGreater(page.run("return document.querySelectorAll('#links path').length"), 3)
@@ -208,7 +212,7 @@ class Used(IntegrationTest):
 
     def test_confidence_is_a_picture_with_a_legend(self):
         page = self.page(width=390, height=844)
-        # One token of each sentence is made doubtful: what is drawn follows the server's numbers.
+        # One token of each sentence is made doubtful: the drawing follows the server's numbers.
         page.run("""const json = Response.prototype.json;
             window.doubt = 0.2;
             Response.prototype.json = async function () {
@@ -336,7 +340,7 @@ class Used(IntegrationTest):
         self.assertEqual(page.run("return document.activeElement.id"), "source")
 
     def write(self, page, text):
-        """As pasting does: all at once."""
+        """Writes the text all at once, as pasting does."""
         page.run("""const s = document.querySelector('#source'); s.value = arguments[0];
                     s.dispatchEvent(new Event('input'));""", text)
 
@@ -360,7 +364,7 @@ class Used(IntegrationTest):
         self.state(page, "in German, which this server cannot translate")
         self.assertIn("German", page.run("return document.querySelector('#from').options[0].textContent"))
         self.assertEqual(page.run("return document.querySelector('#target').textContent"), text)
-        # No model said this: there is nothing to say of one, and no sentences were told.
+        # No model translated this: the page has no model to name, and it got no sentences.
         self.assertTrue(page.run("return document.querySelector('#hint').hidden"))
         self.assertNotIn("sentence", page.run("return document.querySelector('#counts').textContent"))
         self.check_quiet(page)
@@ -554,7 +558,7 @@ class Used(IntegrationTest):
         page.click("#code-button")
         self.assertIn('"glossary":', page.run("return document.querySelector('#code').textContent"))
         page.run("document.querySelector('#code-dialog').close()")
-        # No model of this server has a choice of manners, so the page does not ask for one.
+        # No model of this server offers a choice of formality, so the page does not ask for one.
         self.assertTrue(page.run("return document.querySelector('#formality').parentElement.hidden"))
         self.check_quiet(page)
 
@@ -614,7 +618,7 @@ class Used(IntegrationTest):
                  selector, value)
 
     def spoken(self, page):
-        """What a screen reader has of the page: lines of role, name and description."""
+        """What the page gives to a screen reader: lines of role, name and description."""
         nodes = page.devtools("Accessibility.getFullAXTree")["nodes"]
         text = lambda node, part: node.get(part, {}).get("value", "")  # noqa: E731
         return [" | ".join(filter(None, (text(node, "role"), text(node, "name"), text(node, "description"))))
@@ -638,7 +642,8 @@ class Used(IntegrationTest):
         self.assertEqual(len(regions), len(set(regions)))
         unnamed = [line for line in spoken if line in ("button", "combobox", "textbox", "checkbox", "link", "region", "dialog", "image")]
         self.assertEqual(unnamed, [])
-        # A list says how many things it has: there are no lists of buttons that are none of its items.
+        # A list states how many items it has, so no list contains buttons that are not among its
+        # items.
         page.run("document.querySelector('#key-button').click()")
         spoken = self.spoken(page)
         self.assertIn("dialog | Access key", spoken)
@@ -658,7 +663,7 @@ class Used(IntegrationTest):
         self.choose(page, "#to", "de")
         self.state(page, "German yet. Not installed: dragoman get en-de")
         self.write(page, "Où est la gare ?")
-        self.state(page, "Not installed: dragoman get fr-de")  # the text says which
+        self.state(page, "Not installed: dragoman get fr-de")  # the language of the text decides which model is named
         self.assertEqual(page.run("return document.querySelector('#target').textContent"), "")
         self.choose(page, "#from", "fr")
         self.choose(page, "#to", "en")
@@ -706,7 +711,7 @@ class Used(IntegrationTest):
         page = self.page()
         page.type("#source", "gare")
         page.wait_for("return document.querySelectorAll('#alternatives button').length > 1", "other words for it")
-        self.assertEqual(page.run("return document.activeElement.id"), "source")  # who writes is not disturbed
+        self.assertEqual(page.run("return document.activeElement.id"), "source")  # typing is not interrupted
         self.check_quiet(page)
 
     def test_the_request_as_a_program_sends_it(self):
@@ -769,7 +774,8 @@ class Used(IntegrationTest):
         page.type("#key", key)
         page.click("#key-dialog button[value=save]")
         page.wait_for(LANGUAGES_LISTED, "the languages")
-        # Not by keys: the window that the driver types into changes while the dialog closes.
+        # The test does not type here: the window that the driver types into changes while the
+        # dialog closes.
         page.run("const s = document.querySelector('#source'); s.value = arguments[0]; s.dispatchEvent(new Event('input'))", TEXT)
         page.wait_for("return document.querySelectorAll('.sentence').length === 2", "the translation")
         self.assertFalse(page.run("return document.querySelector('#key-dialog').open"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""Several servers over one Redis: what one translated the others know; Redis away, standing still or new fails
-no request."""
+"""Several servers over one Redis: what one has translated the others know. No request fails when
+Redis is gone, hangs or is new."""
 import ast
 import json
 import os
@@ -22,7 +22,7 @@ THINGS = "pain livre train chat thé lait gâteau journal vélo billet".split()
 
 
 def sentence(number):
-    """A sentence of its own for each number."""
+    """A different sentence for each number."""
     verb, thing = VERBS[number % len(VERBS)], THINGS[number // len(VERBS) % len(THINGS)]
     return f"Je {verb} le {thing} {number}."
 
@@ -45,12 +45,13 @@ class SharedCache(IntegrationTest):
         return json.loads(body)["translations"]
 
     def n_sentences(self):
-        """Keys of sentences in Redis; what else servers share has longer names."""
+        """The number of sentences' keys in Redis; the other keys that servers share have longer
+        names."""
         return int(self.redis.command("EVAL", "return #redis.call('KEYS', ARGV[1])", "0", "dragoman:1:" + "[0-9a-f]" * 64)[1:])
 
     def test_what_one_server_translated_the_other_knows(self):
         self.redis.start()
-        # Time enough that a slow machine is no failure.
+        # Long enough that a slow machine does not fail the test.
         first, second = (self.start_one("--redis-timeout=1s") for _ in range(2))
         for server in first, second:
             server.wait_for_log("Redis is available")
@@ -86,10 +87,11 @@ class SharedCache(IntegrationTest):
         body = json.dumps({"text": "Merci.", "target": "en"})
         statuses = [servers[n % 2].request("POST", "/v1/translate", body)[0] for n in range(6)]
         self.assertEqual(statuses, [200] * 6)
-        # One unit flows in every ten seconds; a slow machine may have got some by now, for both together.
+        # Every ten seconds one unit is added; on a slow machine a few may have been added by now,
+        # for both servers together.
         more = [servers[n % 2].request("POST", "/v1/translate", body)[0] for n in range(8)]
         self.assertIn(429, more)
-        # Without Redis each counts for itself, and has counted along.
+        # Without Redis each server counts for itself, starting from what it counted before.
         self.redis.kill()
         for server in servers:
             server.wait_for_log("Redis is unavailable")
@@ -102,7 +104,7 @@ class SharedCache(IntegrationTest):
         script = ast.literal_eval("(" + text + ")")
 
         def take(month, left, characters):
-            """The month's characters after that, in the answer."""
+            """Takes the characters; returns the month's sum after that, as the answer states it."""
             answer = self.redis.command("EVAL", script, "1", "key", "0", "0", "0", "0", "1000", "1", str(characters), "take", str(month), str(left))
             numbers = [int(number) for number in re.findall(rb":(-?\d+)\r\n", answer)]
             self.assertEqual(len(numbers), 15, answer)
@@ -112,11 +114,12 @@ class SharedCache(IntegrationTest):
             self.redis.command("DEL", "key")
             self.assertEqual(take(month, 5, 100), 100)
             self.assertEqual(take(following, 2600000, 10), 10)  # a server whose clock is ahead
-            self.assertEqual(take(month, 3, 20), 30)  # one that is behind counts along,
-            self.assertEqual(take(following, 2600000, 40), 70)  # and begins nothing anew
+            self.assertEqual(take(month, 3, 20), 30)  # a server whose clock is behind counts along,
+            self.assertEqual(take(following, 2600000, 40), 70)  # and does not start a new month
             self.assertEqual(self.redis.command("HGET", "key", "month"), b"$6\r\n%d\r\n" % following)
             self.assertGreater(int(self.redis.command("TTL", "key")[1:]), 2000000)
-        # What a wrong clock has named is mended: a later month, or the next one long before it.
+        # The sum recovers from a month that a wrong clock has named: a later month, or the next one
+        # long before it begins.
         for month, left, wrong in ((202611, 5, 203001), (202611, 900000, 202612)):
             self.redis.command("DEL", "key")
             self.assertEqual(take(wrong, 2600000, 10), 10)
@@ -124,7 +127,7 @@ class SharedCache(IntegrationTest):
             self.assertEqual(self.redis.command("HGET", "key", "month"), b"$6\r\n%d\r\n" % month)
 
     def test_no_request_fails_whatever_redis_does(self):
-        server = self.start_one()  # before there is a Redis
+        server = self.start_one()  # before Redis runs
         server.wait_for_log("Redis is unavailable")
         load = Load(server.port(), lambda n: post("/v1/translate", {"text": sentence(n // 2), "target": "en"}),
                     total=None, threads=4).start()
@@ -147,7 +150,7 @@ class SharedCache(IntegrationTest):
 
 
 class RudeRedis(IntegrationTest):
-    """A server that says something more than it was asked."""
+    """A Redis server that sends more than it was asked for."""
 
     def setUp(self):
         super().setUp()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
 # Tiers: gcc asan
-"""The way to Redis: through TLS, by name, to one of several, to what Sentinels say is the master, and to one that
-is hostile."""
+"""Connections to Redis: through TLS, by name, to one of several, to the master that Sentinels name,
+and to a server that is hostile."""
 import contextlib
 import json
 import os
@@ -33,7 +33,8 @@ def openssl(*arguments, cwd):
 
 
 def make_certificates(folder):
-    """An authority, and of it a server's certificate for the name localhost and a client's."""
+    """Makes an authority and, signed by it, a server's certificate for the name localhost and a
+    client's."""
     openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "ca.key", "-out", "ca.pem",
             "-days", "30", "-subj", "/CN=authority", cwd=folder)
     with open(os.path.join(folder, "names"), "w", encoding="ascii") as file:
@@ -141,12 +142,12 @@ class Encrypted(Links):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.file("server.pem"), self.file("server.key"))
         flags = [flag for flag in self.flags() if "user" not in flag and "password" not in flag]
-        some = {name: HOSTILE[name] for name in ("a push", "a long text", "drops")}  # the rest is read by the same reader
+        some = {name: HOSTILE[name] for name in ("a push", "a long text", "drops")}  # the same reader reads the rest
         hostile(self, lambda address: self.start_one(address, *flags), some, context)
 
 
 def drip(client, text):
-    """A byte at a time, until the other side has enough of it."""
+    """Sends the text a byte at a time, until the other side closes."""
     client.settimeout(0.05)
     for byte in text * 1000:
         client.sendall(bytes([byte]))
@@ -170,7 +171,7 @@ def drip_answers(client):
         return
 
 
-# What is said to everything after the handshake.
+# The answers to everything after the handshake.
 HOSTILE = {
     "a status": answer_with(b"+HELLO\r\n"),
     "a push": answer_with(b">2\r\n+invalidate\r\n*1\r\n+x\r\n"),
@@ -187,7 +188,8 @@ HOSTILE = {
 
 
 def hostile(test, start, all_kinds, context=None):
-    """A server that is one of these for each connection, in turn; requests are answered all the same."""
+    """A server that is one of these for each connection, in turn; the daemon answers requests all
+    the same."""
     listener = socket.create_server(("127.0.0.1", 0))
     said = []
 
@@ -269,7 +271,7 @@ class Hostile(Links):
         wait_for(lambda: redis.command("EXISTS", keys[0]) == b":1\r\n", "the tables")
         for kind in (["SET", "x"], ["RPUSH", "x"]):
             names = re.findall(rb"dragoman:1:\S+", redis.command("KEYS", "dragoman:1:*"))
-            for key in keys + [name.decode() for name in names]:  # with sentences and quotas, whatever they are called
+            for key in keys + [name.decode() for name in names]:  # with sentences and quotas, whatever their names are
                 redis.command("DEL", key)
                 redis.command(kind[0], key, *kind[1:])
             for number in range(3):
@@ -303,7 +305,7 @@ class Several(Links):
 
     def test_a_master_is_found_among_several_addresses(self):
         first, second, ports = self.start_pair()
-        addresses = [f"localhost:{port}" for port in (ports[1], ports[0])]  # first the replica
+        addresses = [f"localhost:{port}" for port in (ports[1], ports[0])]  # the replica first
         server = self.start_one(", ".join(addresses), "--redis-timeout=1s")
         server.wait_for_log("Redis is available")
         self.assertEqual(self.address_of(server), addresses[1])

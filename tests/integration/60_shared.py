@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
 # Tiers: gcc asan
-"""Servers that share a Redis keep one set of glossaries: what is changed at one is so at all."""
+"""Servers that share a Redis keep one set of glossaries: a change on one server is a change on all."""
 import concurrent.futures
 import hashlib
 import json
@@ -58,7 +58,7 @@ class SharedGlossaries(IntegrationTest):
         servers = self.start_all()
         status, made, _ = self.make(servers[0], "residence")
         self.assertEqual(status, 201)
-        for server in servers:  # a change is answered when all have it, or after a second
+        for server in servers:  # a change is answered when all servers have it, or after a second
             wait_for(lambda: "residence" in str(self.word(server, made["id"])), "the glossary")
         self.assertEqual(self.change(servers[1], made["id"], "dwelling"), 200)
         for server in servers:
@@ -69,7 +69,8 @@ class SharedGlossaries(IntegrationTest):
         wait_for(lambda: not os.listdir(os.path.join(self.directory, "glossaries0")), "the copy's end")
 
     def test_changes_of_one_glossary_are_one_after_the_other(self):
-        """DeepL's PATCH adds to what is there: whichever server gets it, nothing that another added is lost."""
+        """DeepL's PATCH adds to the glossary: whichever server gets it, nothing that another server
+        added is lost."""
         self.redis.start()
         servers = self.start_all()
         dictionary = lambda n: {"source_lang": "fr", "target_lang": "en", "entries_format": "tsv", "entries": f"mot{n}\tword{n}"}
@@ -97,7 +98,8 @@ class SharedGlossaries(IntegrationTest):
         self.assertIn("Retry-After", dict(headers))
         status, _, headers = self.ask(servers[1], "DELETE", f"/v1/glossaries/{made['id']}")
         self.assertEqual(status, 503)
-        # One that starts meanwhile has its copy; and when Redis comes back empty, it gets what the servers have.
+        # A server that starts meanwhile gets its copy; and when Redis comes back empty, the servers
+        # give it what they have.
         servers[1].stop()
         again = self.start_one(1)
         self.assertIn("residence", self.word(again, made["id"]))
@@ -109,7 +111,7 @@ class SharedGlossaries(IntegrationTest):
             wait_for(lambda: "palace" in str(self.word(server, made["id"])), "the change")
 
     def keys_file(self, n):
-        """Each server has its own, since it keeps what was used beside it."""
+        """Each server has its own key file, because it keeps the usage next to it."""
         path = os.path.join(self.directory, f"keys{n}")
         with open(path, "w", encoding="utf-8") as file:
             for name in "alice", "bob":
@@ -149,7 +151,7 @@ class SharedGlossaries(IntegrationTest):
         self.assertEqual(self.make(server, "dwelling")[0], 503)
         server.wait_for_log("Redis does not keep a shared table")
         self.assertIn("residence", self.word(server, made["id"]))
-        self.redis.command("DEL", "dragoman:1:glossaries:rows")  # a part is lost: all begins anew
+        self.redis.command("DEL", "dragoman:1:glossaries:rows")  # a part is lost: all of it is written anew
         wait_for(lambda: self.make(server, "dwelling")[0] == 201, "a table that begins anew")
         self.assertIn("residence", self.word(server, made["id"]))
 
@@ -165,7 +167,7 @@ class SharedKeys(IntegrationTest):
             file.write("5" * 32 + "\n")
 
     def write_keys(self, n, **keys):
-        """keys: requests a minute of each."""
+        """Writes a key file; `keys` has the requests a minute of each key."""
         path = os.path.join(self.directory, f"keys{n}")
         with open(path + ".new", "w", encoding="ascii") as file:
             if not keys:
@@ -183,7 +185,7 @@ class SharedKeys(IntegrationTest):
                           f"--keys-file={path}", f"--keys-shared-secret-file={self.secret}")
 
     def limit(self, server, name):
-        """What a request with the key is told of its limit; None: there is no such key."""
+        """The limit that a request with the key is told; None when there is no such key."""
         status, headers, _ = server.request("POST", "/v1/translate", json.dumps({"text": "Merci.", "target": "en"}),
                                             {"Authorization": f"Bearer {name}"})
         self.assertIn(status, (200, 401))
@@ -194,7 +196,8 @@ class SharedKeys(IntegrationTest):
             wait_for(lambda: self.limit(server, name) == limit, f"the limit {limit} of {name}")
 
     def check_file_that_changes(self, servers):
-        """What the command writes is taken over without a reload; a file that is perhaps not whole yet is not."""
+        """The servers take over what the command writes without a reload; they do not take over a
+        file that may be incomplete."""
         path = os.path.join(self.directory, "keys0")
         done = subprocess.run([TOOL, "keys", "add", "carol", "--requests-per-minute=700", f"--file={path}"], env=environment(),
                               capture_output=True, encoding="utf-8", check=False)
@@ -202,7 +205,7 @@ class SharedKeys(IntegrationTest):
         self.check_all(servers, done.stdout.strip(), 700)
         with open(path, encoding="ascii") as file:
             whole = file.read()
-        self.write_keys(0, root=900)  # without a last line that says so; carol would be revoked for good
+        self.write_keys(0, root=900)  # without the last line that says so; carol would be revoked for good
         self.check_all(servers, done.stdout.strip(), 700)
         erin = "[key erin]\nhash = blake2b:" + hashlib.blake2b(b"erin", digest_size=32).hexdigest() + "\nrequests-per-minute = 800\n"
         with open(path + ".new", "w", encoding="ascii") as file:
@@ -228,7 +231,7 @@ class SharedKeys(IntegrationTest):
         self.write_keys(1, root=900)  # revoked
         servers[1].signal(signal.SIGHUP)
         self.check_all(servers, "alice", None)
-        self.write_keys(0, root=900, alice=1000)  # an old copy of a file
+        self.write_keys(0, root=900, alice=1000)  # an old copy of the file
         servers[0].signal(signal.SIGHUP)
         servers[0].wait_for_log('msg="keys in use"', times=1)
         self.redis.kill()  # loses everything
@@ -236,7 +239,7 @@ class SharedKeys(IntegrationTest):
             server.wait_for_log("Redis is unavailable")
         self.assertIsNone(self.limit(servers[0], "alice"))
         servers[0].stop()
-        servers[0] = self.start_one(0)  # without Redis it goes by what it knew
+        servers[0] = self.start_one(0)  # without Redis it uses what it knew
         self.assertIsNone(self.limit(servers[0], "alice"))
         self.assertEqual(self.limit(servers[0], "bob"), 2000)
         self.redis.start()
@@ -246,7 +249,7 @@ class SharedKeys(IntegrationTest):
         self.check_all(servers, "alice", None)
         self.check_all(servers, "root", 900)
         self.check_file_that_changes(servers)
-        # Whoever can write to Redis makes no key, and brings none back.
+        # A client that can write to Redis can neither make a key nor bring one back.
         row = "1 9999999999999 " + "0" * 64 + "\n[key mallory]\nhash = blake2b:" + hashlib.blake2b(b"mallory", digest_size=32).hexdigest() + "\n"
         script = ("local v = redis.call('HINCRBY', KEYS[1], 'version', 1) redis.call('ZADD', KEYS[2], v, ARGV[1]) "
                   "redis.call('HSET', KEYS[3], ARGV[1], ARGV[2]) return v")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""The client libraries: their README's examples as printed, against the true daemon, and what happens when it says no,
-is busy, or dies in the middle of a stream."""
+"""The client libraries: the examples in their READMEs as printed, against the real daemon, and what
+happens when it refuses, is busy, or dies in the middle of a stream."""
 import asyncio
 import concurrent.futures
 import contextlib
@@ -32,14 +32,15 @@ TEXT = "Où est la gare ? Je ne comprends pas pourquoi il est parti."
 LONG = " ".join(f"Je ne sais pas pourquoi {i} chiens sont dans le jardin." for i in range(10000))
 CUT = "J'ai vu 😀 deux chats dans le jardin de ma mère. Où est la gare, s'il vous plaît ? Il mange du pain et boit du thé."
 N = 12  # sentences of a text that is cut off at every tenth token
-# With one worker and so many hypotheses it takes minutes, and is cut off while it is under way on any machine.
+# With one worker and so many hypotheses the text takes minutes, so that on any machine it is cut
+# off while under way.
 SLOW_FLAGS = (*FLAGS, "--threads=1")
 SLOWLY = {"target": "en", "cache": False, "beam": 16}
 
 
 class Cutting(http.server.BaseHTTPRequestHandler):
-    """Hands a request on to a server, gives its tokens in pieces of three characters, and cuts the stream off when it has
-    given some more than the request's prefix."""
+    """Passes a request on to a server, sends its tokens in pieces of three characters, and cuts the
+    stream off some pieces after the request's prefix."""
     upstream = 0
     n_cut = 0
 
@@ -72,8 +73,9 @@ class Cutting(http.server.BaseHTTPRequestHandler):
 
 
 class Changing(http.server.BaseHTTPRequestHandler):
-    """Hands requests on to a server, gives its tokens word by word, and cuts the stream off when it has given some more than the request's
-    prefix; who then asks for what follows is told that this server would say another thing."""
+    """Passes requests on to a server, sends its tokens word by word, and cuts the stream off some
+    words after the request's prefix. A client that then asks for the rest is told that this
+    server would give another translation."""
     upstream = 0
     prefixes = []
 
@@ -125,8 +127,8 @@ class Telling(http.server.BaseHTTPRequestHandler):
 
 
 class Cutter:
-    """A way to several servers, one after the other for each connection, which breaks every connection in the middle of what
-    follows its tenth token."""
+    """A proxy for several servers, which uses the next one for each connection, and breaks every
+    connection in the middle of what follows its tenth token."""
     TOKEN = re.compile(rb'event: token|"type": ?"token"')
 
     def __init__(self, test, ports):
@@ -165,7 +167,7 @@ class Cutter:
                         continue
                     said += part
                     tokens = list(self.TOKEN.finditer(said))
-                    if len(tokens) > 10:  # the eleventh is not whole
+                    if len(tokens) > 10:  # the eleventh is incomplete
                         client.sendall(part[:len(part) - (len(said) - tokens[10].end())])
                         with self.lock:
                             self.n_cut += 1
@@ -182,14 +184,14 @@ def has_websockets():
 
 
 def example(client, language, port):
-    """The code of its README, one program, with this server's address."""
+    """The code of the library's README, as one program, with this server's address."""
     with open(os.path.join(CLIENTS, client, "README.md"), encoding="utf-8") as file:
         blocks = re.findall(rf"^```{language}\n(.*?)^```", file.read(), re.M | re.S)
     return "\n".join(blocks).replace("127.0.0.1:8090", f"127.0.0.1:{port}")
 
 
 class Busy(http.server.BaseHTTPRequestHandler):
-    """Is busy once, then answers; and one path that ends in the middle of an answer."""
+    """Is busy once, then answers; on one path it ends in the middle of an answer."""
     answers = []
 
     def do_GET(self):
@@ -333,7 +335,7 @@ class Clients(IntegrationTest):
             table = "A,B\nLe chat,Merci.\n".encode()
             rows = client.translate_document(table, name="a.csv", source="fr", target="en", columns="B").content.decode()
             self.assertTrue(rows.startswith("A,B\nLe chat,"), rows)
-            self.assertEqual(client.documents(), [])  # they were forgotten
+            self.assertEqual(client.documents(), [])  # the client forgot them
             with open(path, "rb") as file:
                 state = client.add_document(file, target="en")
             self.assertEqual((state["name"], client.document(state["id"])["paragraphs"]), ("le__chat_.txt", 2))
@@ -408,7 +410,7 @@ class Clients(IntegrationTest):
         self.assertEqual(handler.answers, [])
 
     def start_mortal(self):
-        """At a port that no other test gets when it is gone."""
+        """Starts a server that will die, on a port that no other test gets after that."""
         server = self.start(*SLOW_FLAGS, listen=(f"127.0.0.1:{free_ports(1)[0]}",))
         server.expected_codes = (-9,)
         return server
@@ -427,7 +429,8 @@ class Clients(IntegrationTest):
         self.assertEqual(failure.exception.code, "unreachable")
 
     def start_cutting(self):
-        """A server with a proxy before it that cuts streams off; the proxy's address, and what the server says by itself."""
+        """Starts a server behind a proxy that cuts streams off; returns the proxy's address and the
+        server's own answer."""
         server = self.start(*FLAGS, "--threads=1")
         Cutting.upstream, Cutting.n_cut = server.port(), 0
         proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Cutting)
@@ -466,7 +469,8 @@ class Clients(IntegrationTest):
         self.check_taken_up(json.loads(done.stdout), whole)
 
     def start_cutter(self):
-        """Two servers behind a way that cuts, three texts, and what the servers say of them by themselves."""
+        """Starts two servers behind a proxy that cuts; returns them with three texts and the
+        servers' own answers to these."""
         servers = [self.start(*FLAGS, "--threads=1") for _ in range(2)]
         texts = [" ".join(f"Je vois {n} chats noirs dans le jardin de ma mère." for n in range(k, k + N)) for k in (2, 20, 40)]
         with Dragoman(self.url(servers[0])) as client:
@@ -497,7 +501,7 @@ class Clients(IntegrationTest):
                 self.check_joined(many, whole)
                 self.assertEqual("".join(event["text"] for event in page if event["type"] == "token"),
                                  page[-1]["translations"][0]["text"])
-        self.assertGreaterEqual(cutter.n_cut, 15)  # however fast it is: each sentence has an event at least
+        self.assertGreaterEqual(cutter.n_cut, 15)  # at any speed: each sentence has at least one event
 
     @unittest.skipUnless(has_websockets(), "needs python3-websockets")
     def test_a_socket_cut_at_every_tenth_token(self):
@@ -543,7 +547,7 @@ class Clients(IntegrationTest):
         self.check_joined(one, whole[:1])
         self.check_joined(many, whole)
         for events, text in zip(lives, whole):
-            if events:  # there is a WebSocket in this node
+            if events:  # this node has a WebSocket
                 self.assertEqual("".join(event["text"] for event in events if event["type"] == "token"), text)
                 self.assertEqual([event["type"] for event in events].count("accepted"), 1)
         self.assertGreaterEqual(cutter.n_cut, 4)
@@ -617,7 +621,8 @@ class Clients(IntegrationTest):
 
     @unittest.skipUnless(shutil.which("node"), "needs node")
     def test_javascript_loses_no_update(self):
-        """What is updated while the connection is lost, or after the server refused it, is asked for anew."""
+        """An update that is made while the connection is lost, or after the server refused it, is
+        requested again."""
         script = f"""
             import {{ Dragoman }} from "file://{os.path.join(CLIENTS, 'js', 'dragoman.js')}";
             let last;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""Three servers behind HAProxy with conf/haproxy.cfg: one dies under load, one drains, and no request is lost; a
-stream that breaks off says so and can be taken up again."""
+"""Three servers behind HAProxy with conf/haproxy.cfg: one dies under load, one drains, and no
+request is lost; a client sees that its stream broke off and can resume it."""
 import json
 import os
 import re
@@ -31,7 +31,7 @@ class Agent(IntegrationTest):
         start = lambda threads: self.start(f"--models-dir={MODELS}", f"--threads={threads}", "--agent-listen=127.0.0.1:0")
         one, two = start(1), start(2)
         self.assertEqual((self.said(one), self.said(two)), ("up ready 25%\n", "up ready 50%\n"))
-        client = Connection(one.port())  # whose request is under way until it leaves
+        client = Connection(one.port())  # its request is under way until it leaves
         try:
             client.socket.sendall(post("/v1/translate", {"text": TEXT, "target": "en", "stream": True, "beam": 8}))
             self.assertTrue(client.socket.recv(1))
@@ -50,7 +50,8 @@ class BehindHaproxy(IntegrationTest):
         text = with_ports(conf_file("haproxy.cfg"), dict(zip(range(8090, 8094), (self.port, *self.ports))))
         with open(path, "w", encoding="utf-8") as file: # fewer connections: the descriptors may be few here
             file.write(text.replace("maxconn 4000", "maxconn 200"))
-        # The servers first: HAProxy takes every server for up until a check fails, so that none of them ever has to come up.
+        # The servers first: HAProxy takes every server for up until a check fails, so that none of
+        # them ever has to come up.
         self.upstream = [self.start_one(port) for port in self.ports]
         self.proxy = Proxy(self, ["haproxy", "-db", "-f", path], self.port)
 
@@ -80,12 +81,13 @@ class BehindHaproxy(IntegrationTest):
         self.assertEqual(load.failures, [], self.proxy.log())
 
     def wait_for_proxy(self, n, state):
-        """Until the last that HAProxy said of this server is that it is UP or DOWN. It says so only when that changes."""
+        """Waits until HAProxy's last report on this server is UP or DOWN. HAProxy reports only
+        changes."""
         said = f"Server dragoman/{('one', 'two', 'three')[n]} is "
         wait_for(lambda: self.proxy.log().rpartition(said)[2].startswith(state), said + state)
 
     def stream(self, port, text, until):
-        """The answer's bytes as they come; stops when until(bytes) says so."""
+        """The answer's bytes as they come; stops when until(bytes) is true."""
         connection = Connection(port)
         self.addCleanup(connection.close)
         connection.socket.sendall(post("/v1/translate", {"text": text, "target": "en", "stream": True, "beam": 8}))
@@ -99,7 +101,8 @@ class BehindHaproxy(IntegrationTest):
 
     @staticmethod
     def events(data):
-        """(event, object) of every whole event. Chunk sizes stand between events, never inside one."""
+        """(event, object) for every complete event. Chunk sizes stand between events, never inside
+        one."""
         return [(name.decode(), json.loads(value))
                 for name, value in re.findall(rb"event: (\w+)\r?\ndata: (.*?)\r?\n\r?\n", data, re.S)]
 
@@ -114,10 +117,11 @@ class BehindHaproxy(IntegrationTest):
             if not part:
                 break
             data += part
-        # Cut off, and recognisable as such: no event that ends a stream, and no last chunk.
+        # The stream is cut off, and the client can tell: there is no event that ends a stream, and
+        # no last chunk.
         self.assertNotIn(b"event: done", data)
         self.assertFalse(data.endswith(b"0\r\n\r\n"))
-        # The last sentence event says up to where the text is done.
+        # The last sentence event states how far the text is done.
         events = self.events(data)
         last = max(i for i, (name, _) in enumerate(events) if name == "sentence")
         done = events[last][1]["start"] + events[last][1]["length"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""Behind nginx with conf/nginx.conf: answers, events as they are made, WebSockets, addresses, limits, TLS, and a restart
-under load without a request that fails."""
+"""Behind nginx with conf/nginx.conf: answers, events as they are made, WebSockets, addresses,
+limits, TLS, and a restart under load in which no request fails."""
 import http.client
 import json
 import os
@@ -43,7 +43,7 @@ http {{
 
 
 class Front:
-    """What a client connects to: the proxy, where the tests' clients want a server."""
+    """Stands for a server in the tests' clients, but connects them to the proxy."""
 
     def __init__(self, port):
         self.port = port
@@ -54,7 +54,7 @@ class Front:
 
 class BehindNginx(IntegrationTest):
     def begin(self, upstream, change=lambda text: text):
-        """nginx before the port `upstream`."""
+        """Starts nginx in front of the port `upstream`."""
         if not shutil.which("nginx"):
             self.skipTest("needs nginx")
         port, tls_port = free_ports(2)
@@ -98,14 +98,14 @@ class BehindNginx(IntegrationTest):
         self.assertRegex(given, "^[0-9a-f]{32}$")
         self.assertEqual(self.ask(front, "GET", "/metrics")[0], 403)
         self.assertEqual(self.ask(front, "GET", "/v1/admin/status")[0], 403)
-        self.assertEqual(self.ask(front, "POST", "/v1/translate", b"x" * (3 << 20))[0], 413)  # the server's word
+        self.assertEqual(self.ask(front, "POST", "/v1/translate", b"x" * (3 << 20))[0], 413)  # the server's own answer
 
     def test_events_come_while_they_are_made_and_a_client_that_leaves_is_noticed(self):
         server = self.start(MODELS, TRUST, "--threads=1", "--cache-size=0")
         front = self.begin(server.port())
         running = lambda: "dragoman_sentences_running 0\n" not in server.request("GET", "/metrics")[2].decode()
         body = json.dumps({"text": TEXT, "target": "en", "stream": True}).encode()
-        for _ in range(20):  # where all is translated before we have looked, once more
+        for _ in range(20):  # once more if all is translated before we looked
             client = front.connect()
             client.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
             seen = b""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""The terminal against a daemon: dragoman translate --server, dragoman chat, the C library's examples, completion."""
+"""The terminal against a daemon: dragoman translate --server, dragoman chat, the C library's
+examples, completion."""
 import contextlib
 import os
 import re
@@ -103,7 +104,8 @@ class Terminal(IntegrationTest):
         self.assertEqual(done.stdout.count(b"\n"), 1)
 
     def test_the_library_reads_answers_however_they_come(self):
-        """Byte by byte, chunked or not, closed or kept, and what is no HTTP."""
+        """Answers that come byte by byte, chunked or not, on connections that are closed or kept,
+        and answers that are not HTTP."""
         done_event = b'event: done\ndata: {"translations":[{"text":"ok"}]}\n\n'
         stream = b'event: token\ndata: {"text":"o"}\n\nevent: token\ndata: {"text":"k"}\n\n' + done_event
         head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -120,13 +122,13 @@ class Terminal(IntegrationTest):
             url = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
             def answer(bytes_, slowly, over):
-                while True:  # a stream that breaks off is asked for again
+                while True:  # the client asks again for a stream that breaks off
                     connection, _ = listener.accept()
                     with connection, contextlib.suppress(ConnectionError):  # who has heard enough hangs up
                         if over.is_set():
                             return
                         asked = part = connection.recv(65536)
-                        while part and not asked.endswith(b"}"):  # a close with something unread would destroy the answer
+                        while part and not asked.endswith(b"}"):  # closing with unread bytes would destroy the answer
                             part = connection.recv(65536)
                             asked += part
                         for part in (bytes_[i:i + 1] for i in range(len(bytes_))) if slowly else [bytes_]:

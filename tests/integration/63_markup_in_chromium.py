@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""Markup survives, as Chromium sees it: fragments and damaged copies of them, translated, hold the same elements with
-the same attributes and the same comments, and what is not to be translated is the same. 20_markup.py makes them."""
+"""Markup survives, as Chromium sees it: fragments, and damaged copies of them, have after the
+translation the same elements with the same attributes and the same comments, and the parts that
+are not to be translated are the same. 20_markup.py makes them."""
 import importlib.util
 import json
 import os

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""dragoman file: every kind of document through the tool, with a model, with a daemon, and with none (--dry-run). What
-translators' programs (msgfmt, xmllint) and a reader of subtitles of this test's own say of what comes out."""
+"""dragoman file: every kind of document through the tool, with a model, with a daemon, and with
+none (--dry-run). Translators' programs (msgfmt, xmllint) and this test's own reader of subtitles
+check the output."""
 import glob
 import json
 import os
@@ -102,7 +103,7 @@ MD = "# Le chat\n\n* Le **chat** dort.\n\n```\ncode\n```\n"
 
 
 def po_entries(text):
-    """[(context, id, plural, {form: str}, flags)] of a PO file, its strings with their escapes."""
+    """[(context, id, plural, {form: str}, flags)] of a PO file; its strings keep their escapes."""
     entries, now, field, flags = [], {}, None, set()
     for line in text.split("\n"):
         line = line.rstrip("\r")
@@ -179,7 +180,7 @@ class File(IntegrationTest):
     # ---- Kind by kind ------------------------------------------------------------------------------------------
 
     def installed(self, text, *flags, code=0):
-        """Without --model, and nothing but the models of the build tree installed."""
+        """Runs the tool without --model, with only the models of the build tree installed."""
         before, after = self.path("film.srt", text), os.path.join(self.directory, "film.out.srt")
         done = subprocess.run([TOOL, "file", "--threads=1", *flags, before, after], capture_output=True, encoding="utf-8",
                               env={**os.environ, "XDG_DATA_HOME": self.directory}, timeout=120, check=False)
@@ -191,7 +192,7 @@ class File(IntegrationTest):
         cue = "1\n00:00:01,000 --> 00:00:02,500\n%s\n"
         self.assertEqual(self.installed(cue % STATION, "--to=en")[0], cue % STATION_SAID)
         self.assertIn("gare", self.installed(cue % STATION_SAID, "--from=en", "--to=fr")[0])
-        # What no installed model reads stays as it is, and that is said.
+        # Text that no installed model reads stays as it is, and the tool reports that.
         german = cue % "Wo ist denn hier der Bahnhof, bitte?"
         text, said = self.installed(german, "--to=en")
         self.assertEqual(text, german)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""Files that filters read (tables, ...): through the tool, with a model and with none, and through a daemon."""
+"""Files that filters read (tables, ...): through the tool, with a model and with none, and through
+a daemon."""
 import csv
 import email
 import email.policy
@@ -105,7 +106,7 @@ class Filters(IntegrationTest):
         return done.stderr
 
     def translated(self, name, text, *flags):
-        """The file, and what was said about it."""
+        """The translated file, and what the tool reported."""
         before, after = self.path(name, text), self.path("out." + name)
         said = self.tool(*(flags or (f"--model={MODEL}", "--threads=1")), before, after)
         with open(after, "rb") as file:
@@ -230,7 +231,8 @@ class Filters(IntegrationTest):
         self.assertIn("expected docx, odt", self.tool("--dry-run", "--output-format=pdf", before, "-", code=1))
 
     def test_pdf_bombs(self):
-        """pdftotext has its limits, which test_helper.c tries; what it refuses by itself, or reads to its end, is told."""
+        """pdftotext runs under limits, which test_helper.c tests; the user is told when pdftotext
+        itself refuses a file, and when the daemon refuses its output."""
         if not shutil.which("pdftotext"):
             self.skipTest("pdftotext is not installed")
         for name, content, why in pdf.bombs():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""Office documents: through the tool, with a model, a daemon, and none; and as a reader of this test's own sees them."""
+"""Office documents: through the tool, with a model, with a daemon, and with none; and as this
+test's own reader sees them."""
 import json
 import os
 import re
@@ -73,7 +74,7 @@ class Office(IntegrationTest):
         before = office.docx()
         after = self.translated("a.docx", before)
         self.check_docx(before, after)
-        # The same text as the same sentences with tags of HTML.
+        # The same text as an HTML fragment with the same tags gives the same sentences.
         html = "<p>Le <b>chat noir</b> dort<img> sur la <b>table</b> rouge. Il ne mange pas.</p>"
         self.assertEqual("".join(office.texts(office.parts(after)["word/document.xml"])[1]),
                          office.plain(self.translated("a.html", html.encode()).decode()))
@@ -126,7 +127,7 @@ class Office(IntegrationTest):
         self.assertEqual([name for name in old if old[name] != new[name]], 
                          ["xl/workbook.xml", "xl/worksheets/sheet2.xml", "xl/sharedStrings.xml", "xl/comments1.xml"])
         said = self.lines("La maison", "La gare", "Une note.", "Le chat noir")
-        # Of the sheets one is named by a formula; what stands above pages has codes.
+        # One of the sheets is named by a formula; the page headers contain codes.
         self.assertIn(f'<sheet name="Feuille" sheetId="1"/><sheet name="{said[0]}" sheetId="2"/>'.encode(), new["xl/workbook.xml"])
         margins = new["xl/worksheets/sheet2.xml"].decode()
         for text in (f'<oddHeader>&amp;L{said[1]}&amp;C&amp;"Arial,Gras"&amp;12{said[3]}&amp;RPage &amp;P</oddHeader>',
@@ -216,7 +217,8 @@ class Office(IntegrationTest):
         self.assertEqual(self.read(out), b"as it was")
 
     def test_hostile_archives(self):
-        """Bombs, entities, paths that climb, encryption: a sentence, soon, and nothing is fetched or written beside."""
+        """Bombs, entities, paths that climb, encryption: the tool soon reports an error, and
+        fetches nothing and writes nothing elsewhere."""
         parts = office.parts(office.docx())
         with_document = lambda text: office.archive([(name, text if name == "word/document.xml" else content)
                                                      for name, content in parts.items()])

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""dragoman get, models and remove against servers of this machine that imitate those where models lie: what is fetched,
-what is refused, what an interruption leaves. The models are those of tests/data/import and models/fr-en."""
+"""dragoman get, models and remove against servers on this machine that imitate the sites where
+models are kept: what is fetched, what is refused, what an interruption leaves. The models are
+those of tests/data/import and models/fr-en."""
 import errno
 import gzip
 import json
@@ -68,7 +69,7 @@ class Get(IntegrationTest):
     # ---- What the servers have
 
     def publish(self, source, target, kind="tiny", version="3.0", folder=FIREFOX, **more):
-        """A model as Firefox has it, in Zstandard; its record in the catalogue."""
+        """Publishes a model as Firefox does, in Zstandard, with its record in the catalogue."""
         files = []
         for name in sorted(os.listdir(folder)):
             raw = read(folder, name)
@@ -83,7 +84,7 @@ class Get(IntegrationTest):
         return model
 
     def publish_archive(self, source, target, kind="tiny", version="1.0", **more):
-        """A model of the older repository, in gzip."""
+        """Publishes a model as the older repository does, in gzip."""
         files = []
         for name in sorted(os.listdir(FIREFOX)):
             packed = gzip.compress(read(FIREFOX, name), mtime=0)
@@ -96,7 +97,7 @@ class Get(IntegrationTest):
         return model
 
     def publish_hf(self, owner, name, folder, revision="main", commit="5" * 40, files=None):
-        """A repository of Hugging Face, as its API lists it, by way of the mirror's paths."""
+        """Publishes a repository of Hugging Face, as its API lists it, under the mirror's paths."""
         siblings = []
         for file in sorted(files or os.listdir(folder)):
             data = read(folder, file)
@@ -140,7 +141,7 @@ class Get(IntegrationTest):
         return sorted(name for name in os.listdir(self.models) if not name.startswith("."))
 
     def leftovers(self):
-        """What lies in the work folder beside its lock and notes."""
+        """The files in the work folder apart from its lock and notes."""
         work = os.path.join(self.models, ".get")
         return sorted(set(os.listdir(work)) - {"lock", "hashes", "catalogue.json"}) if os.path.isdir(work) else []
 
@@ -326,7 +327,7 @@ class Robust(Get):
         self.assertEqual(self.installed(), ["fr-en"])
         asked = HOSTS.asked(self.weights)
         self.assertGreater(len(asked), len(data) // (64 * 1024) // 2)
-        self.assertGreater(len(set(asked)), len(asked) // 2)  # it goes on, and does not begin again
+        self.assertGreater(len(set(asked)), len(asked) // 2)  # it resumes, and does not begin again
 
     def test_killed_in_between_the_next_one_goes_on(self):
         data = HOSTS.files[self.weights]
@@ -382,7 +383,7 @@ class Robust(Get):
         self.get_hf(code=1)
         self.assertEqual(self.leftovers(), ["fr-en"])
         os.utime(os.path.join(work, "fr-en"), (week + 3600, week + 3600))
-        self.get_hf(code=1)  # is an attempt: the week begins anew
+        self.get_hf(code=1)  # this is an attempt: the week begins anew
         self.assertGreater(os.stat(os.path.join(work, "fr-en")).st_mtime, week + 7200)
 
     def test_ctrl_c_and_a_kill_leave_no_model(self):
@@ -461,7 +462,7 @@ class Robust(Get):
             self.assertIn("Proxy-Authorization: Basic bWU6c2VjcmV0", head)
         n = len(proxy.heads)
         self.get_hf("--again", env={"https_proxy": name, "no_proxy": "localhost"})
-        self.get_hf("--again", env={"http_proxy": name, "no_proxy": ""})  # is for http, which is never spoken
+        self.get_hf("--again", env={"http_proxy": name, "no_proxy": ""})  # this is for http, which is never used
         self.assertEqual(len(proxy.heads), n)
 
     def test_a_proxy_that_says_no(self):
@@ -533,7 +534,8 @@ class Robust(Get):
         self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
 
     def test_a_disk_that_fills_up(self):
-        """At the first byte, while the model comes, while it is imported, and behind that."""
+        """The disk fills up at the first byte, while the model comes, while it is imported, and
+        after that."""
         plan = Plan(os.path.join(self.directory, "plan"))
         if why_not(lambda *flags, env: subprocess.run([TOOL, *flags], env=self.environment(**env), capture_output=True, check=False)):
             self.skipTest("needs tests/chaos/faults.so and a program that runs with it")
@@ -563,7 +565,8 @@ class Robust(Get):
             first.wait()
 
     def large_model(self, n_words):
-        """A model of one layer each with so many words, in F32: its embedding alone is 2 KiB a word."""
+        """A model with one layer in each stack and so many words, in F32: its embedding alone takes
+        2 KiB a word."""
         folder = os.path.join(self.directory, "large")
         small = os.path.join(SOURCES, "models", "fr-en")
         os.mkdir(folder)
@@ -603,7 +606,8 @@ class Robust(Get):
                 process = subprocess.Popen(self.command("get", "hf:us/large-fr-en", f"--mirror={HOSTS.url()}", *how),
                                            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=self.environment(), encoding="utf-8")
                 most = 0
-                # A peak only grows; the trial at the end, which is a process of its own, gives time to see it.
+                # A peak only grows. The trial at the end is a separate process, and leaves time to
+                # read the peak.
                 while process.poll() is None:
                     with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
                         peak = re.search(r"VmHWM:\s+(\d+) kB", file.read())

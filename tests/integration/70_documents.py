@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""The documents' commands do what they say.
+"""The commands in the documents do what the documents say.
 
-In README.md and docs/ the first word of a fenced block says what it is, the second what is done with it here:
+In README.md and docs/ the first word after a block's fence says what the block is, the second
+what this test does with it:
 
     ```sh run           run with bash, in the page's order, in a directory with models/, data/ and build/ as in the
                         source tree, dragoman and dragomand in the PATH, and a server on http://127.0.0.1:8090, or
@@ -16,8 +17,8 @@ In README.md and docs/ the first word of a fenced block says what it is, the sec
     ```ini, conf file   a configuration: dragomand --check-config accepts it
     ```yaml, ```json, ```python     parse
 
-Commands stand in such blocks only: an indented one, which nobody would try, is refused outside of docs/internals and
-the log of experiments."""
+Commands may stand only in such blocks: an indented command, which no test would run, is refused
+outside of docs/internals and the log of experiments."""
 import ast
 import gzip
 import json
@@ -34,7 +35,7 @@ from harness import PROGRAM, SOURCES, IntegrationTest, environment, main
 
 BUILD = os.path.dirname(PROGRAM)
 FENCE = re.compile(r"^```([a-z]*)[ ]*([^\n]*)\n(.*?)^```$", re.S | re.M)
-# Small models of the formats that can be downloaded, under such names.
+# Small models in the formats that can be downloaded, under the names of the downloads.
 DOWNLOADS = {"translate-fr_en.argosmodel": "tiny.argosmodel", "ct2-fr-en": "ct2-v6"}
 COMMAND = re.compile(r"^    (\$ )?(dragomand? |\./|build/|sudo |curl |python3 |systemctl |podman |docker |mkdir |make\b)", re.M)
 TOOLS = {"parallel": "parallel", "curl": "curl", "openssl": "openssl", "jq": "jq"}
@@ -87,14 +88,15 @@ class Documents(IntegrationTest):
         return work
 
     def write_everyday(self, path):
-        """Pairs of ours in the form of the collection that docs/tutorial-train.md has the reader download."""
+        """Writes our pairs in the form of the collection that docs/tutorial-train.md has the reader
+        download."""
         pairs = os.path.join(SOURCES, "models", "recipe", "written", "written-daily.fr-en.tsv.gz")
         with gzip.open(pairs, "rt", encoding="utf-8") as file, zipfile.ZipFile(path, "w") as package:
             sides = [line.rstrip("\n").split("\t") for line in file][::3]
             package.writestr("fra.txt", "".join(f"{english}\t{french}\tCC-BY\n" for french, english in sides))
 
     def serve(self, block, work):
-        """The daemon of the block's command, at an address of the test's own."""
+        """Starts the daemon of the block's command, at an address of the test's own."""
         program, *arguments = shlex.split(block.text.replace("$PWD", work))
         self.assertEqual(program, "dragomand", block.place)
         at = arguments.index("--listen")
@@ -138,7 +140,8 @@ class Documents(IntegrationTest):
                 return
             list(yaml.safe_load_all(block.text))
         elif block.language == "ini" and block.use != "systemd":
-            # Files and sockets that it names need not be here; what --check-config reads are the options.
+            # Files and sockets that the command names need not exist here; --check-config reads
+            # only the options.
             done = self.run_program("--check-config", conf=block.text.encode())
             left_out = re.search(r"this program was built without it; .* --with-(\w+)", done.stderr)
             if left_out:
@@ -213,7 +216,8 @@ class Manifests(unittest.TestCase):
             self.assertIn(container[probe]["httpGet"]["port"], ports)
         self.assertEqual({m["name"] for m in container["volumeMounts"]}, {v["name"] for v in pod["spec"]["volumes"]})
         self.check_environment({entry["name"]: entry["value"] for entry in container["env"]})
-        # The configuration is one, where the daemon looks for it; and the init container's command fetches models.
+        # The configuration is valid and is where the daemon looks for it; and the init container's
+        # command fetches models.
         mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
         volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
         self.assertEqual((mounts["conf"], volumes["conf"]["configMap"]["name"]), ("/etc/dragoman", "dragoman"))
@@ -237,7 +241,7 @@ class Manifests(unittest.TestCase):
             self.assertIn(f'"{metric.removeprefix("dragoman_")}"', file.read())
 
     def check_environment(self, variables):
-        """The daemon knows each of them and takes its value."""
+        """The daemon knows each of the variables and accepts its value."""
         done = subprocess.run([PROGRAM, "--config=", "--check-config"], env=environment(variables), check=False,
                               capture_output=True, encoding="utf-8")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -251,12 +255,12 @@ class Manifests(unittest.TestCase):
         for line in lines:
             if line.startswith("RUN"):
                 subprocess.run(["sh", "-n"], input=line[4:], encoding="utf-8", check=True)
-        # What it builds with is what quickstart installs, and the optional OpenSSL.
+        # The image is built with what quickstart installs, and with the optional OpenSSL.
         with open(os.path.join(SOURCES, "quickstart"), encoding="utf-8") as file:
             wanted = set(re.search(r'^build_packages="(.*?)"', file.read(), re.S | re.M).group(1).split())
         installed = re.search(r"--no-install-recommends (.*?)(?: &&|$)", lines[1]).group(1).split()
         self.assertEqual(set(installed), wanted | {"libssl-dev"})
-        # What it runs with needs nothing of Node.
+        # The image that runs needs nothing of Node.
         self.assertNotIn("node", text[text.rindex("FROM "):])
         variables = re.findall(r"(DRAGOMAN_\w+)=(\S+)", next(line for line in lines if line.startswith("ENV")))
         self.check_environment(dict(variables))

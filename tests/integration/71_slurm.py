@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""docs/bulk.md's array job in Debian's real Slurm: a controller and two nodes on loopback. One node dies while its task has
-written half of its lines; the task is begun anew on the other one, and the parts together are what one process says."""
+"""docs/bulk.md's array job in Debian's real Slurm: a controller and two nodes on loopback. One node
+dies when its task has written half of its lines; the task starts again on the other node, and
+the parts together equal the output of one process."""
 import ctypes
 import os
 import pwd
@@ -37,7 +38,8 @@ SlurmdParameters=config_overrides
 NodeName=one,two NodeHostname=localhost NodeAddr=127.0.0.1 Port={ports[1]},{ports[2]} CPUs=2 RealMemory=4096
 PartitionName=all Nodes=one,two Default=YES MaxTime=INFINITE State=UP
 """
-# Stands for dragoman in the jobs' PATH: the true one, but its output rests behind ten lines until the test has seen them.
+# Stands for dragoman in the jobs' PATH: the real program, but its output stops after ten lines
+# until the test has seen them.
 HALTING = """\
 #!/bin/bash
 set -o pipefail
@@ -51,13 +53,14 @@ set -o pipefail
 
 
 def example(language, use):
-    """The blocks of docs/bulk.md that begin so."""
+    """The blocks of docs/bulk.md that begin with this language and use."""
     with open(os.path.join(SOURCES, "docs", "bulk.md"), encoding="utf-8") as file:
         return re.findall(rf"^```{language} {use}\n(.*?)^```$", file.read(), re.S | re.M)
 
 
 def descendants():
-    """Processes of ours and of those, which become ours when their parents die: (id, name, environment)."""
+    """Our child processes and their descendants, which become our children when their parents die:
+    (id, name, environment)."""
     parents, found = {}, []
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -119,7 +122,8 @@ class ArrayJob(IntegrationTest):
         return self.programs[-1]
 
     def asked(self, *command):
-        """What a command of Slurm prints; nothing when it fails, as it does while the controller starts."""
+        """What a command of Slurm prints; empty when it fails, as it does while the controller
+        starts."""
         done = subprocess.run(command, cwd=self.directory, env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
                               timeout=PATIENCE_S, encoding="utf-8", check=False)
         return done.stdout if done.returncode == 0 else ""
@@ -149,7 +153,7 @@ class ArrayJob(IntegrationTest):
             pass
 
     def lose(self, node):
-        """The machine is gone: the node's daemon, its steps, and what they run."""
+        """Loses a machine: kills the node's daemon, its steps, and what they run."""
         self.kill(self.nodes[node].pid)
         self.nodes[node].wait()
         its = [(pid, parent) for pid, parent, env in descendants() if f"SLURMD_NODENAME={node}\0".encode() in env]
@@ -180,7 +184,8 @@ class ArrayJob(IntegrationTest):
         wait_for(lambda: set(self.half_done()) == {"one", "two"}, "a task under way at each node")
         lost = f"{job}_{self.half_done()['one']}"
         self.lose("one")
-        # What the controller says by itself some half minute later, and what follows that two minutes after.
+        # The controller would do this by itself about half a minute later, and what follows two
+        # minutes after that.
         self.asked("scontrol", "update", "NodeName=one", "State=DOWN", "Reason=killed")
         wait_for(lambda: self.jobs().get(lost) == "PENDING", "the lost task waiting again")
         self.asked("scontrol", "update", f"JobId={lost}", "StartTime=now")

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc asan
-"""System calls fail at random while glossaries, jobs, keys and quotas are written: the daemon goes on, and what it has
-acknowledged is there after a restart. Which calls fail is decided by a seed that every failure prints; the library that
-makes them fail is tests/chaos/faults.c.
+"""System calls fail at random while glossaries, jobs, keys and quotas are written: the daemon goes
+on, and everything that it has acknowledged is there after a restart. A seed, which every failure
+prints, decides which calls fail; the library that makes them fail is tests/chaos/faults.c.
 
-DRAGOMAN_CHAOS_RUNS says how often (40, a fifth of them with Redis), DRAGOMAN_CHAOS_SEED with which number it begins (1)."""
+DRAGOMAN_CHAOS_RUNS is the number of runs (40, a fifth of them with Redis), DRAGOMAN_CHAOS_SEED
+the number of the first (1)."""
 import errno
 import http.client
 import json
@@ -41,7 +42,7 @@ ERRORS = {
 SENTENCES = ("Le chat dort.", "La maison est grande.", "Je vois un chien dans le jardin.", "Comment allez-vous ?",
              "Il fait beau aujourd'hui.", "Nous avons trouvé la gare.")
 NOT_ANSWERED = (OSError, http.client.HTTPException)
-MOST = 8  # jobs and glossaries at a time
+MOST = 8  # the largest number of jobs or glossaries at a time
 ABSENT = "absent"
 
 
@@ -59,12 +60,12 @@ class Keeping(IntegrationTest):
         self.flags = (f"--models-dir={MODELS_DIR}", f"--jobs-dir={self.directory}/jobs", "--require-key=yes",
                       f"--glossaries-dir={self.directory}/glossaries", f"--keys-file={self.keys}", "--threads=1",
                       *self.more_flags())
-        self.secrets = {}  # by name, those that the tool has acknowledged
-        self.glossaries = {}  # by id: the contents that may be, ABSENT among them where it may be gone
+        self.secrets = {}  # by name: keys that the tool has acknowledged
+        self.glossaries = {}  # by id: the possible contents, with ABSENT where it may be gone
         self.jobs = {}  # by id: its lines, or ABSENT where it may be gone
         self.failed = set()  # jobs
-        self.short = set()  # jobs of which a line found no memory
-        self.characters = [0, 0]  # charged at least, and at most
+        self.short = set()  # jobs with a line that got no memory
+        self.characters = [0, 0]  # the least and the most that was charged
         self.n = 0
         self.kind = None
         self.add_key(faulty=False)
@@ -80,7 +81,7 @@ class Keeping(IntegrationTest):
     # ---- What is asked for. Each returns None where nothing was acknowledged.
 
     def ask(self, method, path, body=None, kind="application/json"):
-        """The status and the answer; (None, None) where the connection did not bring one."""
+        """The status and the answer; (None, None) when the connection did not bring one."""
         headers = {"Authorization": f"Bearer {self.secrets['key1']}", "Content-Type": kind}
         try:
             status, _, answer = self.server.request(method, path, body, headers)
@@ -155,7 +156,7 @@ class Keeping(IntegrationTest):
                 self.jobs[one] = (self.jobs[one][0], True)
 
     def add_key(self, faulty=True):
-        """By the tool, which fails now and then as the daemon does."""
+        """Adds a key with the tool, which fails now and then as the daemon does."""
         name = f"key{len(self.secrets) + 1}" if not faulty else f"key{self.chance.randrange(10**9)}"
         plan = Plan(os.path.join(self.directory, "tools-plan"))
         if faulty and self.kind not in ("socket-read", "socket-write", "accept"):
@@ -202,10 +203,10 @@ class Keeping(IntegrationTest):
             wait_for(lambda one=one: self.job(one)["state"] not in ("waiting", "running"), "the end of the job")
             state = self.job(one)
             if state["state"] == "failed" and state.get("error") and (self.error == errno.EIO or one in self.failed):
-                self.failed.add(one)  # the disk was broken, and the client is told so
+                self.failed.add(one)  # the disk was broken, and the client is told
                 continue
             if state["failed"] and self.kind == "malloc":
-                self.short.add(one)  # a line for which there was no memory is told, and its place is empty
+                self.short.add(one)  # a line without memory is reported, and its place is empty
             self.assertEqual((state["state"], state["lines"], state["done"]), ("done", len(lines), len(lines)), state)
             self.assertTrue(state["failed"] == 0 or one in self.short, state)
             result = self.look_at("GET", f"/v1/jobs/{one}/result", (200,))[1].decode().split("\n")[:len(lines)]
@@ -222,7 +223,7 @@ class Keeping(IntegrationTest):
         return used
 
     def check_keys(self):
-        """The latest: each run would otherwise ask for more than the one before."""
+        """Checks the latest keys: otherwise each run would ask for more than the one before."""
         for name, secret in [*self.secrets.items()][-8:]:
             status, _, answer = self.server.request("GET", "/v1/usage", headers={"Authorization": f"Bearer {secret}"})
             self.assertEqual(status, 200, (name, answer))
@@ -234,11 +235,12 @@ class Keeping(IntegrationTest):
             return any(line.split()[1:2] == ["key1"] and line.split()[3:4] == [str(used)] for line in file)
 
     def wait_until_usage_is_written(self):
-        """Which is a second later."""
+        """Waits the second that this takes."""
         wait_for(lambda: self.written(self.check_usage()), "the usage file")
 
     def goes_on(self):
-        """Whether it answers. One that does not, ends: a thread of it may just have found no memory."""
+        """Whether the server answers. If it does not, it ends: one of its threads may just have got
+        no memory."""
         if self.ask("GET", "/healthz")[0] == 200:
             return True
         wait_for(lambda: self.server.process.poll() is not None, "the end of a daemon that does not answer")
@@ -272,13 +274,13 @@ class Keeping(IntegrationTest):
             else:
                 self.assertEqual(self.server.stop(), 0)
         else:
-            # Without memory for a few bytes it ends, and says so.
+            # A server without memory for a few bytes ends, and says so.
             self.assertTrue(self.kind == "malloc" and self.server.wait() == -signal.SIGABRT, self.server.process.returncode)
             self.server.expected_codes = (-signal.SIGABRT,)
             self.ends += 1
-            self.characters[0] = before  # what the last second counted was not written
+            self.characters[0] = before  # the counts of the last second were not written
         self.assertEqual(self.server.complaints(), "")
-        self.servers.remove(self.server)  # its log would only fill the page
+        self.servers.remove(self.server)  # its log would only fill the screen
         shutil.rmtree(self.server.directory)
         self.server = self.begin()
         self.assertNotIn("is skipped", self.server.log())
@@ -303,7 +305,7 @@ class Keeping(IntegrationTest):
 class OnDisk(Keeping):
     def test_a_job_waits_until_files_can_be_opened(self):
         waited = 0
-        for nth in range(1, 10):  # one of them is the first that the job opens after it was taken
+        for nth in range(1, 10):  # one of them is the job's first open after it was accepted
             self.plan.arm("open", errno.EMFILE, nth, FOR_EVER)
             status, answer = self.ask("POST", "/v1/jobs?target=en", SENTENCES[0].encode(), "text/plain; charset=utf-8")
             if status == 201:
@@ -332,7 +334,7 @@ class OnDisk(Keeping):
 
 
 class InRedis(Keeping):
-    """Glossaries, keys, quotas and jobs are tables of a Redis, which lives."""
+    """Glossaries, keys, quotas and jobs are tables of a Redis, which survives."""
     def more_flags(self):
         if "redis      yes" not in self.run_program("--version").stdout:
             self.skipTest("built without Redis")
@@ -348,7 +350,7 @@ class InRedis(Keeping):
         return server
 
     def check_glossaries(self):
-        """Until the server has made a change of its own it may not have heard of earlier ones."""
+        """A server may not know of earlier changes until it has made one of its own."""
         one = {"name": "mine", "source": "fr", "target": "en", "terms": [["chat", "moggy"]]}
         status, answer = self.ask("POST", "/v1/glossaries", json.dumps(one))
         self.assertEqual(status, 201, answer)
@@ -356,7 +358,8 @@ class InRedis(Keeping):
         super().check_glossaries()
 
     def check_usage(self):
-        """What was charged or asked while Redis gave no answer in time, only the server itself has counted."""
+        """What was charged or requested while Redis gave no answer in time is counted only by the
+        server itself."""
         used = self.usage()["characters"]
         self.assertLessEqual(used, self.characters[1])
         return used
@@ -365,7 +368,7 @@ class InRedis(Keeping):
         self.check_usage()
 
     def wait_until_usage_is_written(self):
-        """Redis has it at once."""
+        """Redis has the counts at once."""
         self.check_usage()
 
     def test_what_was_acknowledged_is_there_after_a_restart(self):

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
-"""Stands in for git, curl and unzip where 70_documents.py tries a page's downloads, under whose names it is called.
+"""Stands in for git, curl and unzip, and is called by their names, where 70_documents.py tries a
+page's downloads.
 
     git clone URL [FOLDER]      a folder with a small model of the same format as that at the address
     curl -O URL                 a zip file with one
     unzip FILE [NAME] -d FOLDER a real zip file, unpacked
 
-An address that is not listed here ends it with an error: a page that names a new one needs a sample for it."""
+It fails for an address that is not listed here: a page that names a new address needs a sample
+for it."""
 import gzip
 import os
 import sys
@@ -26,7 +28,7 @@ def git(clone, url, folder=None):
     for name in os.listdir(os.path.join(SAMPLES, sample)):
         with open(os.path.join(SAMPLES, sample, name), "rb") as file:
             data = file.read()
-        if below:  # where git-lfs has them compressed
+        if below:  # where git-lfs stores them compressed
             name, data = name + ".gz", gzip.compress(data)
         with open(os.path.join(out, name), "wb") as file:
             file.write(data)

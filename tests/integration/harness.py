@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""The frame of the integration tests: starts the true daemon in a directory of its own, talks to it, stops it.
+"""The frame of the integration tests: starts the real daemon in a directory of its own, talks to
+it, stops it.
 
     from harness import IntegrationTest, main
 
@@ -12,10 +13,10 @@
     if __name__ == "__main__":
         main()
 
-What a test starts is stopped at its end: the exit code must be 0, the log must hold no sanitizer's report, and
-when the test fails the log is printed. The program is ./dragomand of the build, or what DRAGOMAND names.
-DRAGOMAN_TEST_PACE makes one of the two slow, so that the other seems fast: see hesitate() and Brakes.
-Standard library only.
+The servers that a test starts are stopped at its end: the exit code must be 0, the log must
+contain no sanitizer's report, and when the test fails the log is printed. The program is
+./dragomand of the build, or what DRAGOMAND names. DRAGOMAN_TEST_PACE slows down the test or the
+daemon, so that the other seems fast: see hesitate() and Brakes. Standard library only.
 """
 import atexit
 import http.client
@@ -41,12 +42,14 @@ PROGRAM = os.path.abspath(os.environ.get("DRAGOMAND", "./dragomand"))
 SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
 
 
-# Where the tests' folders are made: sockets lie in them, and a socket's path may not be longer than 107 bytes.
+# Where the tests' folders are made. They contain sockets, and a socket's path may not be longer
+# than 107 bytes.
 FOLDERS = tempfile.gettempdir() if len(tempfile.gettempdir()) < 60 else "/tmp"
 
 
 def models_dir(*names):
-    """A folder with these of the tree's models and no other: what more may come along changes no test."""
+    """A folder with these models of the tree and no others, so that a model that is added later
+    changes no test."""
     folder = tempfile.mkdtemp(prefix="dragoman-models-")
     atexit.register(shutil.rmtree, folder)
     for name in names:
@@ -55,10 +58,11 @@ def models_dir(*names):
 
 
 MODELS_DIR = models_dir("fr-en")
-# Two sentences and what the embedded fr-en says of them: where a new model words them otherwise, only these lines change.
+# Two sentences and their translations by the embedded fr-en: when a new model words them otherwise,
+# only these lines change.
 CAT, CAT_SAID = "Le chat dort.", "The cat is sleeping."
 STATION, STATION_SAID = "Où est la gare ?", "Where's the station?"
-PATIENCE_S = 60  # how long to wait for what should take a moment; a slow machine is no failure
+PATIENCE_S = 60  # how long to wait for what should take a moment; a slow machine is not a failure
 
 REPORTS = re.compile(
     rb"(ERROR: (Address|Leak|Thread|Memory)Sanitizer|WARNING: ThreadSanitizer|runtime error:|please report this)"
@@ -66,8 +70,8 @@ REPORTS = re.compile(
 
 
 def environment(extra=None):
-    """The environment of a daemon: nothing of ours that could configure it. Core dumps are allowed because the
-    leak sanitizer cannot look into a process that is not dumpable."""
+    """The environment of a daemon, without any variable of ours that could configure it. Core dumps
+    are allowed because the leak sanitizer cannot look into a process that is not dumpable."""
     env = {name: value for name, value in os.environ.items()
            if not name.startswith(("DRAGOMAN_", "LISTEN_", "NOTIFY_", "WATCHDOG_"))}
     for name in ("DRAGOMAN_KERNELS", "DRAGOMAN_SHARED"):
@@ -81,12 +85,13 @@ def environment(extra=None):
 WHO_IS_SLOW, _, SEED = os.environ.get("DRAGOMAN_TEST_PACE", "").partition(":")
 PAUSE_S = 0.5  # the longest
 CHANCE = random.Random(SEED)
-hesitations = 0  # of the test that runs
+hesitations = 0  # those of the test that runs
 
 
 def hesitate():
-    """Before whatever a test does to a daemon, or looks at. With DRAGOMAN_TEST_PACE=test:SEED it pauses there, as it would
-    on a busy machine, or if the daemon were much faster; each of a test's first ten times, then more and more seldom."""
+    """Called before whatever a test does to a daemon, or reads from it. With
+    DRAGOMAN_TEST_PACE=test:SEED it pauses there, as if the machine were busy, or the daemon much
+    faster: at each of a test's first ten calls, then less and less often."""
     global hesitations
     if WHO_IS_SLOW == "test":
         hesitations += 1
@@ -95,13 +100,14 @@ def hesitate():
 
 
 class Brakes(threading.Thread):
-    """With DRAGOMAN_TEST_PACE=daemon:SEED: stops the daemon for a while, again and again, as if others had the processor."""
+    """With DRAGOMAN_TEST_PACE=daemon:SEED: stops the daemon for a while, again and again, as if
+    others had the processor."""
 
     def __init__(self, server):
         super().__init__(daemon=True)
         self.server = server
         self.lock = threading.Lock()
-        self.may_go = True  # the test has not stopped it itself
+        self.may_go = True  # false while the test itself has stopped it
 
     def run(self):
         while self.server.process.poll() is None:
@@ -113,7 +119,7 @@ class Brakes(threading.Thread):
                     self.server.process.send_signal(signal.SIGCONT)
 
     def heed(self, number):
-        """The test sends this signal."""
+        """The test sends this signal to the daemon."""
         with self.lock:
             self.may_go = number != signal.SIGSTOP if number in (signal.SIGSTOP, signal.SIGCONT) else self.may_go
 
@@ -128,14 +134,15 @@ def wait_for(condition, what):
 
 
 def free_ports(n):
-    """TCP ports that nobody listens on just now, for a server that others must know beforehand or that comes back. They
-    are below those that the kernel deals out, so that no connection and no other test gets one while it is free."""
+    """TCP ports that nobody listens on now, for a server whose port others must know beforehand or
+    that comes back. The ports are below those that the kernel assigns, so that no connection and
+    no other test gets one while it is free."""
     try:
         with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
             end = min(int(file.read().split()[0]), 32768)
     except OSError:
         end = 32768
-    if end < 12000:  # the kernel deals out nearly all
+    if end < 12000:  # the kernel assigns nearly all
         end = 32768
     held = []
     while len(held) < n:
@@ -201,7 +208,7 @@ class Server:
         return re.findall(r"msg=listening address=(\S+)", self.log())
 
     def port(self):
-        """The first TCP port that it listens on."""
+        """The first TCP port that the server listens on."""
         return int(next(a for a in self.addresses() if not a.startswith("unix:")).rpartition(":")[2])
 
     def connect(self):
@@ -210,8 +217,9 @@ class Server:
         return socket.create_connection(("127.0.0.1", self.port()), timeout=PATIENCE_S)
 
     def request(self, method, path, body=None, headers=None, connection=None, unix=None):
-        """One request; (status, headers, body). The answer is compared with docs/api/openapi.yaml. It makes a connection of its own, to the Unix socket `unix` if that
-        is given, unless it gets one."""
+        """Sends one request; returns (status, headers, body). The answer is compared with
+        docs/api/openapi.yaml. Without `connection` it opens a connection of its own, to the Unix
+        socket `unix` if that is given."""
         hesitate()
         own = connection
         if own is None and unix:
@@ -222,13 +230,13 @@ class Server:
             try:
                 own.request(method, path, body=body, headers=headers or {})
             except (BrokenPipeError, ConnectionResetError):
-                pass  # refused while we still wrote; the answer is there to be read
+                pass  # refused while we were still writing; the answer can be read
             response = own.getresponse()
             body = response.read()
             complaint = openapi.complaint(method, path, response.status, response.headers.get("Content-Type", ""), body)
             if complaint:
                 raise AssertionError(complaint)
-            if response.reason == "Status":  # what dg_http_reason says of a number that it does not know
+            if response.reason == "Status":  # dg_http_reason's answer for a number that it does not know
                 raise AssertionError(f"{method} {path}: {response.status} has no reason phrase")
             return response.status, response.headers, body
         finally:
@@ -241,7 +249,7 @@ class Server:
         self.process.send_signal(number)
 
     def wait(self):
-        """Waits for the end; the exit code. Kills what does not end."""
+        """Waits for the server's end and returns the exit code. Kills a server that does not end."""
         try:
             return self.process.wait(timeout=PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -255,7 +263,7 @@ class Server:
         return self.wait()
 
     def complaints(self):
-        """What is wrong with how it ended; "" when nothing is."""
+        """What is wrong with the way the server ended; "" when nothing is."""
         code = self.process.returncode
         report = REPORTS.search(self.log().encode())
         if report:
@@ -266,8 +274,8 @@ class Server:
 
 
 def write_lex(model, targets):
-    """Gives a model directory a shortlist by which every source word but the end may become any of `targets`; no word is
-    always allowed."""
+    """Gives a model directory a shortlist by which every source word except the end may become any
+    of `targets`. No word is allowed whatever the source is."""
     with open(os.path.join(model, "config.json"), encoding="utf-8") as file:
         n_words = json.load(file)["vocab_size"]
     offsets = [0] + [k * len(targets) for k in range(n_words)]
@@ -282,7 +290,7 @@ def write_lex(model, targets):
 
 
 class IntegrationTest(unittest.TestCase):
-    """Gives each test a temporary directory and stops what it started."""
+    """Gives each test a temporary directory and stops the servers that it started."""
 
     def setUp(self):
         global hesitations
@@ -302,8 +310,8 @@ class IntegrationTest(unittest.TestCase):
         return server.wait_ready() if ready else server
 
     def run_program(self, *arguments, env=None, conf=None, **popen):
-        """Runs the program to its end, outside of any server; the finished process with its outputs as text.
-        `conf` is written to bad.conf and named by --config."""
+        """Runs the program to its end, not as a server; returns the finished process with its
+        outputs as text. `conf` is written to bad.conf and named by --config."""
         if conf is not None:
             with open(os.path.join(self.directory, "bad.conf"), "wb") as file:
                 file.write(conf)

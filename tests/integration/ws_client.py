@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A WebSocket client of the standard library, for the tests beside it."""
+"""A WebSocket client made from the standard library, for the tests in this folder."""
 import base64
 import json
 import os
@@ -12,7 +12,7 @@ class Socket:
     """A WebSocket client, as small as RFC 6455 allows."""
 
     def __init__(self, server, protocol="dragoman.v1", headers=(), path="/v1/stream"):
-        """`headers` are whole lines; without a protocol none is offered."""
+        """`headers` are whole lines; without `protocol` the client offers none."""
         if protocol:
             headers = (f"Sec-WebSocket-Protocol: {protocol}", *headers)
         self.connection = server.connect()
@@ -62,7 +62,7 @@ class Socket:
 
     def receive(self):
         opcode, payload = self.frame()
-        while opcode == 9:  # it asks whether we are there
+        while opcode == 9:  # a ping
             self.send(payload, 10)
             opcode, payload = self.frame()
         if opcode != 1:
@@ -70,7 +70,7 @@ class Socket:
         return json.loads(payload)
 
     def until_done(self, ident):
-        """Joins the deltas of one id; (text, the done message)."""
+        """Joins the deltas of one id; returns (text, the done message)."""
         text = ""
         while True:
             message = self.receive()

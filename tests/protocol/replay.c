@@ -16,9 +16,10 @@
  *     eof
  *     = EVENT / < OUTPUT             what must have happened by then: events, and lines of output
  *
- * The handler of HTTP answers "/hold..." never, "/head..." at once with 403 from the headers alone,
- * everything else with 200 and the request's path and body; of WebSocket: echoes, but closes with
- * 1000 on the text "bye". Every slicing must give the same events and the same output. */
+ * The HTTP handler never answers "/hold...", answers "/head..." at once with 403 from the headers
+ * alone, and everything else with 200 and the request's path and body. The WebSocket handler
+ * echoes, but closes with 1000 on the text "bye". Every slicing must give the same events and the
+ * same output. */
 #include "base/memory/mem.h"
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
@@ -161,7 +162,8 @@ static bool wants_close(struct replay *replay, bool *at_once)
 
 static void feed(struct replay *replay, const char *bytes, size_t len)
 {
-    /* From memory of exactly that size, so that sanitizers see a read past the end. */
+    /* The data comes from memory of exactly its size, so that sanitizers see a read past the
+     * end. */
     char *exact = dg_xmalloc(len ? len : 1);
     memcpy(exact, bytes, len);
     if (replay->ws)
@@ -230,7 +232,7 @@ static void set_limit(struct replay *replay, const char *name, long value)
     }
 }
 
-/* The events since the last check, as lines. */
+/* Writes the events since the last check, as lines. */
 static void take_log(struct replay *replay, struct dg_buf *log)
 {
     struct dg_span rest = dg_buf_span(&replay->output);
@@ -284,7 +286,7 @@ struct scenario {
     struct dg_span text;
     struct dg_buf written; /* the scenario with what really happened; for --write and messages */
     bool passed;
-    size_t longest; /* of the inputs between two checks */
+    size_t longest; /* the longest of the inputs between two checks */
 };
 
 static void start_machine(struct replay *replay, const char *kind)
@@ -297,7 +299,7 @@ static void start_machine(struct replay *replay, const char *kind)
 
 struct run {
     struct replay replay;
-    struct dg_buf input;    /* gathered, not fed yet */
+    struct dg_buf input;    /* collected, not fed yet */
     struct dg_buf expected; /* lines of the current check */
     char kind[8];
     bool started;

@@ -10,7 +10,7 @@ trap 'rm -rf "$tree"' EXIT
 failed=0
 export DG_BUILDDIR="$tree" # this build's own manuals and options are not the matter here
 
-# expect CHECK TEXT...: the check exits 1 and its output holds every TEXT.
+# expect CHECK TEXT...: the check must exit with 1, and its output must contain every TEXT.
 expect() {
     check=$1
     shift

@@ -36,7 +36,7 @@ grep -q '^dragoman:' "$root/etc/passwd" || fail "the account was not made"
 [ ! -e "$root/etc/systemd/system/sockets.target.wants/dragomand.socket" ] || fail "the socket is enabled unasked"
 inside dragomand --check-config >/dev/null
 
-# What the unit would start, as the account that it names.
+# Starts what the unit would start, as the account that the unit names.
 serve() {
     # Not through a function: what is in the background shall be the daemon itself. shellcheck disable=SC2086
     chroot "$root" env -i $environment setpriv --reuid=dragoman --regid=dragoman --clear-groups --inh-caps=-all \

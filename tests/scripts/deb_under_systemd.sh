@@ -37,7 +37,7 @@ leader=
 # shellcheck disable=SC2086
 inside() { nsenter --target "$leader" --mount --pid --uts --ipc --net --cgroup env -i $environment "$@"; }
 
-# until_is WHAT COMMAND...: within two minutes the command's output is that.
+# until_is WHAT COMMAND...: waits up to two minutes until the command prints WHAT.
 until_is() {
     wanted=$1 tries=0
     shift
@@ -47,7 +47,7 @@ until_is() {
         sleep 0.2
     done
 }
-# Its first process, once that is systemd: before, it is nspawn's own.
+# Finds the container's first process, once it is systemd: before that, it is nspawn's own.
 find_leader() {
     for child in $(cat "/proc/$nspawn/task/$nspawn/children"); do
         [ "$(cat "/proc/$child/comm")" != systemd ] || leader=$child

@@ -31,7 +31,7 @@ needs() {
     done
 }
 
-# The last lines of what a command said; the mirror is nobody's business.
+# The last lines that a command printed; the mirror's address is hidden.
 said() { tail -n 20 "$scratch/log" | sed "s|$mirror|MIRROR|g"; }
 
 prepare_root() {

@@ -21,7 +21,7 @@ says() { grep -q -- "$1" "$2" || fail "$2 does not say '$1': $(cat "$2")"; }
 
 "$build/tests/support/mkmodel" random --seed 7 --decoder ssru --zero-start
 
-# Import: each type, a summary, nothing left behind by failures.
+# Import: each type, a summary, and no files left by failures.
 for type in as-stored f32 f16 bf16 i8; do
     expect 0 "$dragoman" import random "as-$type" --type "$type"
     says "2+2 layers, width 32, ssru decoder" err
@@ -35,7 +35,7 @@ expect 2 "$dragoman" import random
 expect 0 "$dragoman" import "$here/tests/data/import/stored" marian
 says "Marian .npz" err
 
-# The name that OPUS-MT gives its only file, and what a training leaves beside a model.
+# The name that OPUS-MT gives its only file, and the files that a training leaves next to a model.
 cp -r "$here/tests/data/import/stored" opus && chmod -R u+w opus
 mv opus/model.npz opus/opus.model1.npz.best-perplexity.npz
 sed 's/model\.npz/opus.model1.npz.best-perplexity.npz/' opus/model.npz.decoder.yml >opus/decoder.yml
@@ -51,7 +51,8 @@ if [ -d "$here/models/fr-en" ]; then
     cmp "$here/models/fr-en/model.safetensors" again/model.safetensors || fail "fr-en changed on import"
 fi
 
-# The README's pairs that can be had are what the list says: name, source, kind, version, size, memory, scores.
+# The README's downloadable pairs are those of the list: name, source, kind, version, size, memory,
+# scores.
 expect 0 "$dragoman" models --available
 sed -n 's/^| [A-Z][a-z]* | \([a-z]*-en\) | \([0-9.]*\), \([0-9.]*\) | \([0-9]* MB\) | \(en-[a-z]*\) | \([0-9.]*\), \([0-9.]*\) | \([0-9]* MB\) |$/\1 \4 \2 \3\n\5 \8 \6 \7/p' \
     "$here/README.md" >pairs
@@ -60,7 +61,7 @@ while read -r pair size unit bleu comet; do
     grep -q "^\* $pair .* $size $unit .* ~$bleu  *~$comet " out || fail "the README says otherwise of $pair than: $(grep "^\* $pair " out)"
 done <pairs
 
-# Completion offers what the program says.
+# Completion offers what the program prints.
 complete() { # WORD... : what bash offers for the last of them
     PATH=$build:$PATH bash -c '. "$0/clients/completion/dragoman.bash"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _dragoman
         echo "${COMPREPLY[*]}"' "$here" "$@"

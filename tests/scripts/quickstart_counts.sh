@@ -13,8 +13,9 @@ mkdir -p tests/integration tests/unit
 cp "$sources/quickstart" . && cp "$sources/tests/slowest" tests/ || exit 1
 touch tests/integration/{one,two,three,four}.py
 
-# A configure that makes a Makefile, and a Makefile that runs tests as automake does: the log, the result, the summary. A
-# test is a file in results/ with a line for each time that it runs: pass, or what it says when it fails.
+# A configure that makes a Makefile, and a Makefile that runs tests as automake does: the log, the
+# result, the summary. A test is a file in results/ with a line for each of its runs: pass, or what
+# it prints when it fails.
 cat >configure <<'SCRIPT'
 #!/bin/bash
 mkdir -p asan tsan dragoman-1/_build/sub
@@ -66,7 +67,8 @@ SCRIPT
 chmod +x configure suite
 
 wrong=0
-# expect CASE STATUS LAST [UNSTEADY...]: runs the tests; the exit status, the last line, and the tests named unsteady.
+# expect CASE STATUS LAST [UNSTEADY...]: runs the tests; checks the exit status, the last line, and
+# the tests named unsteady.
 expect() {
     local name=$1 status=$2 last=$3 got said
     shift 3
@@ -81,7 +83,8 @@ expect() {
     fi
     rm -rf results
 }
-# fails WHERE TEST LINE...: what it says each time it fails; then it passes.
+# fails WHERE TEST LINE...: makes the test print each LINE in a run that fails; after these it
+# passes.
 fails() {
     mkdir -p "results/$1"
     printf '%s\n' "${@:3}" >"results/$1/$2"

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 # Tiers: gcc
-"""quickstart shows how far a build and its tests are: lines now and then in a pipe, one that is rewritten on a terminal.
+"""quickstart shows how far a build and its tests are: a line now and then in a pipe, one line that
+is rewritten on a terminal.
 
-It runs in a folder of its own with a configure that writes a small Makefile, which prints what automake's prints."""
+It runs in a folder of its own with a configure that writes a small Makefile, which prints what
+automake's prints."""
 import os
 import pty
 import shutil
@@ -70,7 +72,8 @@ class Quickstart(unittest.TestCase):
         self.assertIn("tests: 20 of 20, 0 failed\n", done.stdout)
         self.assertRegex(done.stdout, r"== check \.\.\. 20 passed, 0 failed, 0 skipped")
         self.assertTrue(done.stdout.endswith("\n20 passed, 0 failed, 0 skipped\n"), done.stdout)
-        # Not a line for each file and test; and nothing that only a terminal understands.
+        # It prints fewer lines than there are files and tests, and nothing that only a terminal
+        # understands.
         self.assertLess(done.stdout.count("\n"), 30)
         self.assertNotIn("\r", done.stdout)
 
@@ -94,7 +97,7 @@ class Quickstart(unittest.TestCase):
         self.assertIn("the build failed; the whole story is in", done.stdout)
 
     def test_a_line_on_a_terminal(self):
-        # What is shown fits the terminal's buffer only if somebody reads on: a thread does.
+        # The output fits the terminal's buffer only if the other end is read: a thread does that.
         ours, theirs = pty.openpty()
         shown = []
 
@@ -119,7 +122,8 @@ class Quickstart(unittest.TestCase):
         self.assertIn("20 passed, 0 failed, 0 skipped", text)
 
     def test_llhttp_without_node(self):
-        """Where only Debian 12's node-llhttp has it, its files are unpacked, nothing is installed, and make gets them."""
+        """Where only Debian 12's node-llhttp has llhttp, its files are unpacked, nothing is
+        installed, and make gets them."""
         self.write("configure", CONFIGURE + "echo $LLHTTP_SRC >given\n")
         tools = os.path.join(self.folder, "tools")
         os.mkdir(tools)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
 # Tiers: gcc
-"""models/recipe/gpu with networks small enough for a processor: what it trains is what dragoman computes."""
+"""models/recipe/gpu with networks small enough for a processor: dragoman computes the same as the
+networks that it trains."""
 import glob
 import json
 import os
@@ -47,7 +48,7 @@ class Recipe(unittest.TestCase):
         cls.lines = lines.splitlines()
         with open(f"{cls.at}/few.tsv", "w", encoding="utf-8") as file:
             file.write("\n".join(cls.lines[:-100]) + "\n")
-        # The last hundred count three times.
+        # The last hundred lines count three times.
         with open(f"{cls.at}/often.tsv", "w", encoding="utf-8") as file:
             file.write("\n".join(cls.lines[-100:]) + "\n")
         run(DRAGOMAN, "train", "--out", f"{cls.at}/run", "--steps", "1", "--dev-pairs", "20", "--vocab-size", "400",
@@ -82,7 +83,7 @@ class Recipe(unittest.TestCase):
         common = ["en-fr", f"{self.at}/pairs.xz", f"{self.at}/state", "--tokens", "800"]
         first = self.gpu("teach", *common, "--steps", "40", "--teacher", teacher, "--rate", "0.01")
         self.assertIn("from step 0", first)
-        # What a run has reached is where the next one begins.
+        # The next run begins where the previous one ended.
         self.assertIn("from step 40", self.gpu("teach", *common, "--steps", "60", "--teacher", teacher, "--rate", "0.01"))
         self.gpu("answer", *common, "--steps", "3", "--teacher", teacher)
         self.gpu("answer", *common, "--steps", "2", "--teacher", teacher)
@@ -102,7 +103,8 @@ class Recipe(unittest.TestCase):
         self.agrees(model)
 
     def agrees(self, model):
-        """dragoman's log-probabilities and answers of the model are those of the network in PyTorch."""
+        """dragoman's log-probabilities and answers for the model are those of the network in
+        PyTorch."""
         with open(f"{model}/config.json", encoding="utf-8") as file:
             net = network.Network(json.load(file)).eval()
         state = torch.load(f"{self.at}/state/study.en-fr.pt")["average"]
@@ -121,8 +123,8 @@ class Recipe(unittest.TestCase):
                 logprobs = torch.log_softmax(net(source, there[:, None, None, :], target), -1)
             total = float(logprobs[0].gather(1, target[0][:, None]).sum())
             self.assertAlmostEqual(total, json.loads(line)["logprob"], delta=0.01 * len(target[0]))
-        # A batch gets what each sentence alone gets; a beam of one is dragoman's greedy search, and a beam of
-        # four finds what is likelier for each token than that.
+        # A batch gets what each sentence gets alone; a beam of one is dragoman's greedy search, and
+        # a beam of four finds answers that are likelier per token.
         source, there = sources.rows(torch.arange(len(dev)))
         greedy = search.beam(net, source, there, width=1, at_most=60)
         ids = run(DRAGOMAN, "translate", "-q", "--model", model, "--ids", "--beam", "1", "--max-len", "59", "--max-ratio", "0", "--no-loop-guard",

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
 # Tiers: gcc
-"""The pairs of models/recipe: what the grammars write, and that nothing measured on is learned from."""
+"""The pairs of models/recipe: what the grammars write, and that no model learns from the test
+sentences."""
 import importlib
 import os
 import re
@@ -17,7 +18,7 @@ sys.dont_write_bytecode = True
 numerals = importlib.import_module("numerals")
 frames = importlib.import_module("frames")
 collect = importlib.import_module("collect")
-# Slots that say the same of one thing, each side in its form.
+# Slots that name the same thing, each in the form that its side needs.
 ONE_THING = {"ofking": "king", "ofmonth": "month", "ofothercity": "othercity", "ofcity": "city",
              "national": "country", "thelanguage": "language",
              "oflanguage": "language", "fromlanguage": "language",
@@ -46,7 +47,7 @@ def written(*args):
 
 
 def figures(text):
-    """The numbers in figures, without what groups their digits."""
+    """The numbers in figures, without the marks that group their digits."""
     return sorted(re.findall(r"\d+", re.sub(r"(?<=\d)[ ,.](?=\d)", "", text)))
 
 

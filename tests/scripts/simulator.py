@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Tiers: gcc
-"""tests/bench/scale.py: where a formula is known, the simulator finds what it says; and what must hold always, holds."""
+"""tests/bench/scale.py: where a formula is known, the simulator agrees with it; and what must
+always hold does hold."""
 import math
 import os
 import random
@@ -13,7 +14,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(SOURCES, "tests", "bench"))
 import scale  # noqa: E402  pylint: disable=wrong-import-position
 
-# Of a worker only, which does one sentence after the other: a queue of the textbook.
+# Only the costs of a worker, which serves one sentence after the other: a queue of the textbook.
 ONLY_WORK = scale.Costs(step=0, sentence_step=5e-4, loop_hit=0, loop_shared=0, loop_miss=0, redis_get=0, redis_put=0, redis_idle=0, proxy=0)
 NEW = scale.Zipf(fresh=1.0)
 N = 20_000
@@ -55,7 +56,7 @@ class Formulas(unittest.TestCase):
 
     def test_a_step_serves_all_that_take_part(self):
         costs = scale.Costs(step=1e-3, sentence_step=1e-4, loop_hit=0, loop_shared=0, loop_miss=0, proxy=0)
-        for n in 1, 16:  # for ever n sentences under way, of ten steps each
+        for n in 1, 16:  # always n sentences under way, of ten steps each
             result = scale.simulate(costs, cluster(slots=16), NEW, 1000 * n, clients=n, steps_of=lambda _sentence: 10)
             self.near(result.rate, n / (10 * (1e-3 + n * 1e-4)), 0.05)
 
@@ -67,7 +68,8 @@ class Formulas(unittest.TestCase):
         self.near(result.redis_commands, 2 * result.rate, 0.02)
 
     def test_caches_that_have_long_been_in_use(self):
-        """Che's approximation against true caches of the same sizes, own and shared."""
+        """Che's approximation against simulated caches of the same sizes, a server's own and the
+        shared one."""
         zipf = scale.Zipf(n=3000, fresh=0.2)
         shape = scale.Cluster(servers=3, cache=150, redis_cache=600, hop=0)
         found = [scale.simulate(scale.Costs(), shape, zipf, 10_000, rate=300, settled=settled) for settled in (300, 0)]

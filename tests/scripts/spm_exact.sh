@@ -19,7 +19,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # ---- Text ------------------------------------------------------------------------------------------------
 
-# Lines of random words in many scripts; then what is awkward.
+# Lines of random words in many scripts; then difficult lines.
 make_text() {
     awk -v n="$1" -v seed="$2" 'BEGIN {
         srand(seed)

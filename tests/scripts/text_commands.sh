@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# expect NAME EXPECTED: standard input is what came out.
+# expect NAME EXPECTED: compares standard input with EXPECTED.
 expect() {
     got=$(cat)
     if [ "$got" != "$2" ]; then
@@ -35,7 +35,8 @@ printf '12\n' | $dragoman detect -m "$model" --format=json | expect "detect --fo
 printf 'Merci de passer demain matin.\n' | $dragoman detect -m "$model" -c de,it,pt-br | cut -f1 | grep -qv fr ||
     expect "detect --candidates" "no French"
 
-# A model of two languages, trained twice: the same bytes, and it knows what it saw.
+# A model of two languages, trained twice: it gives the same bytes, and recognises its training
+# data.
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
     printf 'en\tThe weather is fine today and we walk to the river, number %s\n' "$i"
     printf 'fr\tLe temps est beau et nous marchons vers la rivière, numéro %s\n' "$i"
@@ -48,7 +49,7 @@ printf 'we walk today\nnous marchons\nпогода\n' | $dragoman detect -m "$wo
 fr
 ru"
 
-# Refusals: 1 when it cannot be done, 2 when it is used wrongly; a sentence each.
+# Refusals: exit code 1 when the work cannot be done, 2 for wrong usage; one message each.
 refuses() {
     code=$1
     shift

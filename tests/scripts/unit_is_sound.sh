@@ -11,13 +11,13 @@ command -v systemd-analyze >/dev/null 2>&1 || {
 sources=$(cd "${srcdir:-.}" && pwd)
 folder=$(mktemp -d "${TMPDIR:-/tmp}/dragoman-unit-XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-# Only what ExecStart exits with is looked at: a check before it would be tried again and again.
+# Only the exit of ExecStart decides: a check in ExecStartPre would be tried again and again.
 if grep -q '^ExecStartPre=' "$sources/systemd/dragomand.service.in"; then
     echo "a wrong configuration must end ExecStart itself, for RestartPreventExitStatus to hold"
     exit 1
 fi
 grep -q '^RestartPreventExitStatus=2$' "$sources/systemd/dragomand.service.in"
-# It insists that the programs named in a unit exist, so the one of this build stands in.
+# systemd-analyze requires the programs that a unit names, so the program of this build stands in.
 sed "s|@sbindir@|$PWD|" "$sources/systemd/dragomand.service.in" >"$folder/dragomand.service"
 cp "$sources/systemd/dragomand.socket" "$folder/"
 for unit in dragomand.service dragomand.socket; do
@@ -25,13 +25,13 @@ for unit in dragomand.service dragomand.socket; do
         echo "systemd-analyze verify: $said"
         exit 1
     }
-    # It warns about units of the machine as well; only what names ours counts.
+    # It warns about units of the machine as well; only warnings that name ours count.
     if printf '%s\n' "$said" | grep dragomand; then
         exit 1
     fi
 done
 
-# The account and the folders, in a root of their own. Who is not root cannot give folders away.
+# The account and the folders, in a root of their own. Only root can change the owner of folders.
 if command -v systemd-sysusers >/dev/null 2>&1 && command -v systemd-tmpfiles >/dev/null 2>&1; then
     mkdir -p "$folder/root/usr/lib/sysusers.d" "$folder/root/usr/lib/tmpfiles.d" "$folder/root/etc"
     cp "$sources/systemd/dragoman.sysusers" "$folder/root/usr/lib/sysusers.d/dragoman.conf"
@@ -44,7 +44,8 @@ if command -v systemd-sysusers >/dev/null 2>&1 && command -v systemd-tmpfiles >/
     fi
 fi
 
-# The generator: memory-limit becomes MemoryMax, an eighth above it; whatever it cannot read becomes nothing.
+# The generator sets MemoryMax to memory-limit plus an eighth; a value that it cannot read gives no
+# setting.
 generated() {
     rm -rf "$folder/generated"
     mkdir "$folder/generated"

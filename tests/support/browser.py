@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""A browser for tests: Debian's chromium, driven through its chromedriver by the WebDriver protocol.
+"""A browser for tests: Debian's chromium, driven through its chromedriver by the WebDriver
+protocol.
 
     if not browser.is_installed(): the test is skipped
     with browser.Browser() as page:
@@ -9,7 +10,7 @@
         page.type("#source", "Bonjour")
         print(page.run("return document.title"), page.complaints())
 
-Standard library only. Nothing of it talks to another machine.
+Standard library only. It never talks to another machine.
 """
 import http.client
 import json
@@ -41,7 +42,7 @@ class Browser:
                 "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic",
                          "--no-first-run", "--disable-background-networking", "--disable-component-update",
                          "--disable-sync", f"--user-data-dir={self.profile}/data"],
-                # Its offer to keep a password would take the focus.
+                # The browser's offer to save a password would take the focus.
                 "prefs": {"credentials_enable_service": False, "profile.password_manager_enabled": False},
             },
         }
@@ -62,7 +63,7 @@ class Browser:
                 except ConnectionError:
                     if time.monotonic() > deadline:
                         raise
-                    if self.driver.poll() is not None:  # somebody took its port
+                    if self.driver.poll() is not None:  # another program took its port
                         self.start_driver()
                     time.sleep(0.1)
         except BaseException:
@@ -110,7 +111,7 @@ class Browser:
         self.command("POST", f"{self.session}/url", {"url": url})
 
     def run(self, script, *args):
-        """Runs a function body in the page; what it returns, a promise's value if it is one."""
+        """Runs a function body in the page; returns what it returns, or the value of a promise."""
         return self.command("POST", f"{self.session}/execute/sync", {"script": script, "args": list(args)})
 
     def wait_for(self, script, what):
@@ -139,7 +140,7 @@ class Browser:
             {"type": "pointer", "id": "mouse", "parameters": {"pointerType": "mouse"}, "actions": [move]}]})
 
     def press(self, *keys):
-        """Keys by the protocol's codes, Tab is \\ue004."""
+        """Presses keys, given by the protocol's codes; Tab is \\ue004."""
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self.command("POST", f"{self.session}/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
@@ -148,5 +149,5 @@ class Browser:
         return self.command("GET", f"{self.session}/screenshot")
 
     def complaints(self):
-        """What the browser's console holds."""
+        """The messages in the browser's console."""
         return [entry["message"] for entry in self.command("POST", f"{self.session}/se/log", {"type": "browser"})]

@@ -134,7 +134,7 @@ def sources(ct2, ours, side, layer):
 
 
 def network(code, tied):
-    """All variables that are no scalars; matrices as `code`."""
+    """All variables that are not scalars; matrices as `code`."""
     named, words = canonical()
     variables = {}
 
@@ -178,7 +178,7 @@ def write_v2(out):
     variables["pre_norm"] = (I8, (), [0])
     write_bin(f"{out}/model.bin", 2, "TransformerBase", 2, variables)
     lines(f"{out}/source_vocabulary.txt", words(20), "\r\n")
-    lines(f"{out}/target_vocabulary.txt", words(20)[1:])  # <unk> is appended
+    lines(f"{out}/target_vocabulary.txt", words(20)[1:])  # the format appends <unk>
 
 
 def scalars(heads=2):
@@ -222,7 +222,8 @@ def write_i8(out):
 
 
 def write_relative(out):
-    """As OpenNMT-py's converter writes it: no other positions, no scale of the embeddings."""
+    """As OpenNMT-py's converter writes it: no positions but the relative ones, and no scale of the
+    embeddings."""
     os.makedirs(out, exist_ok=True)
     variables = network(lambda name: F16, True)
     variables.update(scalars())

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A Redis that says what a test has written down, on a Unix socket and on the test's own loop.
+/* A fake Redis that gives the answers that a test defines, on a Unix socket and on the test's own
+ * loop.
  *
  *     static void answer(struct fake_redis *fake, const struct dg_span *args, size_t n) {
  *         fake_redis_say(fake, "$4\r\nnone\r\n");
@@ -10,8 +11,8 @@
  *     fake_redis_hang_up(&fake);                              closes every connection
  *     fake_redis_stop(&fake);                                 and stops listening; the loop ends it
  *
- * AUTH and PING are answered by itself; whatever else comes goes to `answer`, which says anything
- * or nothing. */
+ * It answers AUTH and PING by itself; any other command goes to `answer`, which may say anything or
+ * nothing. */
 #ifndef FAKE_REDIS_H
 #define FAKE_REDIS_H
 
@@ -43,7 +44,7 @@ struct fake_redis {
     fake_redis_fn answer;
     void *user;
     struct fake_client *clients[FAKE_CLIENTS];
-    struct fake_client *at; /* what is answered to whom */
+    struct fake_client *at; /* the client that gets the answers */
     size_t n_connections;
 };
 
@@ -74,7 +75,7 @@ static inline void fake_redis_say(struct fake_redis *fake, const char *text)
     fake_redis_say_bytes(fake, text, strlen(text));
 }
 
-/* A list of texts; "" is one, too. */
+/* A list of texts; "" is a text, too. */
 static inline void fake_redis_say_texts(struct fake_redis *fake, size_t n, const char *const *texts)
 {
     char answer[65536];
@@ -101,7 +102,8 @@ static inline void fake_redis_drop(struct fake_client *client)
         uv_close((uv_handle_t *)&client->pipe, fake_redis_gone);
 }
 
-/* The number behind a sign, and where the line ends; false: it is not there yet. */
+/* Reads the number after a type's sign, and sets where the line ends; false when it has not come
+ * yet. */
 static inline bool fake_redis_number(const struct fake_client *client, size_t *at, size_t *number)
 {
     const char *end = memchr(client->input + *at, '\n', client->n - *at);
@@ -112,7 +114,7 @@ static inline bool fake_redis_number(const struct fake_client *client, size_t *a
     return true;
 }
 
-/* Whether a whole command was there. */
+/* Whether a complete command had come. */
 static inline bool fake_redis_take(struct fake_client *client)
 {
     struct fake_redis *fake = client->fake;

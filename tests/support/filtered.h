@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* For tests of filters: the text of a file, and the file with another text. */
+/* For tests of filters: checks the text of a file, and the file that is written with another
+ * text. */
 #ifndef DG_TESTS_FILTERED_H
 #define DG_TESTS_FILTERED_H
 
@@ -37,7 +38,7 @@ static inline void check_refusal(const char *name, struct dg_span bytes, const c
     ck_assert_msg(strstr(error.text, sentence), "%s", error.text);
 }
 
-/* The text of a file; written with it, the file is the same. */
+/* Checks the text of a file, and that the file written with this text is the same. */
 static inline void check_text(const char *name, struct dg_span bytes, const char *columns,
                               const char *expected)
 {
@@ -57,7 +58,7 @@ static inline void check_text(const char *name, struct dg_span bytes, const char
     dg_filter_free(filter);
 }
 
-/* The file with `target` for its text. */
+/* Checks the file that is written with `target` for its text. */
 static inline void check_written(const char *name, struct dg_span bytes, const char *columns,
                                  const char *target, const char *language, struct dg_span expected)
 {

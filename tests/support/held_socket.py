@@ -6,8 +6,8 @@
     held.restart()                                 # stops it, waits for its end, starts the next one
     held.port, held.server
 
-Whoever connects while no daemon runs waits in the socket's queue, as with systemd. (systemd-socket-activate
-cannot stand in: it does not start its program again.)
+A client that connects while no daemon runs waits in the socket's queue, as with systemd.
+(systemd-socket-activate cannot stand in: it does not start its program again.)
 """
 import socket
 
@@ -24,8 +24,8 @@ class HeldSocket:
         test.addCleanup(self.listener.close)
 
     def start(self, *flags, **options):
-        """A daemon with the socket as its descriptor 3. The shell's process becomes the daemon's, which is how
-        LISTEN_PID and WATCHDOG_PID can name it."""
+        """Starts a daemon with the socket as its descriptor 3. The shell's process becomes the
+        daemon by exec, so that LISTEN_PID and WATCHDOG_PID can name it."""
         self.arguments = (flags, options)
         fd = self.listener.fileno()
         self.server = self.test.start(
@@ -34,7 +34,7 @@ class HeldSocket:
         return self.server
 
     def restart(self):
-        """As "systemctl restart" does it."""
+        """Restarts the daemon as "systemctl restart" does."""
         self.server.stop()
         flags, options = self.arguments
         return self.start(*flags, **options)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* For the tests of importers: imports, compares with the rule of write_fixtures.py, and damages. */
+/* For the tests of importers: imports models, compares them with the rule of write_fixtures.py, and
+ * damages them. */
 #ifndef DG_TESTS_IMPORT_CHECK_H
 #define DG_TESTS_IMPORT_CHECK_H
 
@@ -60,7 +61,7 @@ static inline enum dg_err import_try(const char *from, const char *to,
     return dg_import(from, to, opts ? opts : &otherwise, summary, error);
 }
 
-/* Every number of the directory follows the rule. */
+/* Checks that every number of the directory's model follows the rule. */
 static inline void import_check_values(const char *dir)
 {
     char path[DG_TMPDIR_CAP + 64];
@@ -93,7 +94,8 @@ static inline void import_check_values(const char *dir)
     dg_safetensors_close(&file);
 }
 
-/* Imports as it is and as F32: both exact; returns the summary of the first. */
+/* Imports a model as stored and as F32, checks that both are exact, and returns the first
+ * summary. */
 static inline struct dg_import_summary import_exactly(const char *from)
 {
     struct dg_error error;
@@ -150,8 +152,8 @@ static inline int import_python(const char *arguments)
     return dg_tmpdir_run("/bin/sh", list);
 }
 
-/* Extreme numbers of every width at every position of `original`; `parse` must not be harmed, and
- * name "the file" where it refuses. Returns how many were refused. */
+/* Puts extreme numbers of every width at every position of `original`; `parse` must survive, and
+ * must name "the file" when it refuses one. Returns how many were refused. */
 static inline size_t import_extremes(const struct dg_map_file *original,
                                      enum dg_err (*parse)(const uint8_t *, size_t,
                                                           struct dg_error *))

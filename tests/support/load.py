@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Many small requests at once, quick enough that the server is what is busy.
+"""Sends many small requests at once, so fast that the server is the bottleneck.
 
     load = Load(port, post("/v1/translate", {"text": "Merci.", "target": "en"}), total=10000, threads=8)
     load.start()
@@ -11,9 +11,9 @@
     client = Endless(port, request).start()        # asks again whenever it has its answer, however fast that comes:
     client.leave()                                 # there is work until it leaves, in the midst of an answer
 
-Every second thread keeps its connection, the others make one for each request. A connection that the server
-closed after an answer with "Connection: close" is made anew; any other end of a connection, and every status but
-200, is a failure: nothing is tried twice here.
+Every second thread keeps its connection, the others make one for each request. A connection that
+the server closed after an answer with "Connection: close" is replaced; any other end of a
+connection, and every status but 200, is a failure: no request is tried twice.
 """
 import contextlib
 import json
@@ -67,7 +67,7 @@ class Connection:
 
 
 class Endless(threading.Thread):
-    """A client whose request is under way until it leaves."""
+    """A client that always has a request under way until it leaves."""
 
     def __init__(self, port, request):
         super().__init__()
@@ -84,7 +84,7 @@ class Endless(threading.Thread):
                 self.connection.ask(self.request)
 
     def leave(self):
-        """A second time does nothing."""
+        """Leaves; a second call does nothing."""
         with contextlib.suppress(OSError):
             self.connection.socket.shutdown(socket.SHUT_RDWR)
         self.join()
@@ -93,8 +93,8 @@ class Endless(threading.Thread):
 
 class Load:
     def __init__(self, port, request, total, threads=8, keep=True):
-        """`request`: bytes, or a function of the request's number that gives them. `keep` False: no connection is
-        kept."""
+        """`request` is bytes, or a function that makes them from the request's number. With `keep`
+        False no connection is kept."""
         self.port, self.request, self.keep = port, request, keep
         self.total = math.inf if total is None else total
         self.lock = threading.Lock()
@@ -112,7 +112,7 @@ class Load:
         return self
 
     def wait_for(self, n):
-        """Until n requests are over."""
+        """Waits until n requests are over."""
         deadline = time.monotonic() + PATIENCE_S
         while self.done < min(n, self.total):
             if time.monotonic() > deadline:
@@ -124,7 +124,7 @@ class Load:
         self.wait_for(self.done + n)
 
     def stop(self):
-        """No further requests; waits for those under way."""
+        """Sends no further requests; waits for those under way."""
         with self.lock:
             self.total = min(self.total, self.next)
         return self.join()

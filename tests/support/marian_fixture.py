@@ -5,10 +5,11 @@
     marian_fixture.py DIR    DIR/bin-f32, DIR/bin-bergamot, DIR/bin-upstream, DIR/bin-amun; DIR/nllb.spm, with NLLB's
                              special pieces
 
-Every number follows the rule of write_fixtures.py. bin-f32 is float32 with a padded configuration; bin-bergamot has
-intgemm8 by the Bergamot fork's code, quantised embeddings, alphas, a shortlist; bin-upstream has the other code,
-float embeddings, and two vocabularies. bin-amun is an old recurrent network in float32, with the records of its training: a
-scalar and an array without elements among them.
+Every number follows the rule of write_fixtures.py. bin-f32 is float32 with a padded
+configuration; bin-bergamot has intgemm8 with the Bergamot fork's code for it, quantised
+embeddings, alphas, a shortlist; bin-upstream has the other code, float embeddings, and two
+vocabularies. bin-amun is an old recurrent network in float32, with the records of its training:
+a scalar and an array without elements among them.
 """
 import os
 import struct
@@ -50,7 +51,8 @@ def config(split):
 
 
 def is_quantised(name, kind):
-    """Names that end in _W or _W and one character; Wemb in the fork only."""
+    """Whether a tensor is quantised: names that end in _W or in _W and one character; Wemb in the
+    fork only."""
     return name[-2:] == "_W" or name[-3:-1] == "_W" or (kind == BERGAMOT and "Wemb" in name)
 
 
@@ -75,7 +77,7 @@ def items(kind, split):
             values = ours if embedding else turned
             out.append((marian, FLOAT32, file_shape, struct.pack(f"<{len(values)}f", *values)))
             continue
-        # Quantised matrices [in, out] lie column by column, which is ours row by row.
+        # Quantised matrices [in, out] are stored column by column, which is our order of rows.
         content = struct.pack(f"<{len(ours)}b", *[int(x * 64) for x in ours]) + struct.pack("<f", 64)
         out.append((marian, kind, file_shape, content))
         if kind == BERGAMOT:

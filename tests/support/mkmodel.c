@@ -186,8 +186,8 @@ static enum dg_err on_item(void *ctx, const struct dg_layout_item *item)
     return DG_OK;
 }
 
-/* Matrices keep the variance of what passes through; embeddings make unit vectors after scaling;
- * the pad row is zero as in every converted model. */
+/* Matrices keep the variance of their input; embeddings become unit vectors after scaling; the pad
+ * row is zero, as in every converted model. */
 static enum dg_err make_rows(void *ctx, size_t i, size_t first, size_t n, float *rows,
                              struct dg_error *error)
 {
@@ -233,7 +233,8 @@ static enum dg_err save_weights(const char *dir, const struct dg_mkmodel *option
 
 /* ---- Vocabulary ------------------------------------------------------------------------------ */
 
-/* Piece `i` of the vocabulary: single characters first, then syllables with and without a blank. */
+/* Text of piece `i` in the vocabulary: single characters first, then syllables with and without a
+ * blank. */
 static void piece_text(size_t i, char *text)
 {
     static const char *const singles[] = {"\xE2\x96\x81",
@@ -320,7 +321,7 @@ static void piece_text(size_t i, char *text)
     i -= N_SINGLES;
     snprintf(text, PIECE_CAP, "%s", i % 2 ? "" : singles[0]);
     size_t k = i / 2;
-    do { /* bijective numeration: every number another word */
+    do { /* bijective numeration: every number gives a different word */
         size_t at = strlen(text);
         snprintf(text + at, PIECE_CAP - at, "%c%c", consonants[k % 20], vowels[k / 20 % 6]);
         k /= 20 * 6;
@@ -445,8 +446,8 @@ static enum dg_err save_vocabulary(const char *dir, const char *spm_name, const 
     return err;
 }
 
-/* Writes one vocab.json when both sides have the same words, as Marian's do; otherwise one for
- * each side. */
+/* Writes one vocab.json when both sides have the same words, as in Marian's models; otherwise one
+ * for each side. */
 static enum dg_err save_vocabularies(const char *dir, const struct dg_mkmodel *options,
                                      const struct dg_blueprint *bp, struct dg_error *error)
 {

@@ -3,7 +3,7 @@
 
 /* Random models: tiny, valid, the same for the same options on every machine. A directory that
  * dg_model_open takes, with a SentencePiece vocabulary that splits English and French letters, so
- * that a daemon can serve it (what it says is nonsense).
+ * that a daemon can serve it (its translations are nonsense).
  *
  *     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
  *     options.blueprint.decoder_kind = DG_DECODER_SSRU;
@@ -42,7 +42,7 @@ struct dg_mkmodel {
 enum dg_err dg_mkmodel(const char *dir, const struct dg_mkmodel *options,
                        struct dg_error *error) DG_MUST_CHECK;
 
-/* The blueprint that the model will have: the options' with every gap filled. */
+/* Fills every gap of the options' blueprint, which is then the one that the model will have. */
 void dg_mkmodel_complete(struct dg_blueprint *bp);
 
 #endif

@@ -57,14 +57,15 @@ def redirect(url):
 
 
 def cut(n):
-    """The answer as it should be, but the connection breaks after n bytes of it."""
+    """The right answer, but the connection breaks after n bytes of it."""
     def answer(handler, data):
         handler.serve(data, n)
     return answer
 
 
 def stall(n):
-    """The answer as it should be, but after n bytes of it nothing comes any more, until the client hangs up."""
+    """The right answer, but after n bytes of it nothing more comes until the client closes the
+    connection."""
     def answer(handler, data):
         handler.serve(data, n)
         handler.wfile.flush()
@@ -73,21 +74,21 @@ def stall(n):
 
 
 def flip(at):
-    """One byte is another."""
+    """The right answer with one byte changed."""
     def answer(handler, data):
         handler.serve(data[:at] + bytes([data[at] ^ 1]) + data[at + 1:])
     return answer
 
 
 def other(data):
-    """Other bytes altogether."""
+    """Entirely different bytes."""
     def answer(handler, _):
         handler.serve(data)
     return answer
 
 
 def whole(handler, data):
-    """All of it, whatever part was asked for."""
+    """The whole file, whatever part was requested."""
     handler.reply(200, data, {"ETag": f'"{sha256(data)[:16]}"'})
 
 
@@ -141,7 +142,8 @@ def openssl(folder, *arguments):
 
 
 class Proxy(socketserver.ThreadingTCPServer):
-    """An HTTP proxy that tunnels, on a free port; `heads` are the requests that it got. With `refuses` it answers that."""
+    """An HTTP proxy that tunnels, on a free port; `heads` are the requests that it got. With
+    `refuses` it gives that answer."""
     allow_reuse_address = daemon_threads = True
 
     def __init__(self, refuses=None):

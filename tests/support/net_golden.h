@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Networks imported from tests/data/KIND that are held against the values of an independent
- * implementation, tests/golden/KIND.json: what the tests of language models (lm) and of encoders
- * (enc) share.
+/* What the tests of language models (lm) and of encoders (enc) share: networks are imported from
+ * tests/data/KIND and compared with the values of an independent implementation,
+ * tests/golden/KIND.json.
  *
  *     static struct golden golden = {.kind = "lm", .names = {"gpt2", "llama"}, .n = 2, .n_items =
  * 8}; golden_start(&golden);
@@ -98,13 +98,13 @@ static inline size_t golden_ids(const struct dg_json *item, int32_t *ids, size_t
     return n;
 }
 
-/* The larger of two differences; NaN is worst. */
+/* The larger of two differences; NaN counts as the largest. */
 static inline float golden_worse(float a, float b)
 {
     return isnan(a) || a >= b ? a : b;
 }
 
-/* The largest difference to `row`, which has every step-th number. */
+/* The largest difference from `row`, which has every step-th number. */
 static inline float golden_row(const struct dg_json *row, const float *got, size_t step)
 {
     float worst = 0.0f;
@@ -117,7 +117,8 @@ static inline float golden_row(const struct dg_json *row, const float *got, size
     return worst;
 }
 
-/* Every item of the file with every table of kernels: `check` returns its largest difference. */
+/* Checks every item of the file with every table of kernels: `check` returns the item's largest
+ * difference. */
 static inline void golden_check(struct golden *golden, const char *what,
                                 float (*check)(const struct dg_json *item,
                                                const struct dg_kernels *kernels))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Office documents for tests, made with zipfile alone: small, but with what real ones have. What comes out of them."""
+"""Makes office documents for tests, with zipfile alone: small, but with what real ones contain.
+Also reads what comes out of them."""
 import io
 import re
 import xml.etree.ElementTree
@@ -30,7 +31,7 @@ def parts(document):
 
 
 def metadata(document):
-    """What an archive says of its members, but for their sizes."""
+    """What an archive states about its members, except their sizes."""
     with zipfile.ZipFile(io.BytesIO(document)) as opened:
         return [(info.filename, info.date_time, info.compress_type, info.external_attr) for info in opened.infolist()]
 

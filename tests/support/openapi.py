@@ -4,10 +4,12 @@
     complaint = openapi.complaint("GET", "/v1/models", 200, "application/json", body)
     if complaint: ...                                "/v1/models 200: models/0: lacks 'name'"
 
-What an answer has to be: JSON where the description says so, with the members that it names, of its types, and no other
-ones; in a stream of events, the data of done and error. A status that an operation does not list must come with an Error. Routes that are not described are not looked at. The
-keywords of schemas are those that the description uses; another one is a mistake of the description, or of this file.
-It needs python3-yaml; without it there are no complaints.
+An answer must be JSON where the description says so, with the members that it names, of the
+types that it states, and no others; in a stream of events this is checked for the data of done
+and error. A status that an operation does not list must come with an Error. Routes that are not
+described are not looked at. The keywords of schemas are those that the description uses; any
+other keyword is a mistake in the description, or in this file. It needs python3-yaml; without it
+there are no complaints.
 """
 import functools
 import json
@@ -28,7 +30,7 @@ KEYWORDS = SAYS_NOTHING | {"$ref", "allOf", "oneOf", "type", "nullable", "enum",
 
 
 class Mismatch(Exception):
-    """What is wrong, and where in the answer."""
+    """A difference between an answer and the description, and its place in the answer."""
 
 
 @functools.lru_cache(None)
@@ -49,7 +51,7 @@ def resolve(node):
 
 
 def check_keywords(schema):
-    """Every schema below this one has only keywords that are understood here."""
+    """Checks that every schema below this one has only keywords that are understood here."""
     unknown = set(schema) - KEYWORDS
     if unknown:
         raise AssertionError(f"openapi.yaml: {sorted(unknown)} in a schema: tests/support/openapi.py does not know that")
@@ -62,7 +64,7 @@ def check_keywords(schema):
 
 
 def names_of(schema):
-    """The members that an object may have; None: any."""
+    """The members that an object may have; None when it may have any."""
     schema = resolve(schema)
     if schema.get("additionalProperties"):
         return None
@@ -116,7 +118,7 @@ def fits(value, schema, place):
 
 
 def check(value, schema, place, names=None):
-    """`names`: the members that the schema and those beside it in an allOf have."""
+    """`names`: the members that the schema has, together with the other schemas in its allOf."""
     schema = resolve(schema)
     if value is None and (schema.get("nullable") or not set(schema) - SAYS_NOTHING):
         return
@@ -136,7 +138,7 @@ def check(value, schema, place, names=None):
 
 @functools.lru_cache(None)
 def operations():
-    """(pattern of the path, {method: operation}), those without parameters first."""
+    """(pattern of the path, {method: operation}), paths without parameters first."""
     found = []
     for path, methods in sorted(description()["paths"].items(), key=lambda one: ("{" in one[0], one[0])):
         pattern = "".join("[^/]+" if part.startswith("{") else re.escape(part) for part in re.split(r"(\{\w+\})", path))
@@ -166,7 +168,7 @@ def check_body(content, kind, body):
 
 
 def check_events(stream, answer):
-    """The event done has what would have been the answer without a stream; error has an Error."""
+    """The event done must have what the answer would be without a stream; error must have an Error."""
     for event in stream.split("\n\n")[:-1]:
         fields = dict(line.split(": ", 1) for line in event.split("\n") if not line.startswith(":"))
         if fields.get("event") == "done":
@@ -176,7 +178,7 @@ def check_events(stream, answer):
 
 
 def complaint(method, target, status, kind, body):
-    """What is wrong with an answer; None: nothing."""
+    """What is wrong with an answer; None when nothing is."""
     operation = find_operation(method, target.partition("?")[0]) if description() else None
     if not operation:
         return None

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: ISC
-"""Small PDF files for tests: lines of text at their places, one font."""
+"""Small PDF files for tests: lines of text at given places, in one font."""
 
 import zlib
 
 
 def archive(objects, more=b""):
-    """A file of these objects; the first one is the catalogue. `more` goes into the trailer."""
+    """A file of these objects; the first is the catalogue. `more` goes into the trailer."""
     out, places = b"%PDF-1.4\n", []
     for i, content in enumerate(objects):
         places.append(len(out))
@@ -38,7 +38,8 @@ ENCRYPTED = (b"/ID[<00112233445566778899aabbccddeeff><00112233445566778899aabbcc
 
 
 def bombs():
-    """Small files that would keep a careless reader busy for ever: name, bytes, what is said of them."""
+    """Small files that would keep a careless reader busy for ever: name, bytes, and the expected
+    message."""
     stream = lambda data, more=b"": b"<</Length %d%s>>stream\n%s\nendstream" % (len(data), more, data)
     catalogue, page = b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]%s>>"
     tree = lambda count, *kids: b"<</Type/Pages/Count %d/Kids[%s]>>" % (count, b" ".join(b"%d 0 R" % kid for kid in kids))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Runs a proxy with the very configuration that conf/ shows, its addresses replaced by free ports.
+"""Runs a proxy with the configuration in conf/, except that free ports replace its addresses.
 
     ports = free_ports(4)                                              # of the harness
     text = with_ports(conf_file("haproxy.cfg"), {8090: ports[0], 8091: ports[1], ...})
@@ -19,7 +19,8 @@ def conf_file(name):
 
 
 def with_ports(text, ports):
-    """The text with 127.0.0.1:OLD replaced by 127.0.0.1:NEW for each; every one of them must be there."""
+    """The text with 127.0.0.1:OLD replaced by 127.0.0.1:NEW for each port; the text must contain
+    every OLD."""
     for old, new in ports.items():
         if f"127.0.0.1:{old}" not in text:
             raise AssertionError(f"the configuration does not mention 127.0.0.1:{old}")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Gives readers of what clients send texts of 8, 16, 32 and 64 KB that repeat a pattern, for a
- * program that counts what each costs (tests/integration/19_linear.py). One of them reads nothing,
- * but opens and cancels as many requests as the text is long:
+/* Feeds texts of 8, 16, 32 and 64 KB that repeat a pattern to the code that reads clients' data,
+ * for a program that counts what each call costs (tests/integration/19_linear.py). One of these
+ * readers reads nothing, but opens and cancels requests, the more the longer the text is:
  *
  *     reader_costs SEED ROUNDS        every fragment of every reader by itself, then so many
  * patterns of several, by chance
@@ -151,7 +151,7 @@ static void read_front_matter(struct dg_span text)
     read_xml_file("---\ntitle: x\n", text, "a.md");
 }
 
-/* Not in UTF-8: the encoding is found first. */
+/* The text is not in UTF-8, so that its encoding is detected first. */
 static void read_latin_file(struct dg_span text)
 {
     read_xml_file("Gar\xE7on, \xE9t\xE9. ", text, "a.txt");
@@ -207,7 +207,7 @@ static void read_book(struct dg_span text)
               true);
 }
 
-/* Between a beginning and an end. */
+/* Reads the text between a beginning and an end. */
 static void read_within(const char *begin, struct dg_span text, const char *end,
                         enum dg_doc_format format)
 {
@@ -291,7 +291,7 @@ static void read_protected(struct dg_span text)
     dg_protect_list_deinit(&list);
 }
 
-/* Phrases each of which begins with the one before it; nearly every place has all of them. */
+/* Phrases each of which begins with the previous one; at nearly every place all of them occur. */
 static void read_phrases(struct dg_span text)
 {
     struct dg_phrase_set set;
@@ -343,7 +343,7 @@ static void read_csv(struct dg_span text)
     read_table(text, DG_GLOSSARY_CSV);
 }
 
-/* One term of eight forms, which appear only where the text contains them; the text is its own
+/* One term with eight forms, which occur only where the text contains them; the text is its own
  * translation. */
 static void read_terms(struct dg_span text)
 {
@@ -407,8 +407,8 @@ static void read_ask(struct dg_span text)
     dg_arena_deinit(&arena);
 }
 
-/* As all the routes of other servers' APIs read their requests: every field, by its name and with
- * those that follow under the same name. */
+/* Reads a request as the routes of other servers' APIs do: every field by its name, with those that
+ * follow under the same name. */
 static void read_fields_of(const char *begin, struct dg_span text, const char *end,
                            const char *type)
 {
@@ -518,7 +518,7 @@ static void on_refused(void *user, struct dg_http_req *req, int status, const ch
 {
 }
 
-/* In the pieces that a network would bring: 512 bytes at a time. */
+/* Feeds the text in pieces, as a network would bring it: 512 bytes at a time. */
 static void read_http(struct dg_span text)
 {
     static const struct dg_http_events events = {.on_request = on_request,
@@ -569,8 +569,8 @@ static void no_news(void *arg)
     (void)arg;
 }
 
-/* One request for every four bytes. All are cancelled while all are open, first the last and the
- * first, in the end those in the middle. */
+/* Makes one request for every four bytes. Cancels all while all are open: first the last and the
+ * first, at the end those in the middle. */
 static void cancel_all(struct dg_span text)
 {
     static const struct dg_task_ops ops = {
@@ -752,7 +752,7 @@ static void fill(struct dg_buf *text, const char *pattern, size_t len)
         require(dg_buf_append_span(text, one) == DG_OK);
 }
 
-/* `first` over and over, the second half `second`. */
+/* Measures texts that repeat `first`, and in their second half `second`. */
 static void measure(const struct reader *reader, const char *first, const char *second)
 {
     printf("%s \"%s\" \"%s\"%c", reader->name, first, second, 0);
@@ -766,7 +766,7 @@ static void measure(const struct reader *reader, const char *first, const char *
     }
 }
 
-/* A few fragments of the reader, one behind the other. */
+/* A few fragments of the reader, one after the other. */
 static void draw(const struct reader *reader, size_t n_fragments, struct dg_rng *rng, char *out,
                  size_t cap)
 {

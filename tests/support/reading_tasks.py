@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: ISC
-"""Small data sets for what encoders alone learn, seeded: the same lines on every machine.
+"""Small data sets for the tasks of encoders alone, seeded: the same lines on every machine.
 
     python3 tests/support/reading_tasks.py DIR             mood.tsv topics.jsonl inference.tsv names.tsv ...
     dragoman train --out models/mood RECIPE... DIR/mood.tsv            RECIPES below: seconds each
 
-The sentences are simple and all of them true to a rule, so that a network of some ten thousand numbers learns the rule and a
-test can ask for what was in none of the lines. tests/integration/16_train_read.py trains, serves and asks all of them."""
+The sentences are simple and all follow a rule, so that a network of some ten thousand numbers
+learns the rule, and a test can ask about sentences that none of the lines contains.
+tests/integration/16_train_read.py trains and serves a model of each, and asks it."""
 import json
 import os
 import random
@@ -51,7 +52,7 @@ def mood(draw):
 
 
 def topics(draw):
-    """What a sentence speaks of: any number of a person, a place and a day."""
+    """What a sentence mentions: any of a person, a place and a day."""
     spoken = [label for label in ("person", "place", "day") if draw.random() < 0.5]
     who = draw.choice(NAMES) if "person" in spoken else draw.choice(["somebody", "nobody", "everybody"])
     where = f" in {draw.choice(CITIES)}" if "place" in spoken else ""
@@ -62,7 +63,8 @@ def topics(draw):
 
 
 def inference(draw):
-    """Whether the second sentence follows from the first, contradicts it, or neither: both of one scale, or of two."""
+    """Whether the second sentence follows from the first, contradicts it, or neither: both use one
+    scale of words, or two."""
     name, label = draw.choice(NAMES), draw.choice(["entailment", "contradiction", "neutral"])
     scale, other = draw.sample(range(len(STATES)), 2)
     side = draw.randrange(2)
@@ -74,7 +76,8 @@ def inference(draw):
 
 
 def names(draw):
-    """A sentence, a word and its label a line: people (PER) and places (LOC), some of two words."""
+    """Lines of a sentence, a word and its label: people (PER) and places (LOC), some of them of two
+    words."""
     name, city, day = draw.choice(NAMES), draw.choice(CITIES), draw.choice(DAYS)
     person = [(name, "B-PER")] + ([("Novak", "I-PER")] if draw.random() < 0.3 else [])
     place = [("New", "B-LOC"), (city, "I-LOC")] if draw.random() < 0.3 else [(city, "B-LOC")]
@@ -97,7 +100,8 @@ def question(draw):
 
 
 def quality(draw):
-    """A phrase of the toy language, a translation of it, and how good that is: the noun is most of it."""
+    """A phrase of the toy language, a translation of it, and how good that is; the noun counts
+    most."""
     noun, adjective = draw.choice(sorted(NOUNS)), draw.choice(sorted(ADJECTIVES))
     right, apt = draw.random() < 0.5, draw.random() < 0.5
     said = NOUNS[noun] if right else draw.choice(sorted(set(NOUNS.values()) - {NOUNS[noun]}))
@@ -116,7 +120,7 @@ LINES = {"mood": (mood, 300), "topics": (topics, 500), "inference": (inference, 
 
 
 def write(directory, *which):
-    """The files of these sets, or of all."""
+    """Writes the files of these sets, or of all sets."""
     for name in which or LINES:
         make, n = LINES[name]
         draw = random.Random(1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""A redis-server of a test's own.
+"""Runs a redis-server for one test.
 
     redis = Redis(test)                            # skips the test where there is no redis-server
     redis.start(); redis.address                   # for --redis
@@ -42,7 +42,7 @@ class Redis:
             return False
 
     def command(self, *words):
-        """The answer's bytes, as far as they come at once."""
+        """Sends a command; returns the bytes of the answer that come at once."""
         text = b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in (word.encode() for word in words))
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(PATIENCE_S)

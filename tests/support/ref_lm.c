@@ -74,7 +74,7 @@ static double act(enum dg_activation activation, double x)
     abort();
 }
 
-/* The angle of Llama 3's paper's code, and the plain and the linear one. */
+/* The angle as in the code of Llama 3's paper, and the plain and the linear ones. */
 static double angle(const struct dg_lm *lm, size_t k, size_t position)
 {
     const double plain = 1.0 / pow(lm->rope.theta, (double)(2 * k) / (double)lm->head);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A language model once more, slowly and differently, for tests to compare with: in double, the
- * whole text at once under an explicit look-ahead mask, each head by itself. It shares no code with
+/* A second, slow implementation of language models, for tests to compare with: in double, the whole
+ * text at once under an explicit look-ahead mask, each head by itself. It shares no code with
  * src/network/net_lm.c or src/train/pass/pass_lm.c.
  *
  *     double *logits = ref_lm(bp, &weights->lm, ids, n);              [n, V]; free it */

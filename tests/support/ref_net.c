@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Plain loops over doubles. Every function returns a fresh array that its caller frees; speed is no
- * concern. */
+/* Plain loops over doubles. Every function returns a new array that its caller frees; speed does
+ * not matter. */
 #include "ref_net.h"
 
 #include "tensor/convert.h"
@@ -338,7 +338,7 @@ static void autoregression(const struct ref *ref, double *x, size_t T,
         break;
     case DG_DECODER_GRU:
     case DG_DECODER_LSTM:
-    case DG_DECODER_TANH: /* not of this family of networks */
+    case DG_DECODER_TANH: /* not in this family of networks */
         abort();
     }
     leave(ref, x, f, T, w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Straight from the formulas of docs/MODEL.md; every vector is an array of its own. */
+/* Straight from the formulas of docs/MODEL.md; every vector has its own array. */
 #include "ref_seq.h"
 #include "tensor/convert.h"
 
@@ -56,7 +56,7 @@ static void embed(double *out, const struct dg_tensor *table, int32_t id, size_t
     free(row);
 }
 
-/* h, and of an LSTM c behind it, move on. */
+/* Advances the state h, and for an LSTM the state c that is stored after it. */
 static void cell(const struct dg_blueprint *bp, const struct dg_seq_cell *w, const double *x,
                  double *h)
 {
@@ -128,7 +128,7 @@ static double dot(const double *x, const double *y, size_t n)
     return sum;
 }
 
-/* Scores of the source's tokens, or of the places. */
+/* Scores of the source's tokens, or of the positions. */
 static void scores(const struct dg_blueprint *bp, const struct dg_seq_weights *w,
                    const double *word, const double *h, const double *encoded, size_t S, double *a)
 {

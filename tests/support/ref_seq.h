@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Plain recurrent networks once more, slowly, for tests to compare with: in double, from the
- * weights as the model has them, one sentence at a time. It shares no code with src but the
- * conversion of stored numbers.
+/* A second, slow implementation of plain recurrent networks, for tests to compare with: in double,
+ * from the weights as the model has them, one sentence at a time. It shares no code with src except
+ * the conversion of stored numbers.
  *
  *     double *logits = ref_seq(&bp, &weights.seq, ids, S, inputs, T);     [T, V]; an input of -1 is
  * a zero vector free(logits)
  *
- * Of a classifier T is 1 and inputs are not read. */
+ * For a classifier T is 1, and `inputs` is not read. */
 #ifndef DG_TESTS_REF_SEQ_H
 #define DG_TESTS_REF_SEQ_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A network so small that thousands of sentences cost nothing, from a model directory that goes
- * when it is closed.
+/* A network so small that thousands of sentences cost nothing, from a model directory that is
+ * removed when it is closed.
  *
  *     static struct small_net small;
  *     small_net_open(&small);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""French strings as programs and people write them, with spans in them that must survive translation:
-the same thousand every time. `strings(n)` yields (text, spans in order)."""
+"""French strings as programs and people write them, with spans in them that must survive
+translation: `strings(n)` yields (text, spans in order), always the same thousand."""
 import random
 
 KINDS = {
@@ -60,13 +60,14 @@ def strings(n, seed=11):
 
 
 def count(text, span, spans):
-    """How often `span` stands in `text`, not counting where it is a part of a longer one of `spans`."""
+    """How often `span` occurs in `text`, without the places where it is a part of a longer one of
+    `spans`."""
     n = text.count(span)
     return n - sum(text.count(other) * other.count(span) for other in spans if other != span and span in other)
 
 
 def judge(text, spans, answer):
-    """(all exactly once, in order, none swept to the end)"""
+    """(whether all occur exactly once, in order, and none was moved to the end)"""
     once = all(count(answer, s, spans) == 1 for s in spans)
     places = [answer.find(s) for s in spans]
     order = once and places == sorted(places)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Small SentencePiece models made in memory, for tests: any vocabulary, any settings, any lie.
+/* Makes small SentencePiece models in memory, for tests: any vocabulary, any settings, any false
+ * statement.
  *
  *     struct maker maker;
  *     maker_init(&maker);                                 with <unk> <s> </s> as pieces 0, 1, 2
@@ -12,7 +13,7 @@
  *     dg_spm_close(spm);
  *     maker_deinit(&maker);
  *
- * A maker that fails ends the test; in fuzz targets, where there is no Check, the program. Include
+ * A maker that fails ends the test, or, in fuzz targets, which have no Check, the program. Include
  * unit.h first. */
 #ifndef DG_TEST_SPM_MAKER_H
 #define DG_TEST_SPM_MAKER_H
@@ -157,7 +158,8 @@ static inline struct dg_spm *maker_open(struct maker *maker)
     return spm;
 }
 
-/* A charsmap of one key of one ASCII byte: a double array of two blocks, then the replacement. */
+/* A charsmap with one key, which is one ASCII byte: a double array of two blocks, then the
+ * replacement. */
 static inline void maker_charsmap(struct dg_buf *spec, char key, const char *replacement)
 {
     uint32_t units[512] = {0};

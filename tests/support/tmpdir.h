@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A directory of a test's own under TMPDIR, if that is not too long a name, and its removal with
- * all that is in it.
+/* Makes a directory for one test under TMPDIR, if that name is not too long, and removes it with
+ * all that it contains.
  *
  *     char root[DG_TMPDIR_CAP];
  *     dg_tmpdir_make(root);
@@ -54,7 +54,7 @@ static inline void dg_tmpdir_remove(const char *path)
     rmdir(path);
 }
 
-/* Runs a program and waits; its exit status, or -1. */
+/* Runs a program and waits for its end; returns its exit status, or -1. */
 static inline int dg_tmpdir_run(const char *program, char *const *arguments)
 {
     pid_t pid = fork();

@@ -5,8 +5,9 @@
     dragoman train --out toy RECIPE... toy.tsv                   RECIPES below: a model of every family in seconds
     tests/models/make.py                                         what they made is in tests/models
 
-Each word has its word; two of them stand in the other order on the other side (an adjective behind its noun), so that a
-network must look at more than the word it is at. tests/integration/16_train_rnn.py trains, serves and asks them all."""
+Each word has one translation; two words change places in the translation (an adjective follows
+its noun), so that a network must look at more than the current word.
+tests/integration/16_train_rnn.py trains and serves all the models, and asks them."""
 import random
 import sys
 
@@ -35,7 +36,7 @@ RECIPES = {
 
 
 def phrase(draw):
-    """A noun phrase on both sides."""
+    """A noun phrase and its translation."""
     noun = draw.choice(sorted(NOUNS))
     if draw.random() < 0.5:
         adjective = draw.choice(sorted(ADJECTIVES))

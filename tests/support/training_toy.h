@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A toy language for the tests of training: each word of one side has its word on the other, and
- * their order is turned round. Seeded: the same on every machine. */
+/* A toy language for the tests of training: each word of one side has one translation on the other,
+ * where the order of words is reversed. Seeded: the same on every machine. */
 #ifndef DG_TESTS_TOY_H
 #define DG_TESTS_TOY_H
 

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Whole runs on the toy language (toy.h): a prepared directory, its trainer, and a run that is
- * stopped and taken up again. */
+ * stopped and resumed. */
 #ifndef DG_TESTS_TOY_RUN_H
 #define DG_TESTS_TOY_RUN_H
 
@@ -59,8 +59,7 @@ static inline bool toy_stop(void *ctx)
     return (*left)-- == 0;
 }
 
-/* The weights after `opts->steps`, the run being stopped and taken up again after each of the
- * counts. */
+/* The weights after `opts->steps`, when the run is stopped and resumed after each of the counts. */
 static inline enum dg_err toy_run_in_parts(const struct toy_place *place,
                                            const struct dg_trainer_opts *opts,
                                            const uint64_t *parts, size_t n_parts, float **weights,

@@ -7,9 +7,10 @@
                                    DIR/amun, DIR/amun-norm and DIR/nematus: recurrent networks (needs numpy)
     write_fixtures.py small DIR    DIR/small: containers of a few hundred bytes, to be damaged (needs both)
 
-Every number follows from its tensor's canonical name, row and column (value below), all exact in half
-precision, so that the tests know what to expect without a second file. Tensors are laid out as badly as the
-formats allow: transposed strides, slices of a larger storage, shared storages, several types.
+Every number follows from its tensor's canonical name, row and column (value below), all exact in
+half precision, so that the tests know what to expect without a second file. Tensors are stored
+in the most awkward ways that the formats allow: transposed strides, slices of a larger storage,
+shared storages, several types.
 """
 import json
 import os
@@ -92,7 +93,7 @@ def write_torch(out):
             json.dump(config, file)
 
 
-# Canonical parts of a layer's names, and Marian's.
+# Canonical parts of a layer's names, and Marian's names for them.
 MARIAN = {
     "self_attn.q_proj.weight": "self_Wq", "self_attn.q_proj.bias": "self_bq",
     "self_attn.k_proj.weight": "self_Wk", "self_attn.k_proj.bias": "self_bk",

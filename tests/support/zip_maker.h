@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Makes small ZIP archives for tests, byte for byte as they are asked for.
+/* Makes small ZIP archives for tests, with exactly the bytes that a test asks for.
  *
  *     struct dg_zip_maker maker;
  *     dg_zip_maker_init(&maker);
@@ -19,7 +19,7 @@
 enum {
     DG_ZIP_MADE_STORED = 0,
     DG_ZIP_MADE_DEFLATED = 1,
-    DG_ZIP_MADE_DESCRIBED = 2, /* sizes stand behind the data */
+    DG_ZIP_MADE_DESCRIBED = 2, /* the sizes follow the data */
     DG_ZIP_MADE_ENCRYPTED = 4, /* the size that the header states */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Where tests find files: in the source tree (automake tells it in the environment variable
- * srcdir), and in the shared folder beside it, which only some machines have. */
+/* Where tests find files: in the source tree (automake names it in the environment variable
+ * srcdir), and in the shared folder next to it, which only some machines have. */
 #ifndef DG_TEST_FILES_H
 #define DG_TEST_FILES_H
 
@@ -21,7 +21,7 @@ static inline const char *dg_test_source(char path[DG_TEST_PATH], const char *na
     return path;
 }
 
-/* The path of a file of the shared folder; false where there is none. */
+/* The path of a file in the shared folder; false when it does not exist. */
 static inline bool dg_test_shared(char path[DG_TEST_PATH], const char *name)
 {
     const char *shared = getenv("DRAGOMAN_SHARED"), *srcdir = getenv("srcdir");

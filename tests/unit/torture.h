@@ -4,37 +4,39 @@
 /* Allocation-failure torture, a part of unit.h: `make check-torture` runs every unit program with
  * DRAGOMAN_FAIL_ALLOC=all.
  *
- * Each test then runs again and again in a process of its own, the nth allocation through the
- * second door (base/memory/mem.h) failing, n = 1, 2, 3, ... up to the last one. That the test's
- * assertions fail is expected and ignored. What counts is that nothing crashes, hangs or leaks:
+ * Each test then runs again and again in a process of its own, while the nth allocation through the
+ * functions of base/memory/mem.h that may fail (its "second door") fails, n = 1, 2, 3, ... up to
+ * the last one. Failing assertions of the test are expected and ignored. What counts is that
+ * nothing crashes, hangs or leaks:
  *
  *  - a signal, a sanitizer's report and an early exit are what Check calls an error;
  *  - at the first assertion that fails, LeakSanitizer looks for memory that nothing points to. What
  * the test itself holds is still reachable from its stack; what the code under test dropped is not.
  *
- * Which n are tried is decided by counts, so that a slow machine, a quick one and yours try the
- * same: first each, then steps that grow with n, n / density on average. Their sizes are random
- * with the test's name as the seed: tests that begin alike share the work of trying their
- * beginning. A test with N allocations is so run density * ln(1 + N / density) times; the density
- * is DG_TORTURE_DENSE, and DG_TORTURE_SPARSE where each run takes long (DG_UNIT_SLOW).
+ * Counts decide which n are tried, not times, so that slow and fast machines try the same: first
+ * every n, then steps that grow with n, n / density on average. The sizes of the steps are random,
+ * seeded with the test's name, so that tests that begin alike share the work of trying their
+ * beginning. A test with N allocations therefore runs density * ln(1 + N / density) times. The
+ * density is DG_TORTURE_DENSE, or DG_TORTURE_SPARSE where each run takes long (DG_UNIT_SLOW).
  *
- * Of these n, those are left out whose allocation has the same callers, up to the test function,
- * as DG_TORTURE_ALIKE others that have failed in this program. A first run, in which nothing fails,
- * tells who the callers are: clang's AddressSanitizer shows each allocation to a hook. In other
- * builds nothing is left out.
+ * An n is left out when its allocation has the same callers, up to the test function, as
+ * DG_TORTURE_ALIKE others that have failed in this program. A first run, in which nothing fails,
+ * finds the callers: clang's AddressSanitizer passes each allocation to a hook. In other builds no
+ * n is left out.
  *
- * What still differs from run to run is whose allocation is the nth when a test has several
- * threads, and how far a test comes that takes seconds each time: after DG_TORTURE_LONG_S its n
- * double, after three times that it ends, and says so.
+ * Two things still differ from run to run: which thread makes the nth allocation when a test has
+ * several threads, and how far a test gets that takes seconds each time. After DG_TORTURE_LONG_S
+ * each further n is twice the one before; after three times that the torture of this test ends, and
+ * says so.
  *
- * The n that are left out are for people, now and then and for a test that is new:
+ * People can try the n that are left out now and then, and when a test is new:
  *
  *     DRAGOMAN_FAIL_ALLOC=deep PROGRAM              the same, then for each test 500 random n
  *     DRAGOMAN_FAIL_ALLOC=deep:2000 PROGRAM         2000 of them
  *     DRAGOMAN_FAIL_ALLOC=deep:2000:SEED PROGRAM    the same ones again; every run prints its seed
  *     DRAGOMAN_FAIL_ALLOC=17 DRAGOMAN_TEST=name PROGRAM     one failure, to see it again
  *
- * A sanitizer build (`make check-torture` leaves one in asan/) sees most; `make check
+ * A sanitizer build (`make check-torture` leaves one in asan/) finds the most; `make check
  * TESTS=PROGRAM` there sets the rest of the environment. */
 #ifndef DG_UNIT_TORTURE_H
 #define DG_UNIT_TORTURE_H
@@ -67,8 +69,9 @@
 #include <sanitizer/allocator_interface.h>
 #include <unwind.h>
 #endif
-/* An optimiser keeps no pointer that a failed assertion makes useless, and LeakSanitizer would take
- * what it pointed to for lost: tests, not what they test, are compiled as written. */
+/* An optimiser does not keep a pointer that a failed assertion makes useless, and LeakSanitizer
+ * would report what it pointed to as lost. So the tests, but not the code that they test, are
+ * compiled without optimisation. */
 #if defined(__clang__)
 #pragma clang optimize off
 #else
@@ -81,7 +84,7 @@ enum {
     DG_TORTURE_SPARSE = 10,
     DG_TORTURE_DEEP = 500,
     DG_TORTURE_ALIKE = 4,
-    DG_TORTURE_RECORDED = 1 << 14, /* allocations of a test whose callers are looked at */
+    DG_TORTURE_RECORDED = 1 << 14, /* allocations of a test whose callers are recorded */
     DG_TORTURE_STACKS = 1 << 14,   /* a power of two; in one program */
     DG_TORTURE_LONG_S = 3,
     DG_TORTURE_TIMEOUT_S = 60, /* five times that under make; a run takes seconds at most, this is a
@@ -118,7 +121,7 @@ static inline void dg_torture_look(void)
 /* Check's assertions end in this function; the macro makes them look first. */
 #define _ck_assert_failed(...) (dg_torture_look(), (_ck_assert_failed)(__VA_ARGS__))
 
-/* One run of one test with the nth allocation failing, 0: none; false for a crash, a hang or a
+/* One run of one test in which the nth allocation fails (0: none); false for a crash, a hang or a
  * leak. */
 static inline bool dg_torture_once(const char *name, const TTest *test, uint64_t n,
                                    uint64_t *n_tried)
@@ -147,14 +150,14 @@ static inline bool dg_torture_once(const char *name, const TTest *test, uint64_t
     return ok;
 }
 
-/* Who called the allocations of one run, as a hash for each; shared with the test's process. */
+/* The callers of the allocations in one run, as a hash for each; shared with the test's process. */
 struct dg_torture_callers {
     uint64_t before; /* allocations before the test */
     void (*test)(int);
     uint64_t hash[DG_TORTURE_RECORDED + 1]; /* by n; 0: unknown */
 };
 
-static struct dg_torture_callers *dg_torture_callers; /* NULL: nobody tells */
+static struct dg_torture_callers *dg_torture_callers; /* NULL: the callers are not known */
 static bool dg_torture_records;
 
 #ifdef DG_TORTURE_CALLERS
@@ -167,8 +170,8 @@ static inline _Unwind_Reason_Code dg_torture_caller(struct _Unwind_Context *fram
     return _URC_NO_REASON;
 }
 
-/* AddressSanitizer calls this for each malloc; the first one after dg_try_* has counted is its own.
- */
+/* AddressSanitizer calls this for each malloc; the first one after dg_try_* has counted belongs to
+ * dg_try_*. */
 static inline void dg_torture_on_malloc(const volatile void *ptr, size_t size)
 {
     (void)ptr, (void)size;
@@ -189,7 +192,7 @@ static inline void dg_torture_on_free(const volatile void *ptr)
 
 #endif
 
-/* One run in which nothing fails: how many allocations there are, and who calls them. */
+/* One run in which nothing fails: counts the allocations, and records who calls them. */
 static inline bool dg_torture_record(const char *name, const TTest *test, uint64_t *n_all)
 {
 #ifdef DG_TORTURE_CALLERS
@@ -209,7 +212,7 @@ static inline bool dg_torture_record(const char *name, const TTest *test, uint64
     return ok;
 }
 
-/* Notes that allocation n of the test fails; false when enough have failed that are like it. */
+/* Notes that allocation n of the test fails; false when enough similar ones have failed. */
 static inline bool dg_torture_is_new(uint64_t n)
 {
     static struct {
@@ -229,7 +232,7 @@ static inline bool dg_torture_is_new(uint64_t n)
     return true;
 }
 
-/* The n that everybody tries, for one test. */
+/* Tries the n that every run tries, for one test. */
 static inline bool dg_torture_usual(const char *name, const TTest *test,
                                     const struct dg_torture *how)
 {
@@ -261,7 +264,7 @@ static inline bool dg_torture_usual(const char *name, const TTest *test,
     return true;
 }
 
-/* Random n for one test, or all n if there are no more. */
+/* Tries random n for one test, or all n if there are no more. */
 static inline bool dg_torture_random(const char *name, const TTest *test,
                                      const struct dg_torture *how)
 {

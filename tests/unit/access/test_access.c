@@ -40,7 +40,7 @@ static void put_hash(struct dg_buf *text, const char *field, const char *secret)
     ck_assert_int_eq(dg_buf_printf(text, "%s = %s\n", field, hex), DG_OK);
 }
 
-/* Keys with these names, each with the secret "secret of NAME". */
+/* Writes and reads a key file with these names, each with the secret "secret of NAME". */
 static void use_keys(const char *const *names, const char *more)
 {
     struct dg_buf text;

@@ -55,7 +55,7 @@ START_TEST(refuses_what_is_no_time)
 }
 END_TEST
 
-/* Against the C library, over 400 years and a little. */
+/* Compares with the C library, over a little more than 400 years. */
 START_TEST(agrees_with_the_library_on_every_day)
 {
     for (uint64_t day = 0; day < 150000; day += (uint64_t)(getenv("DRAGOMAN_SLOW") ? 37 : 1)) {

@@ -115,7 +115,7 @@ START_TEST(hours_and_days_have_limits_of_their_own)
     ck_assert(charge(&ask).allowed);
     dg_clock_advance(&clock, 3600 * DG_CLOCK_S);
     ck_assert(charge(&ask).allowed);
-    verdict = charge(&ask); /* the hour would allow it */
+    verdict = charge(&ask); /* the hour's limit would allow it */
     ck_assert_int_eq(verdict.refused_by, DG_QUOTA_DAY);
     ck_assert_uint_gt(verdict.retry_s, 3600);
     end();

@@ -10,7 +10,7 @@ enum { NOW = 2000000000 }; /* seconds */
 
 static const char secret[] = "a secret of at least thirty-two bytes";
 
-/* What a key file says: names with a limit each; created at that second. */
+/* The content of a key file: names with a limit each, created at that second. */
 struct said {
     const char *name;
     int limit;
@@ -41,7 +41,7 @@ static bool take(struct dg_shared_keys *keys, const struct said *said, size_t n,
     return is_good;
 }
 
-/* What `to` makes of what `from` says of a key. */
+/* Passes what `from` publishes about a key to `to`; returns the verdict of `to`. */
 static enum dg_shared_keys_verdict tell(const struct dg_shared_keys *from,
                                         struct dg_shared_keys *to, const char *name)
 {
@@ -54,7 +54,7 @@ static enum dg_shared_keys_verdict tell(const struct dg_shared_keys *from,
     return verdict;
 }
 
-/* The limit of a key that counts; -1: it does not. */
+/* The limit of a valid key; -1 when the key is not valid. */
 static int limit_of(const struct dg_shared_keys *keys, const char *name)
 {
     struct dg_key_file file = {.n = 0};
@@ -101,7 +101,7 @@ START_TEST(a_revoked_key_does_not_come_back)
     ck_assert(take(two, alice, 1, NOW));
     ck_assert(take(one, NULL, 0, NOW));
     ck_assert_int_eq(tell(one, two, "alice"), DG_SHARED_KEYS_NEWER);
-    ck_assert(take(two, alice, 1, NOW + 10)); /* its own file has it still */
+    ck_assert(take(two, alice, 1, NOW + 10)); /* its own file still has it */
     ck_assert_int_eq(limit_of(two, "alice"), -1);
     ck_assert(take(fresh, alice, 1, NOW + 20)); /* an old copy of the file, on a new server */
     ck_assert_int_eq(tell(fresh, two, "alice"), DG_SHARED_KEYS_OLDER);
@@ -177,9 +177,9 @@ START_TEST(what_is_saved_is_there_again)
     ck_assert_int_eq(dg_shared_keys_load(two, dg_buf_span(&text), &error), DG_OK);
     ck_assert_int_eq(limit_of(two, "alice"), -1);
     ck_assert_int_eq(limit_of(two, "bob"), 2);
-    ck_assert(take(two, both, 2, NOW + 1)); /* a backup of the file: as old as it says */
+    ck_assert(take(two, both, 2, NOW + 1)); /* a backup of the file, with the old date */
     ck_assert_int_eq(limit_of(two, "alice"), -1);
-    ck_assert(take(two, both, 1, NOW + 2)); /* bob was there before, so that this revokes him */
+    ck_assert(take(two, both, 1, NOW + 2)); /* bob was there before, so this revokes him */
     ck_assert_int_eq(limit_of(two, "bob"), -1);
     for (size_t len = 1; len < text.len; len += 7) {
         struct dg_shared_keys *cut = make();

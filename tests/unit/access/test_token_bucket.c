@@ -7,7 +7,7 @@
 
 static const uint64_t second = DG_CLOCK_S, minute = 60 * DG_CLOCK_S;
 
-/* Takes one if it is there. */
+/* Takes one token if the bucket has one. */
 static bool take_one(struct dg_token_bucket *bucket, uint64_t rate, uint64_t now)
 {
     if (dg_token_bucket_wait(bucket, rate, 60, 1, now))

@@ -95,7 +95,7 @@ START_TEST(counts_survive)
 }
 END_TEST
 
-/* The journal cut at every byte: what is read is a state that was written. */
+/* The journal is cut at every byte: each time, the state that is read is one that was written. */
 START_TEST(a_journal_cut_anywhere_gives_an_earlier_state)
 {
     enum { TURNS = 6 };
@@ -163,8 +163,8 @@ START_TEST(a_new_month_begins_at_zero)
 }
 END_TEST
 
-/* A clock that is set a year ahead for a while, even at a start, neither forgets what was used nor
- * takes a key's months away. */
+/* A clock that is wrongly a year ahead for a while, even at a start, neither makes the server
+ * forget usage nor takes months away from a key. */
 START_TEST(a_wrong_clock_does_no_harm)
 {
     const int64_t year = (int64_t)(365 * 86400 * DG_CLOCK_S);
@@ -175,7 +175,7 @@ START_TEST(a_wrong_clock_does_no_harm)
     dg_clock_set_ahead(&clock, year);
     check(usage, "alice", 2, 20);
     dg_usage_close(usage);
-    usage = open_usage(); /* which believes it */
+    usage = open_usage(); /* the server believes the clock */
     add(usage, "alice", 1, 10);
     add(usage, "bob", 3, 30);
     ck_assert(turn(usage));
@@ -187,7 +187,7 @@ START_TEST(a_wrong_clock_does_no_harm)
     add(usage, "bob", 1, 1);
     ck_assert(turn(usage));
     dg_clock_advance(&clock, 31 * 86400 * DG_CLOCK_S);
-    check(usage, "bob", 0, 0); /* a new month, as ever */
+    check(usage, "bob", 0, 0); /* a new month, as usual */
     dg_usage_close(usage);
     dg_tmpdir_remove(root);
 }
@@ -222,7 +222,7 @@ START_TEST(what_could_not_be_written_is_written_later)
     add(usage, "alice", 1, 10);
     ck_assert_int_eq(unlink(path), 0);
     ck_assert(dg_usage_begin(usage, &write));
-    add(usage, "bob", 1, 5); /* while it is being written */
+    add(usage, "bob", 1, 5); /* while the journal is being written */
     ck_assert(!dg_usage_begin(usage, &(struct dg_usage_write){.fd = -1}));
     while (dg_usage_gather(usage, &write))
         ;
@@ -273,8 +273,8 @@ static void add_many(struct dg_usage *usage, uint64_t requests)
     }
 }
 
-/* The usage of many keys is written, and written anew, in slices; what changes between two
- * slices is not lost. */
+/* The usage of many keys is written, and written again, in slices; changes between two slices are
+ * not lost. */
 START_TEST(many_keys_are_copied_in_slices)
 {
     struct dg_usage_write write;
@@ -300,11 +300,11 @@ START_TEST(many_keys_are_copied_in_slices)
     ck_assert(dg_usage_begin(usage, &write));
     ck_assert(write.is_whole);
     for (; dg_usage_gather(usage, &write); n_slices++) {
-        add(usage, "key0", 1, 10); /* it was copied */
+        add(usage, "key0", 1, 10); /* key0 has been copied */
         add(usage, last, 1, 10);   /* it was not */
     }
     ck_assert(n_slices > 1 || dg_unit_rounds(MANY) <= SLICE);
-    ck_assert(!write.is_cut); /* what changed meanwhile may wait a second */
+    ck_assert(!write.is_cut); /* changes meanwhile may wait a second */
     add(usage, "late", 1, 10);
     dg_usage_run(&write);
     ck_assert_int_eq(dg_usage_end(usage, &write, NULL), DG_OK);

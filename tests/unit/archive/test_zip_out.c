@@ -98,7 +98,7 @@ START_TEST(each_member_can_be_replaced)
             headers[k] = dg_zip_find(&zip, names[k])->header;
             ck_assert(k == 0 || headers[k] > headers[k - 1]);
         }
-        /* Time and extra field stay; a descriptor goes. */
+        /* Time and extra field stay; a data descriptor is removed. */
         const uint8_t *header = zip.file.bytes + headers[i];
         ck_assert_mem_eq(header + 10, "\x79\x5D\x2B\x6A", 4);
         ck_assert_int_eq(header[6] & 8, 0);

@@ -50,7 +50,7 @@ START_TEST(the_system_tells_what_is_resident)
     size_t before = dg_memory_resident();
     ck_assert_uint_gt(before, 100000);
     dg_memory_tune();
-    /* volatile, because an optimiser would see that nobody reads it */
+    /* volatile, because otherwise the optimiser sees that nothing reads it */
     char *volatile block = malloc(64 * MIB);
     ck_assert_ptr_nonnull(block);
     memset(block, 1, 64 * MIB);

@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* conf/dragomand.conf with the '#' removed before each "#name = value", so that every default is
- * given. The caller frees. */
+/* conf/dragomand.conf with the '#' removed from each "#name = value", so that every default is
+ * given. The caller frees it. */
 static char *sample_conf(void)
 {
     const char *srcdir = getenv("srcdir");
@@ -70,7 +70,7 @@ START_TEST(the_sample_marks_what_a_reload_may_change)
         if (!at)
             continue;
         while (at > text && strncmp(at, "\n\n", 2) != 0)
-            at--; /* to the start of its paragraph */
+            at--; /* back to the start of its paragraph */
         bool marked = strncmp(at, "\n\n# (reload) ", 13) == 0;
         ck_assert_msg(marked == ((row->flags & DG_OPT_RELOADABLE) != 0), "%s", row->name);
     }

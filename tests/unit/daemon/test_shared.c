@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The client of Redis and the shared quota, against a redis-server of their own on a Unix socket.
- */
+/* The client of Redis and the shared quota, with a redis-server of the test's own on a Unix
+ * socket. */
 #include "access/quota_local.h"
 #include "access/usage.h"
 #include "daemon/shared_quota.h"
@@ -63,8 +63,8 @@ static void on_alarm(uv_timer_t *timer)
     bench->is_late = true;
 }
 
-/* One turn of the loop, which is never blocked for longer than it takes to look at the time again.
- */
+/* One turn of the loop, which blocks for a moment at most, so that the caller can check the time
+ * again. */
 static void turn(struct bench *bench)
 {
     uv_run(&bench->loop, UV_RUN_NOWAIT);
@@ -113,7 +113,7 @@ static void begin(struct bench *bench, const char *password)
 static void end(struct bench *bench)
 {
     dg_redis_close(bench->redis);
-    dg_redis_close(bench->redis); /* again: nothing */
+    dg_redis_close(bench->redis); /* a second time nothing happens */
     uv_close((uv_handle_t *)&bench->alarm, NULL);
     uv_run(&bench->loop, UV_RUN_DEFAULT);
     ck_assert_int_eq(uv_loop_close(&bench->loop), 0);
@@ -136,7 +136,7 @@ static void on_reply(void *ctx, const struct dg_redis_reply *reply)
                                reply->texts[i].ptr ? reply->texts[i].ptr : "");
 }
 
-/* The words' answer, in bench. */
+/* Sends the words; their answer arrives in bench. */
 static void say(struct bench *bench, size_t n, const char *const *words, uint64_t timeout_ms)
 {
     struct dg_span args[DG_REDIS_ARGS_MAX];
@@ -221,9 +221,9 @@ START_TEST(does_not_wait_for_one_that_stands_still)
     kill(server, SIGSTOP);
     say(&bench, 1, (const char *const[]){"PING"}, 20);
     ck_assert_int_eq(bench.kind, DG_REDIS_NONE);
-    ck_assert_ptr_null(dg_redis_ask(bench.redis, ping, 1, 20, on_reply, &bench)); /* the one is
-                                                                                     overdue */
-    wait_until(&bench, false);                                                    /* for too long */
+    /* the first is overdue */
+    ck_assert_ptr_null(dg_redis_ask(bench.redis, ping, 1, 20, on_reply, &bench));
+    wait_until(&bench, false); /* for too long */
     kill(server, SIGCONT);
     wait_until(&bench, true);
     SAY(&bench, "PING");
@@ -300,7 +300,7 @@ static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
     verdicts->n++;
 }
 
-/* Waits for the verdict of the shared quota. */
+/* Asks the shared quota and waits for its verdict. */
 static struct dg_quota_verdict ask_shared(struct bench *bench, const struct dg_quota *quota,
                                           const struct dg_quota_ask *ask, bool takes)
 {
@@ -314,7 +314,7 @@ static struct dg_quota_verdict ask_shared(struct bench *bench, const struct dg_q
     return verdicts.last;
 }
 
-/* A shared quota with a local one below it, and one more local one to compare with. */
+/* A shared quota with a local one below it, and one more local one for comparison. */
 struct quotas {
     struct dg_clock clock;
     struct dg_usage *usage[2];
@@ -362,7 +362,7 @@ START_TEST(counts_as_the_local_quota_does)
     for (int round = 0; round < 300; round++) {
         rng = rng * 6364136223846793005u + 1442695040888963407u;
         unsigned dice = (unsigned)(rng >> 33);
-        /* Months only: no time passes for them. Address "b" and key "a" have no limit. */
+        /* Months only: they do not depend on the time. Address "b" and key "a" have no limit. */
         struct dg_quota_ask ask = {.kind = dice % 3 ? DG_QUOTA_KEY : DG_QUOTA_ADDRESS,
                                    .id = dice % 3 == 1 ? DG_SPAN("a") : DG_SPAN("b"),
                                    .limits = {[DG_QUOTA_MONTH] = dice % 3 == 2 ? 1000 : 0},
@@ -442,7 +442,7 @@ START_TEST(windows_of_a_minute_fill_and_refuse)
     ck_assert(ask_shared(&bench, &quotas.quota, &ask, true).allowed);
     ask.limits[DG_QUOTA_REQUESTS] = 3;
     ask.limits[DG_QUOTA_HOUR] = ask.limits[DG_QUOTA_DAY] = 0;
-    /* More than a minute's worth goes through a full window, once. */
+    /* More than a minute's limit passes through a full window, once. */
     ask.id = DG_SPAN("192.0.2.2");
     ask.characters = 2500;
     ck_assert(ask_shared(&bench, &quotas.quota, &ask, true).allowed);
@@ -472,14 +472,14 @@ START_TEST(decides_locally_while_redis_is_away)
     wait_until(&bench, false);
     struct dg_quota_verdict verdict = ask_shared(&bench, &quotas.quota, &ask, true);
     ck_assert(verdict.allowed && verdict.is_local);
-    ck_assert_uint_eq(verdict.month_characters, 80); /* the first was counted along */
+    ck_assert_uint_eq(verdict.month_characters, 80); /* the first charge was counted, too */
     ck_assert(!ask_shared(&bench, &quotas.quota, &ask, true).allowed);
     free_quotas(&quotas);
     end(&bench);
 }
 END_TEST
 
-/* A question whose answer nobody waits for any more is still counted. */
+/* A cancelled question, whose answer nobody waits for, is still counted. */
 START_TEST(a_cancelled_question_is_not_answered)
 {
     struct bench bench;

@@ -63,7 +63,7 @@ struct patient {
     uint64_t period_ns;
 };
 
-/* Well the first two times; the fourth time ends the test. */
+/* Reports that all is well twice; the fourth call ends the test. */
 static bool is_well(void *user, uint64_t period_ns)
 {
     struct patient *patient = user;

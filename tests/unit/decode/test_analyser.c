@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Readers of random networks, through the decoder: the first text is read first, other texts change
- * no bit of a result, and a cancelled text leaves nothing behind. */
+/* Readers of random networks, through the decoder: the text that came first is read first, other
+ * texts change no bit of a result, and a cancelled text leaves nothing in the decoder. */
 #include "decode/decoder.h"
 #include "network/net_random.h"
 #include "unit.h"
@@ -23,7 +23,7 @@ static struct dg_blueprint shape(enum dg_head head)
         .activation = DG_ACT_GELU_ERF,
         .norm_epsilon = 1e-12f,
         .embedding_norm = true,
-        .positions = DG_POS_INTERLEAVED, /* as the paper's */
+        .positions = DG_POS_INTERLEAVED, /* as in the paper */
         .embedding_scale = 1.0f,
         .tie_output = head == DG_HEAD_WORDS,
         .output_bias = head == DG_HEAD_WORDS,
@@ -44,7 +44,7 @@ static struct dg_blueprint shape(enum dg_head head)
 
 struct told {
     enum dg_err err;
-    size_t number; /* in the order of ends, from 1; 0: not yet */
+    size_t number; /* place in the order of ends, from 1; 0: not ended yet */
 };
 
 static size_t n_told;
@@ -145,8 +145,8 @@ START_TEST(company_changes_no_bit)
 }
 END_TEST
 
-/* Three texts in one step, and in as many as can be, while one of them leaves and another takes its
- * place. */
+/* Three texts in one step, then in as many steps as possible, while one of them leaves and another
+ * takes its place. */
 static void check_turns(enum dg_head head, enum dg_analysis_kind kind)
 {
     struct fixture whole, parts;
@@ -196,7 +196,7 @@ static void check_turns(enum dg_head head, enum dg_analysis_kind kind)
         ck_assert(kind != DG_ANALYSIS_WORDS ||
                   memcmp(words[2], words[6], n * sizeof(int32_t)) == 0);
 
-        /* All texts leave half-way: nothing remains. */
+        /* All texts leave half-way, and nothing of them remains. */
         ck_assert_int_eq(dg_decoder_add(parts.decoder, jobs, 1, handles, NULL), DG_OK);
         ck_assert_uint_eq(dg_decoder_step(parts.decoder), 1);
         ck_assert(dg_decoder_cancel(parts.decoder, handles[0]));
@@ -237,7 +237,7 @@ START_TEST(what_is_cancelled_is_told_and_leaves_room)
         ck_assert_int_eq(told[0].err, DG_ERR_CANCELLED);
         ck_assert_int_eq(dg_decoder_add(f.decoder, jobs + 2, 1, handles, NULL), DG_OK);
         ck_assert_uint_eq(dg_decoder_step(f.decoder), 2);
-        ck_assert_uint_lt(told[1].number, told[2].number); /* who came first */
+        ck_assert_uint_lt(told[1].number, told[2].number); /* the text that came first */
         const float sum = values[1][0] + values[1][1] + values[1][2];
         ck_assert(sum > 0.999f && sum < 1.001f);
     }

@@ -43,7 +43,7 @@ START_TEST(one_that_stands_later_needs_more_to_come_first)
     struct dg_constrain at = DG_CONSTRAIN_START;
     ck_assert_int_eq(dg_attention_anchor_due(&at, &how, some, N_SRC), -1);
     ck_assert(dg_attention_anchor_is_barred(&at, &how, 1, some, N_SRC));
-    /* this place belongs to the other phrase */
+    /* this position belongs to the other phrase */
     ck_assert(dg_attention_anchor_is_barred(&at, &how, 0, some, N_SRC));
     ck_assert_int_eq(dg_attention_anchor_due(&at, &how, most, N_SRC), 1);
     at = dg_constrain_take(at, &how, 5);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The decoder over a real model, compared with an independent implementation's answers, and with
- * itself when sentences run alone, in batches, shuffled, joined late, or beside cancelled ones. */
+/* The decoder with a real model, compared with an independent implementation's answers, and with
+ * itself when sentences run alone, in batches, shuffled, joined late, or together with cancelled
+ * ones. */
 #include "base/file/map_file.h"
 #include "base/json/json.h"
 #include "base/memory/mem.h"
@@ -82,8 +83,8 @@ static void load_sentences(const char *path)
     dg_map_file_close(&file);
 }
 
-/* The model and sentences with which the answers were made: the shared ones, or those of the tree.
- */
+/* The model and sentences from which the answers were made: the shared ones, or those of the
+ * tree. */
 static void set_up_as(enum dg_net_type type)
 {
     char path[DG_TEST_PATH];
@@ -172,7 +173,7 @@ static struct dg_decoder *new_decoder(size_t n, int beam)
     return decoder;
 }
 
-/* Translates all sentences in the given order, `batch` at a time under way. */
+/* Translates all sentences in the given order, with `batch` of them under way at a time. */
 static void translate_all(const struct dg_search_opts *opts, size_t batch, const size_t *order)
 {
     memset(outcomes, 0, sizeof outcomes);
@@ -316,7 +317,7 @@ START_TEST(a_newcomer_says_its_first_word_before_the_others_say_their_next)
 }
 END_TEST
 
-/* However many new sentences come, the others continue. */
+/* However many new sentences come, the others go on. */
 START_TEST(newcomers_leave_a_quarter_of_each_step_to_the_others)
 {
     set_up();
@@ -336,7 +337,7 @@ START_TEST(newcomers_leave_a_quarter_of_each_step_to_the_others)
         ck_assert_int_eq(dg_decoder_add(decoder, jobs, 3, NULL, NULL), DG_OK);
         ck_assert_uint_le(dg_decoder_step(decoder), step_rows);
     }
-    /* sentences that have shown something take turns with it */
+    /* sentences that have delivered something take turns with it */
     ck_assert_uint_ge(outcomes[0].n_told, 3);
     dg_decoder_free(decoder);
     step_rows = 0;
@@ -372,8 +373,8 @@ START_TEST(a_client_with_wide_searches_gets_no_more_rows_than_another)
     ck_assert_msg(dg_decoder_add(decoder, jobs, 1, NULL, &error) == DG_OK, "%s", error.text);
     while (!outcomes[longest].n_done)
         n_rows += dg_decoder_step(decoder);
-    /* The client has one row for each token and for the end; the other client may have as many,
-     * and be ahead or behind by the permitted lead. */
+    /* The client has one row for each token and for the end; the other client may have as many, and
+     * may be ahead or behind by the permitted lead. */
     ck_assert_uint_ge(outcomes[longest].n_ids, 10);
     ck_assert_uint_le(n_rows, 2 * (outcomes[longest].n_ids + 1) + 3 * WIDTH);
     dg_decoder_free(decoder);
@@ -511,8 +512,8 @@ END_TEST
 
 /* ---- Shortlists ------------------------------------------------------------------------------ */
 
-/* A shortlist by which each source word may become any word of the answers in whose sources it
- * stands: the tables as lex.bin has them, in memory. */
+/* A shortlist by which each source word may become any word of the answers to the sources that
+ * contain it: the tables of lex.bin, in memory. */
 static void make_lex(struct dg_lexicon *made)
 {
     const size_t V = dg_net_blueprint(net)->encoder.V;
@@ -525,7 +526,7 @@ static void make_lex(struct dg_lexicon *made)
             bool is_in = false;
             for (size_t k = 0; k < sentences[i].n_src; k++)
                 is_in = is_in || sentences[i].src[k] == (int32_t)id;
-            /* The end token stands in all sources; if its list counted, every word would be
+            /* All sources contain the end token; if its list counted, every word would be
              * allowed. */
             for (size_t k = 0; is_in && id != 0 && k < sentences[i].n_greedy && n < V * 600;
                  k++, n++)
@@ -569,8 +570,9 @@ START_TEST(a_shortlist_that_has_the_best_words_changes_no_answer)
 }
 END_TEST
 
-/* Alone, a sentence computes the columns of its own list; with others, those of a union; next to
- * a sentence without a list, the whole vocabulary. The results are the same to the bit. */
+/* A sentence alone computes the columns of its own list; with others it computes those of a union,
+ * and with a sentence that has no list, the whole vocabulary. The results are the same to the
+ * bit. */
 START_TEST(shortlists_give_the_same_bits_alone_and_in_company)
 {
     set_up();

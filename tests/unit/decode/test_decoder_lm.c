@@ -121,7 +121,7 @@ START_TEST(others_go_on_while_a_long_prompt_is_read)
     dg_decoder_step(decoder);
     add(decoder, N_PROMPT, &large, false);
     const size_t before = small.n;
-    for (size_t i = 0; i < 4; i++) { /* 39 tokens are four times eight, and more */
+    for (size_t i = 0; i < 4; i++) { /* 39 tokens are more than four times eight */
         ck_assert_uint_le(dg_decoder_step(decoder), 8 + 1);
         ck_assert_uint_eq(large.n, 0);
     }
@@ -133,7 +133,7 @@ START_TEST(others_go_on_while_a_long_prompt_is_read)
     ck_assert_uint_eq(large.n, large_alone.n);
     ck_assert_mem_eq(small.ids, small_alone.ids, small.n * sizeof *small.ids);
     ck_assert_mem_eq(large.ids, large_alone.ids, large.n * sizeof *large.ids);
-    add(decoder, N_PROMPT, &large, false); /* once more: its prompt is known by now */
+    add(decoder, N_PROMPT, &large, false); /* once more: its prompt is in the cache by now */
     dg_decoder_step(decoder);
     ck_assert(large.n > 0 || large.is_done);
     dg_decoder_free(decoder);

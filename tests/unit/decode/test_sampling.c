@@ -41,7 +41,7 @@ START_TEST(the_likeliest_come_first_and_ties_go_to_the_lower_column)
 }
 END_TEST
 
-/* Draws often and compares shares with probabilities. */
+/* Draws many times and compares the shares with the probabilities. */
 static void check_shares(const double *expected, float temperature, int top_k, float top_p)
 {
     static const float logits[4] = {1.0f, 3.0f, 2.0f, 0.0f};

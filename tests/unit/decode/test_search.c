@@ -40,10 +40,10 @@ static void plain_keep(struct plain_hyp *best, const struct plain_hyp *hyp)
         *best = *hyp;
 }
 
-/* Every live hypothesis proposes every word; the best that do not end live on; those that end
- * before them are finished. REFILLS: `beam` live on, until as many have finished. NARROWS: `beam`
- * less those that have finished live on; those that are cut count as finished. Returns the best
- * normalised one. */
+/* Every live hypothesis proposes every word; the best proposals that do not end live on; those that
+ * end and rank before them are finished. REFILLS: `beam` hypotheses live on, until as many have
+ * finished. NARROWS: `beam` less the finished ones live on; those that are cut count as finished.
+ * Returns the best normalised hypothesis. */
 static struct plain_hyp plain_beam(uint64_t seed, int beam, enum dg_beam_rule rule, size_t cap)
 {
     static struct plain_hyp live[DG_BEAM_MAX], next[DG_BEAM_MAX];
@@ -116,8 +116,8 @@ START_TEST(a_beam_finds_what_a_plain_beam_finds)
 }
 END_TEST
 
-/* At the length limit: if the beam narrows, a hypothesis that is cut may win over finished ones;
- * otherwise it ranks behind them. */
+/* At the length limit, if the beam narrows, a hypothesis that is cut may win over finished ones;
+ * otherwise it ranks after them. */
 START_TEST(what_is_cut_competes_with_what_has_ended_where_the_beam_narrows)
 {
     int n_cut = 0;
@@ -235,7 +235,7 @@ START_TEST(a_circle_is_broken_once_and_marked)
 }
 END_TEST
 
-/* Circles that no ban can break: every word but 2 and the end is out of the question. */
+/* Repetitions that no ban can prevent: every word except 2 and the end is impossible. */
 static void toy_hopeless(uint64_t seed, const int32_t *ids, size_t n, float *logits)
 {
     toy_circling(seed, ids, n, logits);

@@ -62,7 +62,7 @@ START_TEST(a_sentence_has_the_words_of_its_words_in_order)
     ck_assert_int_eq(dg_shortlist_init(&shortlist, &lex, &bp), DG_OK);
     size_t n = dg_shortlist_words(&shortlist, src, 4, ids);
     ck_assert_uint_le(n, dg_shortlist_bound(&shortlist, src, 4));
-    /* 4, 5, 6, 8, 9, 10 and 11 fill it up to a multiple of eight */
+    /* 4, 5, 6, 8, 9, 10 and 11 fill the list up to a multiple of eight */
     const int32_t expected[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 14, 21, 100, 200};
     ck_assert_uint_eq(n, 16);
     ck_assert_mem_eq(ids, expected, sizeof expected);
@@ -105,8 +105,8 @@ START_TEST(source_words_are_listed_where_the_model_says_so)
 }
 END_TEST
 
-/* Every list that is in has its columns, each word once, and the network's state has them in that
- * order. */
+/* Every list in the union has its columns, each word once, and the network's state has them in the
+ * same order. */
 static void check_columns(const struct dg_shortlist *shortlist, int32_t (*lists)[LIST_MAX],
                           const size_t *n, const bool *is_in)
 {
@@ -161,7 +161,7 @@ START_TEST(the_union_follows_who_comes_and_goes)
         }
         n_ready += is_ready;
         n_full += n_words > shortlist.cap;
-        if (round % 500 == 499) /* the quiet hour: everybody leaves */
+        if (round % 500 == 499) /* the quiet hour: all sentences leave */
             for (size_t k = 0; k < N_LISTS; k++) {
                 if (is_in[k])
                     dg_shortlist_leave(&shortlist, lists[k], n[k]);

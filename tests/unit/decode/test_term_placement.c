@@ -33,7 +33,7 @@ static void start(size_t n)
         dg_term_placement_forget(&place, t, 0);
 }
 
-/* Step `t`: the network looks at `source`, and finds `likely` likely. */
+/* Step `t`: the network attends to `source`, and gives `likely` a high probability. */
 static void step(size_t t, size_t source, int32_t likely)
 {
     float attention[N_SRC] = {0.05f, 0.05f, 0.05f, 0.05f}, logits[V] = {0};
@@ -89,7 +89,7 @@ START_TEST(a_word_that_goes_on_is_another_word)
     step(1, 1, 5);
     step(2, 1, 6);
     ck_assert(dg_term_placement_find(&place, &opts, ids, rows, 5, 0, CAP, &at, &phrase));
-    ck_assert_uint_eq(at, 1); /* not inside of the word */
+    ck_assert_uint_eq(at, 1); /* not inside the word */
 }
 END_TEST
 
@@ -106,7 +106,7 @@ START_TEST(the_earlier_place_comes_first_and_what_is_said_before_it_stays)
     ck_assert_ptr_eq(phrase, &other[0]);
     ck_assert(dg_term_placement_is_open(&place));
     ck_assert(
-        /* the first one is in the forced beginning */
+        /* the first occurrence is in the forced beginning */
         !dg_term_placement_find(&place, &opts, ids, rows, 5, 4, CAP, &at, &phrase));
     start(2);
     step(3, 1, 5);
@@ -129,9 +129,9 @@ START_TEST(the_answer_goes_on_as_it_did_behind_what_is_replaced)
     size_t at;
     start(1);
     opts.joining = joining;
-    ck_assert_int_eq(dg_term_placement_next(&place, same, 2, eos), -1); /* nothing was put yet */
+    ck_assert_int_eq(dg_term_placement_next(&place, same, 2, eos), -1); /* nothing was placed yet */
     step(1, 1, 5);
-    step(3, 1, 9); /* a second word with the same meaning, which is replaced as well */
+    step(3, 1, 9); /* a second word with the same meaning, which is replaced, too */
     ck_assert(dg_term_placement_find(&place, &opts, ids, rows, 6, 0, CAP, &at, &phrase));
     ck_assert_uint_eq(at, 1);
     ck_assert_int_eq(dg_term_placement_next(&place, same, 2, eos), 3);
@@ -152,7 +152,7 @@ START_TEST(a_capital_stands_first_and_nowhere_else)
     const int32_t ids[] = {1, 2, 3}, said[] = {5, 2, 3}, inside[] = {1, 5, 3};
     const struct dg_phrase *phrase;
     size_t at;
-    for (size_t t = 0; t < 2; t++) { /* the other one is likelier at either place */
+    for (size_t t = 0; t < 2; t++) { /* the other phrase is likelier at either place */
         start(1);
         opts.constraints = &one;
         step(t, 1, t ? 5 : 6);

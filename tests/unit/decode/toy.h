@@ -2,8 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A toy language for the tests of the search: the logits of the next word are a fixed function of
- * the words said so far, so that any search can be checked against a plain one written beside it.
- */
+ * the previous words, so that any search can be compared with a plain one in the test. */
 #ifndef DG_TEST_TOY_H
 #define DG_TEST_TOY_H
 
@@ -61,7 +60,7 @@ struct toy_run {
     size_t shown_at[TOY_CAP]; /* tokens shown after each step */
     int32_t shown[TOY_CAP];
     size_t n_shown;
-    bool shown_changed; /* something shown was taken back */
+    bool shown_changed; /* a token that had been shown was taken back */
 };
 
 static const int32_t toy_never[] = {TOY_PAD};
@@ -85,8 +84,8 @@ static inline struct toy_run toy_search(toy_fn fn, uint64_t seed, const struct d
 {
     static const int32_t src[] = {5, 6, 7, 8, 0};
     const struct dg_kernels *kernels;
-    /* The reference: among thousands of toy beams some are so close that another rounding of exp()
-     * ranks them differently, which says nothing about the search. */
+    /* The reference kernels: among thousands of toy beams some are so close that another rounding
+     * of exp() ranks them differently, which says nothing about the search. */
     ck_assert_int_eq(dg_kernels_find(&kernels, "ref", NULL), DG_OK);
     struct toy_run run = {.search = dg_search_new(),
                           .scratch = dg_search_scratch_new(kernels, TOY_V)};

@@ -20,7 +20,7 @@ struct outcome {
     enum dg_err err;
     enum dg_finish finish;
     struct dg_engine_result result;
-    char source[32], target[32]; /* result's own end with the request */
+    char source[32], target[32]; /* copies, because the result ends with the request */
     char model[256];
     size_t n_lost;
 };
@@ -356,7 +356,8 @@ START_TEST(each_text_goes_to_the_model_of_its_language)
         ck_assert_float_gt(outcome.result.confidence, 0.5f);
         deinit(&outcome);
     }
-    /* From this language no model leads to English: the text is returned, and marked as such. */
+    /* No model leads from this language to English: the text is returned unchanged, and marked as
+     * such. */
     translate(DG_SPAN("Πού είναι ο σταθμός; 42\n"), &how, &outcome);
     ck_assert_str_eq(outcome.text.ptr, "Πού είναι ο σταθμός; 42\n");
     ck_assert_str_eq(outcome.result.detected, "el");
@@ -419,7 +420,7 @@ START_TEST(one_pair_does_not_make_every_text_its_source)
     check_spoken(french, how, "fr", false, false);
     check_spoken(english, how, "en", true, false);
     check_spoken(german, how, "de", true, true);
-    how.target = "fr"; /* to which nothing leads */
+    how.target = "fr"; /* a language to which no model leads */
     check_spoken(french, how, "fr", true, false);
     how.text = dg_span_cstr(english);
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
@@ -429,7 +430,7 @@ START_TEST(one_pair_does_not_make_every_text_its_source)
     how.source = "fr-CA"; /* the same language, but named */
     check_spoken(english, how, "fr-CA", true, false);
     how.source = how.target = NULL;
-    how.model = "fr-en"; /* a named model reads what it is given, unless detection is requested */
+    how.model = "fr-en"; /* a named model gets any text, unless detection is requested */
     check_spoken(english, how, "fr", false, false);
     how.source = "auto";
     check_spoken(english, how, "en", true, false);
@@ -438,8 +439,9 @@ START_TEST(one_pair_does_not_make_every_text_its_source)
     load_as("hr", "ko");
     how.target = "ko"; /* two standards of one language */
     check_spoken(bosnian, how, "hr", false, false);
-    load_as("br", "is"); /* Breton cannot be detected: only a text that is surely in another
-                            language is kept from its model */
+    /* Breton cannot be detected: only a text that is surely in another language is kept from its
+     * model */
+    load_as("br", "is");
     how.target = "is";
     check_spoken("Pelec'h emañ an ti-gar, mar plij ?", how, "br", false, false);
     check_spoken("Þetta er langur íslenskur texti um veðrið í dag.", how, "is", true, false);
@@ -584,7 +586,7 @@ START_TEST(what_is_carried_never_shows_its_stand_in)
     ck_assert_ptr_null(strstr(outcome.text.ptr, "chat"));
     deinit(&outcome);
     how.no_protect = false;
-    /* More than are carried: each is there or in the list. */
+    /* More spans than can be carried: each is in the text or in the list. */
     how.n_protect = 0;
     struct dg_buf many;
     dg_buf_init(&many, 1000);
@@ -598,7 +600,7 @@ START_TEST(what_is_carried_never_shows_its_stand_in)
         n_there += strstr(outcome.text.ptr, span) != NULL;
     }
     ck_assert_uint_eq(n_there + outcome.n_lost, 30);
-    /* and not nothing, for demanding too much */
+    /* and the answer is not empty, although too much was demanded */
     ck_assert_uint_gt(outcome.result.n_tokens_out, 10);
     dg_buf_deinit(&many);
     deinit(&outcome);
@@ -744,7 +746,7 @@ START_TEST(capitals_are_translated_in_ordinary_case_and_restored)
 }
 END_TEST
 
-/* Waits for `text` in all of `outcomes` at once. */
+/* Requests `text` for all of `outcomes` at once, and waits. */
 static void ask_all(const struct dg_engine_request *how, struct outcome *outcomes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -881,7 +883,7 @@ START_TEST(who_waits_for_a_cancelled_request_begins_again)
         ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &outcomes[i], NULL, NULL, &ids[i]),
                          DG_OK);
     }
-    while (outcomes[0].n_deltas < 2 && outcomes[0].n_done == 0) { /* in the midst of a sentence */
+    while (outcomes[0].n_deltas < 2 && outcomes[0].n_done == 0) { /* in the middle of a sentence */
         sem_wait(&woken);
         dg_engine_poll(engine);
     }
@@ -921,8 +923,8 @@ static bool hang(void *arg, size_t index)
     return true;
 }
 
-/* The worker hangs in the middle of the sentence; the caller is told when its time is over
- * nevertheless. */
+/* The worker hangs in the middle of the sentence; the caller is still told when its time is
+ * over. */
 START_TEST(a_request_whose_worker_hangs_times_out)
 {
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* A page with one block of these lines, of letters of 10 points. */
+/* Checks a page with one block of these lines, in letters of 10 points. */
 static void check(const char *lines, enum dg_err expected_err, const char *expected)
 {
     char layout[2048];

@@ -36,7 +36,7 @@ START_TEST(text_and_html)
 }
 END_TEST
 
-/* The documents are read by the same code that reads documents of other programs. */
+/* The code that reads documents of other programs reads them, too. */
 START_TEST(documents_can_be_read_again)
 {
     struct dg_buf out;

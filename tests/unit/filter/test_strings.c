@@ -34,7 +34,7 @@ START_TEST(properties_of_java)
     check_text("a.properties", dg_span_cstr(file), "",
                "<p>Hello, world</p>\n<p>\xC3\xA9t\xC3\xA9 fini</p>\n<p>only</p>\n<p>It's {0}.</p>\n"
                "<p>one line</p>\n<p>two lines\\x</p>\n");
-    /* A file of ASCII stays one. */
+    /* A file in ASCII stays in ASCII. */
     check_written(
         "a.properties", dg_span_cstr(file), "",
         "<p>Na\xC3\xAFve \xF0\x9F\x98\x80</p>\n<p> summer: over</p>\n<p>x</p>\n<p>C'est {0}.</p>\n"
@@ -58,7 +58,7 @@ START_TEST(branches_of_messages_are_blocks)
 {
     static const char file[] =
         "a=You have {n, plural, one {# file} other {# files of {who}}}, it''s '{so}'.\n";
-    /* The sentence around the choice stands in each of its branches. */
+    /* Each branch of the choice contains the sentence around it. */
     check_text("a.properties", dg_span_cstr(file), "",
                "<p>You have <code id=0 translate=no>1</code> file, it's {so}.</p>\n"
                "<p>You have <code id=0 translate=no>5</code> files of <code id=1 "

@@ -189,7 +189,7 @@ START_TEST(plain_text_keeps_its_signs)
 {
     static const char *const cases[][2] = {
         {"L&#39;eau &amp; l&#39;air", "l&#39;air &amp; L&#39;eau"},
-        {"L&#39;eau d'ici", "d'ici L'eau"}, /* both ways: as it is */
+        {"L&#39;eau d'ici", "d'ici L'eau"}, /* both ways: unchanged */
         {"mang&eacute; &lt;b&gt; R&amp;amp;D", "R&amp;amp;D &lt;b&gt; mang&eacute;"},
         {"un \\\"chat\\\" l\\'eau.\\nil dort\\r\\nla",
          "l\\'eau. \\\"chat\\\" un\\ndort il\\r\\nla"},
@@ -363,7 +363,7 @@ START_TEST(long_and_deep_documents_take_linear_time)
 }
 END_TEST
 
-/* A document that another thread has cancelled is not read to its end. */
+/* The reading of a document ends early when another thread cancels it. */
 START_TEST(a_document_that_nobody_wants_is_cancelled)
 {
     atomic_bool stop = false;
@@ -395,7 +395,7 @@ START_TEST(a_document_that_nobody_wants_is_cancelled)
 END_TEST
 
 /* If every sentence is returned unchanged, the document is the same byte for byte; and this is
- * fast, however many tags stand at one place. */
+ * fast, however many tags are in one place. */
 START_TEST(many_tags_at_one_place_stay_there)
 {
     static const char *const tags[] = {"<wbr>", "<b></b>", "<i><wbr></i>"};

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* The lines of plain text that hold letters, with '|' between. */
+/* The lines of plain text that contain letters, with '|' between them. */
 static void put_lines(const struct dg_doc *doc, char *out, size_t cap)
 {
     struct dg_span plain = dg_doc_plain(doc);

@@ -117,7 +117,7 @@ START_TEST(a_plural_gets_the_categories_of_the_target)
         ck_assert_str_eq(out.ptr, cases[i].wanted);
         dg_buf_deinit(&out);
     }
-    /* A message that would grow too large is unchanged. */
+    /* A message that would become too large is left unchanged. */
     struct dg_buf small;
     dg_buf_init(&small, 40);
     ck_assert_int_eq(
@@ -140,8 +140,8 @@ START_TEST(the_sentence_around_a_choice_moves_into_its_branches)
          "{0, choice, 0#There are no files in {1}|1#There is a file in {1}}"},
         {"It''s {n, plural, offset:1 =0 {none} other {'{x}' #}} more",
          "{n, plural, offset:1 =0 {It''s none more} other {It''s '{x}' # more}}"},
-        /* Messages that stay: with several choices, with a sign that would count, an apostrophe
-         * that would quote, or nothing around their choice. */
+        /* Messages that are left unchanged: those with several choices, with a sign that would
+         * count, with an apostrophe that would quote, or with nothing around their choice. */
         {"a {n, plural, other {{m, plural, other {b}}}} c", NULL},
         {"a {n, plural, other {b}} c {m, plural, other {d}}", NULL},
         {"No. #1 has {n, plural, other {b}}", "No. #1 has {n, plural, other {b}}"},
@@ -162,7 +162,7 @@ START_TEST(the_sentence_around_a_choice_moves_into_its_branches)
                          cases[i].wanted ? cases[i].wanted : cases[i].message);
         dg_buf_deinit(&out);
     }
-    /* Many branches and much around them would multiply: the message stays. */
+    /* Many branches would multiply a long text around them, so the message is left unchanged. */
     struct dg_buf text, out;
     dg_buf_init(&text, TEXT_MAX);
     dg_buf_init(&out, TEXT_MAX);

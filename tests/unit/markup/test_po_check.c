@@ -7,7 +7,7 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-/* An entry with that id and that translation becomes `wanted`. */
+/* Expects that an entry with this id and this translation becomes `wanted`. */
 static void expect(const char *flags, const char *id, const char *str, const char *wanted_flags,
                    const char *wanted, size_t n_wanted)
 {

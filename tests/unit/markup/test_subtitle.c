@@ -97,7 +97,7 @@ static void expect(const char *original, enum dg_doc_format format, const struct
 
 #define LIST(list) list, sizeof list / sizeof *list
 
-/* The texts, with '|' between. */
+/* The texts, with '|' between them. */
 static void expect_texts(const char *original, enum dg_doc_format format, const char *wanted)
 {
     struct dg_doc *doc = NULL;
@@ -170,7 +170,7 @@ START_TEST(a_pause_or_a_file_without_stops_ends_a_text)
                  DG_DOC_SUBRIP, "one|two");
     expect_texts(TIMES_1 "Chapter One" TIMES_2 "The House" TIMES_3 "A morning\n", DG_DOC_SUBRIP,
                  "Chapter One|The House|A morning");
-    /* Not for ever. */
+    /* A text does not grow without limit. */
     struct dg_buf text;
     dg_buf_init(&text, TEXT_MAX);
     for (int i = 0; i < 20; i++)
@@ -239,7 +239,7 @@ START_TEST(lines_are_short_and_balanced)
 }
 END_TEST
 
-/* Two sentences in a cue: the second one knows what the first has left. */
+/* Two sentences in a cue: the second one gets the room that the first has left. */
 START_TEST(sentences_share_the_lines_of_a_cue)
 {
     struct dg_doc *doc = NULL;
@@ -290,7 +290,7 @@ START_TEST(kinds)
                  "{\\i1}rotes{\\i0},\r\n"
                  "Dialogue: 0,0:00:02.00,0:00:03.00,Default,,0,0,0,,ist hier.\r\n"
                  "Dialogue: 0,0:00:02.00,0:00:03.00,Sign,,0,0,0,,{\\p1}m 0 0 l 9 9{\\p0}\r\n");
-    /* Two styles are two texts. */
+    /* Text in two styles is two texts. */
     expect_texts(ASS_HEAD "Dialogue: 0,0:00:01.00,0:00:02.00,A,,0,0,0,,one, two\\hthree,\r\n"
                           "Dialogue: 0,0:00:02.00,0:00:03.00,B,,0,0,0,,four\r\n",
                  DG_DOC_ASS, "one, two\xC2\xA0three,|four");

@@ -16,7 +16,7 @@ struct making {
     const char *extra;       /* added */
     const char *rename_from; /* stored under another name */
     const char *rename_to;
-    size_t shift; /* bytes in front of everything, to misalign */
+    size_t shift; /* bytes before everything, to misalign it */
     size_t n;
 };
 

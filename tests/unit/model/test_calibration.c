@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The curve from an estimator's number to a quality: by hand, fitted, and as a file. */
+/* The curve from an estimator's number to a quality: computed by hand, fitted, and read from a
+ * file. */
 #include "model/calibration.h"
 
 #include "base/file/file_out.h"

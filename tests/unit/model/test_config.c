@@ -210,8 +210,8 @@ START_TEST(our_own_config_says_everything)
 }
 END_TEST
 
-/* What a language model's directory says of how it is asked comes back as it was written, and is
- * held to its limits. */
+/* The settings in a language model's directory for its prompts are read back as they were written,
+ * and must respect their limits. */
 START_TEST(a_language_model_says_how_it_is_asked)
 {
     static const char head[] =

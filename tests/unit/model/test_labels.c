@@ -26,7 +26,7 @@ START_TEST(labels_are_read_as_they_were_written)
     dg_labels_init(&made);
     ck_assert_int_eq(dg_labels_add(&made, DG_SPAN("good")), DG_OK);
     ck_assert_int_eq(dg_labels_add(&made, DG_SPAN("très mauvais")), DG_OK);
-    ck_assert_int_eq(dg_labels_add(&made, DG_SPAN("good")), DG_OK); /* known already */
+    ck_assert_int_eq(dg_labels_add(&made, DG_SPAN("good")), DG_OK); /* already in the list */
     ck_assert_uint_eq(made.n, 2);
     ck_assert_int_eq(dg_labels_save(&made, dir, NULL), DG_OK);
     ck_assert_int_eq(dg_labels_open(&read, dir, NULL), DG_OK);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The network against the slow one of tests/support/ref_net.c over every kind of blueprint, and its
- * promises: bits depend only on the sentence, cached equals uncached, lanes may swap, poison
- * changes nothing, and nothing is allocated after creation. */
+/* The network compared with the slow one of tests/support/ref_net.c for every kind of blueprint,
+ * and its promises: results depend only on the sentence, to the bit; cached equals uncached; lanes
+ * may swap; poison changes nothing; and nothing is allocated after creation. */
 #include "network/net.h"
 
 #include "base/memory/mem.h"
@@ -218,8 +218,7 @@ static const struct dg_blueprint kinds[] = {
      .aan_F = 90,
      .aan_gate = true,
      .norm_place = DG_NORM_PRE},
-    /* Those of tests/golden/reference.py are compared by tests/integration/17_shapes.py, not here.
-     */
+    /* tests/integration/17_shapes.py compares those of tests/golden/reference.py, not this test. */
     {.decoder_kind = DG_DECODER_GRU,
      .start = DG_START_ZERO,
      .embedding_scale = 1,
@@ -292,7 +291,7 @@ START_TEST(agrees_with_the_slow_network_for_every_kind_of_blueprint)
 }
 END_TEST
 
-/* Plain recurrent networks have a slow twin of their own. */
+/* Plain recurrent networks have their own slow implementation. */
 static void agree_with_ref_seq(const struct dg_blueprint *bp)
 {
     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
@@ -382,7 +381,7 @@ static void make_sentences(const struct dg_net *net, struct sentence *s, size_t 
     }
 }
 
-/* Many sentences in one state; every one begins at a moment of its own; slots are used again. */
+/* Many sentences in one state; each begins at its own moment; slots are used again. */
 static void run_mixed(const struct dg_net *net, const struct sentence *s, size_t n, bool poison)
 {
     enum { SLOTS = 9 };
@@ -443,8 +442,8 @@ static void keep_bits_in_company(size_t which)
     open_model(&options);
     for (size_t t = 0; t < n_tables; t++)
         for (int type = DG_NET_F32; type <= DG_NET_I8; type++) {
-            if (type == DG_NET_BF16 && (t > 0 || which % 4)) /* the rest is compared where it costs
-                                                                less: test_ops */
+            /* test_ops compares the rest, where it costs less */
+            if (type == DG_NET_BF16 && (t > 0 || which % 4))
                 continue;
             struct dg_net *net = make_net(tables[t], (enum dg_net_type)type);
             struct sentence s[N];
@@ -632,7 +631,8 @@ START_TEST(refuses_rows_that_make_no_sense_and_changes_nothing)
     r[2] = r[0];
     r[2].lane = 1;
     step.n_rows = 3;
-    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID); /* a slot's rows are apart */
+    /* a slot's rows must be together */
+    ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_INVALID);
     step.n_rows = 5;
     ck_assert_int_eq(dg_net_step(state, &step), DG_ERR_RANGE);
     step = (struct dg_net_step){.rows = r, .n_rows = 1, .attention = true, .attention_layer = 2};
@@ -791,7 +791,7 @@ enum { PARTS_ROWS = 20, PARTS_V = 5000, PARTS_SILENT = 3 };
 
 struct parts {
     float logits[PARTS_ROWS][PARTS_V];
-    size_t n[PARTS_ROWS]; /* columns that have come */
+    size_t n[PARTS_ROWS]; /* columns that have arrived */
 };
 
 static void take_part(void *ctx, size_t row, float *logits, size_t first, size_t n)
@@ -805,7 +805,7 @@ static void take_part(void *ctx, size_t row, float *logits, size_t first, size_t
     parts->n[row] += n;
 }
 
-/* The logits of two steps of `n_rows` sentences; row PARTS_SILENT wants none. */
+/* The logits of two steps of `n_rows` sentences; row PARTS_SILENT needs none. */
 static void step_in_parts(const struct dg_net *net, size_t n_rows, bool in_parts,
                           struct parts *parts)
 {
@@ -890,7 +890,7 @@ static void stays_near_the_floats(enum dg_net_type type, double most)
     dg_net_free(nets[1]);
 }
 
-/* Quantised or rounded: near the exact network. */
+/* Quantised or rounded networks stay near the exact one. */
 START_TEST(narrow_weights_stay_near_the_floats)
 {
     struct dg_mkmodel options = DG_MKMODEL_DEFAULT;

@@ -36,7 +36,7 @@ static bool has_head(const struct dg_net *net)
     return dg_net_blueprint(net)->enc.head != DG_HEAD_NONE;
 }
 
-/* Everything that sentence `source` of an encoding gives: states and outputs of all its tokens. */
+/* All results of sentence `source` in an encoding: states and outputs of all its tokens. */
 static void take_all(struct dg_net_state *state, size_t source, size_t n, float *states,
                      float *outputs)
 {

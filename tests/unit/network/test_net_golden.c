@@ -28,7 +28,7 @@ static struct dg_json *root;
 static struct dg_map_file text;
 static struct dg_model *model;
 
-/* Valid until three more paths have been asked for. */
+/* A path that is valid until three more have been requested. */
 static const char *path_of(const char *folder, const char *name)
 {
     static char paths[4][PATH_CAP];
@@ -115,7 +115,8 @@ static void stop(struct run *run)
     dg_net_free(run->net);
 }
 
-/* Opens and encodes; the encoder's output. The decoder's inputs are the target, one later. */
+/* Opens a slot and encodes; returns the encoder's output. The decoder's inputs are the target, one
+ * later. */
 static const float *encode(struct run *run, const struct dg_json *sentence)
 {
     run->S = read_ids(dg_json_get(sentence, "src_ids"), run->source);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Language models of three shapes (tests/data/lm) against the logits of an independent
+/* Language models of three shapes (tests/data/lm) compared with the logits of an independent
  * implementation (tests/golden/lm.py), with every table of kernels. Results depend neither on other
  * rows nor on how a text is divided. */
 #include "net_golden.h"
@@ -144,8 +144,8 @@ START_TEST(a_prompt_gives_the_bits_of_single_steps_however_it_is_divided)
 }
 END_TEST
 
-/* Three slots of different prompts, prefilled together, stepped together, one of them on two lanes
- * that change places. */
+/* Three slots with different prompts, prefilled together and stepped together, one of them on two
+ * lanes that change places. */
 static void check_company(const struct dg_net *net)
 {
     const size_t V = dg_net_blueprint(net)->decoder.V;
@@ -157,8 +157,8 @@ static void check_company(const struct dg_net *net)
     const struct dg_net_source sources[] = {{2, text + 3}, {1, text}, {0, text + 4}};
     ck_assert_int_eq(dg_net_encode(state, sources, 3), DG_OK);
     for (uint32_t t = 0; t + 6 <= N_TEXT; t++) {
-        const uint32_t good = !(t & 1); /* the lane of the text; the step before had it in the other
-                                           one */
+        /* the text's lane; in the previous step it was the other one */
+        const uint32_t good = !(t & 1);
         const struct dg_net_row rows[] = {
             {.slot = 1,
              .lane = good,
@@ -197,7 +197,7 @@ END_TEST
 
 enum { LONGEST = 20, N_STEPS = 3, POOL = 3 * (LONGEST + N_STEPS) };
 
-/* A prompt that has more or less in common with others before it; the first two are the same. */
+/* A prompt that shares a beginning of some length with earlier ones; the first two are the same. */
 static size_t make_prompt(int number, uint32_t *random, int32_t *ids)
 {
     *random = *random * 1664525 + 1013904223;
@@ -239,8 +239,8 @@ static size_t read_in_parts(struct dg_net_state *state, size_t slot, const int32
     return computed;
 }
 
-/* Slots come and go in a pool that is full when three are at their longest, so that what is kept
- * has to give way. */
+/* Slots come and go in a pool that is full when three are at their longest, so that cached
+ * beginnings must be dropped. */
 static void check_sharing(const struct dg_net *net)
 {
     const size_t V = dg_net_blueprint(net)->decoder.V;
@@ -298,13 +298,13 @@ static void check_template(const struct dg_net *net)
     memcpy(ids, text, sizeof text);
     ck_assert_uint_eq(read_in_parts(state, 0, ids, N_TEXT, 100), N_TEXT - 1);
     ids[12] = 1;
-    ck_assert_uint_eq(read_in_parts(state, 1, ids, N_TEXT, 100), N_TEXT - 1 - 12); /* the beginning
-                                                                                      is known */
+    /* the beginning is cached */
+    ck_assert_uint_eq(read_in_parts(state, 1, ids, N_TEXT, 100), N_TEXT - 1 - 12);
     ids[12] = 2;
     ck_assert_uint_eq(read_in_parts(state, 2, ids, N_TEXT, 100), N_TEXT - 1 - 12);
     for (size_t i = 0; i < 3; i++)
         dg_net_close(state, i);
-    ck_assert_uint_eq(read_in_parts(state, 0, ids, N_TEXT, 100), 0); /* so is this one */
+    ck_assert_uint_eq(read_in_parts(state, 0, ids, N_TEXT, 100), 0); /* this one, too */
     ids[12] = 3;
     ck_assert_uint_eq(read_in_parts(state, 1, ids, N_TEXT, 100), N_TEXT - 1 - 12);
     dg_net_state_free(state);

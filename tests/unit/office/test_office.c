@@ -75,7 +75,7 @@ START_TEST(parts_with_text_are_written_anew)
                  "<w:document " NS "><w:p><w:r><w:t xml:space=\"preserve\">The cat</w:t></w:r>"
                  "</w:p></w:document>");
     check_member(&out, "word/styles.xml", "<w:styles " NS "><w:lang w:val=\"en-US\"/></w:styles>");
-    check_member(&out, "word/document.xml", TEXT); /* no part of the text: its type is not known */
+    check_member(&out, "word/document.xml", TEXT); /* not part of the text: its type is not known */
     check_member(&out, "core.xml",
                  "<x><dc:title xmlns:dc=\"http://purl.org/dc/elements/1.1/\">Title</dc:title></x>");
     dg_buf_deinit(&out);

@@ -18,8 +18,8 @@ static const struct dg_office_opts plain_opts = {.has_text = true};
 
 /* ---- A translation --------------------------------------------------------------------------- */
 
-/* Says each line of the text again with its words in another order, and has the tags placed as the
- * engine does. Without `rng` the order stays. */
+/* Translates each line of the text into the same words in another order, and has the tags placed as
+ * the engine does. Without `rng` the order stays. */
 static void say_line(const struct dg_doc *doc, const struct dg_doc_part *part, struct dg_rng *rng,
                      struct dg_buf *out)
 {
@@ -133,7 +133,7 @@ static enum dg_err write_as(const char *xml, const char *html, const struct dg_o
     return err;
 }
 
-/* Only the contents of the body are compared. */
+/* Compares only the contents of the body. */
 static void check_written(const char *body, const char *html, const struct dg_office_opts *opts,
                           const char *expected)
 {
@@ -344,7 +344,7 @@ END_TEST
     "<d xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\" "                            \
     "xmlns:style=\"urn:oasis:names:tc:opendocument:xmlns:style:1.0\">%s</d>"
 
-/* The part as it is written with this translation; in static memory. */
+/* The part, written with this translation; in static memory. */
 static const char *written(const char *frame, const char *body, const char *html,
                            const struct dg_office_opts *opts)
 {
@@ -436,7 +436,7 @@ END_TEST
     "<worksheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\">" body         \
     "</worksheet>"
 
-/* The part with a translation in place of its text. */
+/* Checks the part with a translation in place of its text. */
 static void check_rewritten(const char *xml, const struct dg_office_opts *opts, const char *html,
                             const char *expected)
 {
@@ -632,7 +632,7 @@ START_TEST(every_run_and_mark_is_there_once)
         put_words(said.ptr, &words[1]);
         ck_assert_str_eq(words[0].ptr, words[1].ptr);
         dg_office_part_free(part);
-        dg_office_part_free(open_part(out.ptr, &plain_opts)); /* is well formed */
+        dg_office_part_free(open_part(out.ptr, &plain_opts)); /* it is well formed */
         for (size_t i = 0; i < 6; i++)
             dg_buf_deinit(all[i]);
     }

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Lists those of these sheets that may be renamed after a look at the part. */
+/* Lists which of these sheets may be renamed after this part was examined. */
 static void check(char mark, const char *part, const char *expected)
 {
     static const char *const names[] = {"Prix",  "Un mois", "\xC3\x89t\xC3\xA9",

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What ordinary clients notice of one who attacks, in virtual time: two workers, a network that
- * takes as long as its rows and source tokens say, sixteen clients that ask for a sentence now and
- * then, and one who sends as much as he is allowed to. The 99th percentile of the times of their
- * answers may be three times what it is without him, however often the test is run. */
+/* What ordinary clients notice of an attacker, in virtual time: two workers, a network whose time
+ * depends on its rows and source tokens, sixteen clients that ask for a sentence now and then, and
+ * an attacker who sends as much as is allowed. The 99th percentile of the times of the clients'
+ * answers may be three times what it is without the attacker, however often the test is run. */
 #include "sched/sched.h"
 #include "small_net.h"
 #include "unit.h"
@@ -12,9 +12,9 @@
 enum {
     WORKERS = 2,
     CLIENTS = 16,
-    ATTACKS = 64,   /* of his tickets there are so many at a time, unless there is no room */
-    PAUSE_MS = 500, /* of an ordinary client between two questions, on the average */
-    STEP_US = 400,  /* what a step costs that computes eight rows or fewer, */
+    ATTACKS = 64,   /* the attacker's tickets at a time, unless there is no room */
+    PAUSE_MS = 500, /* the mean pause of an ordinary client between two requests */
+    STEP_US = 400,  /* the cost of a step that computes eight rows or fewer, */
     ROW_US = 60,    /* each further row, */
     TOKEN_US = 40,  /* and each source token that is encoded */
     SECONDS = 5,
@@ -23,7 +23,7 @@ enum {
     RATIO = 3,
 };
 
-/* A default server's, with shorter targets. */
+/* The limits of a default server, with shorter targets. */
 static const struct dg_decoder_limits limits = {.sentences = 32,
                                                 .rows = 128,
                                                 .source_max = 64,
@@ -31,7 +31,7 @@ static const struct dg_decoder_limits limits = {.sentences = 32,
                                                 .batch_tokens = 512,
                                                 .kv_tokens = 32 * 64};
 
-/* What one ticket of a client is. */
+/* The ticket that a client sends. */
 struct kind {
     const char *name;
     size_t n_src; /* at most; at least three quarters of it */
@@ -51,7 +51,7 @@ static const struct kind attacks[] = {
 
 struct sender {
     struct dg_flow flow;
-    struct dg_ticket *ticket; /* NULL: none is under way */
+    struct dg_ticket *ticket; /* NULL: no ticket is under way */
     const struct kind *kind;
     int32_t src[64];
     struct dg_search_opts opts;
@@ -83,7 +83,7 @@ static void rest(struct world *world, struct sender *sender, uint64_t now_ns)
     sender->next_ns = now_ns + draw(world, 2 * PAUSE_MS * 1000) * DG_CLOCK_US;
 }
 
-/* Asks, or is refused and comes again later. */
+/* Submits a ticket; when it is refused, comes again later. */
 static void ask(struct world *world, struct sender *sender, uint64_t now_ns)
 {
     const struct kind *kind = sender->kind;
@@ -134,7 +134,7 @@ static void collect(struct world *world, uint64_t now_ns)
             world->took_ns[world->n_took++] = now_ns - sender->asked_ns;
             rest(world, sender, now_ns);
         } else {
-            sender->next_ns = now_ns; /* he has the next one ready */
+            sender->next_ns = now_ns; /* the next ticket is ready at once */
         }
         dg_ticket_free(ticket);
         sender->ticket = NULL;
@@ -142,13 +142,13 @@ static void collect(struct world *world, uint64_t now_ns)
     }
 }
 
-/* One turn of a worker, from now on; when it is over. */
+/* One turn of a worker, which begins now; returns when it is over. */
 static uint64_t turn(struct world *world, size_t worker, uint64_t now_ns)
 {
     struct dg_sched_stats before, after;
     dg_sched_read_stats(world->sched, &before);
     if (!dg_sched_turn(world->sched, worker))
-        return now_ns + DG_CLOCK_MS / 5; /* it sleeps, and looks soon whether there is work */
+        return now_ns + DG_CLOCK_MS / 5; /* the worker sleeps, and soon looks for work again */
     dg_sched_read_stats(world->sched, &after);
     const uint64_t n_rows = after.n_rows - before.n_rows,
                    n_tokens = after.n_encoded_tokens - before.n_encoded_tokens;
@@ -162,7 +162,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The 99th percentile of the times of ordinary answers, beside the attack or (NULL) without. */
+/* The 99th percentile of the times of ordinary answers, with the attack or (NULL) without. */
 static uint64_t p99_ns(const struct kind *attack, uint64_t seed)
 {
     static struct world world;

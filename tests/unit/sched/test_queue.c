@@ -57,8 +57,8 @@ START_TEST(a_newcomer_is_next_however_many_requests_a_client_has)
     dg_flow_init(&newcomer, DG_PRIORITY_NORMAL, 2);
     for (size_t i = 90; i < 100; i++)
         push(&queue, &newcomer, light_ticket(i));
-    /* The one that stands first has been promised nothing yet; then comes all that is worth one of
-     * his. */
+    /* The first client in the queue has no claim yet; then comes as much as one of its tickets is
+     * worth. */
     size_t n_heavy = 0;
     for (size_t n_light = 0; n_light < 10;) {
         const struct dg_ticket *next = serve(&queue);
@@ -107,8 +107,8 @@ START_TEST(one_heavy_ticket_after_the_other_gains_nothing)
     push(&queue, &heavy, heavy_ticket(0));
     for (size_t i = 10; i < 20; i++)
         push(&queue, &light, light_ticket(i));
-    for (int i = 0; i < 10000; i++) { /* each comes again as soon as it was served, so that `heavy`
-                                         has one at most */
+    /* each comes again as soon as it was served, so that `heavy` has at most one */
+    for (int i = 0; i < 10000; i++) {
         struct dg_ticket *next = serve(&queue);
         work[next->flow == &light] += next->work;
         push(&queue, next->flow, next);
@@ -158,8 +158,8 @@ START_TEST(any_order_of_coming_and_leaving_serves_the_least_served)
         work[next - tickets] += next->work;
         push(&queue, next->flow, next);
     }
-    for (size_t i = 1; i < CLIENTS; i++) /* no client is ahead by more than two of the heaviest
-                                            tickets */
+    /* no client is ahead by more than two of the heaviest tickets */
+    for (size_t i = 1; i < CLIENTS; i++)
         ck_assert_uint_le(work[i] > work[0] ? work[i] - work[0] : work[0] - work[i],
                           2 * (11 + 16 * 10));
     dg_queue_deinit(&queue);

@@ -94,7 +94,7 @@ static uint64_t mix(uint64_t h, uint64_t x)
 }
 
 struct outcome {
-    uint64_t trace; /* hash of who ended when and how */
+    uint64_t trace; /* a hash of when and how each ticket ended */
     size_t n_refused;
 };
 
@@ -241,9 +241,8 @@ START_TEST(bulk_leaves_a_quarter_of_the_queue_to_others)
     ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     for (size_t i = 0; i <= N; i++) {
         fill(&items[i]);
-        items[i].flow.priority = n_bulk < i ? DG_PRIORITY_NORMAL : DG_PRIORITY_BULK; /* after the
-                                                                                        first
-                                                                                        refusal */
+        /* after the first refusal */
+        items[i].flow.priority = n_bulk < i ? DG_PRIORITY_NORMAL : DG_PRIORITY_BULK;
         make_ticket(&items[i], at);
         enum dg_err err = dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL);
         if (err)
@@ -264,7 +263,7 @@ START_TEST(bulk_leaves_a_quarter_of_the_queue_to_others)
 }
 END_TEST
 
-/* Submits for a client until it is refused; how many were taken. */
+/* Submits tickets for a client until one is refused; returns how many were taken. */
 static size_t flood(struct dg_sched *sched, struct dg_sched_model *at, struct item *items, size_t n,
                     uint64_t client, int beam)
 {
@@ -323,7 +322,7 @@ START_TEST(whatever_a_client_sends_there_is_room_for_others)
 }
 END_TEST
 
-/* Nobody reads for a long time: finished tickets wait, and no more are taken than can be
+/* Nobody reads for a long time: finished tickets wait, and no more tickets are taken than can be
  * reported. */
 START_TEST(no_end_is_lost_when_the_consumer_sleeps)
 {
@@ -400,7 +399,7 @@ START_TEST(a_short_row_leaves_a_long_one_behind)
 }
 END_TEST
 
-/* Long tickets of one client, so many that not all find room. */
+/* Long tickets of one client, so many that not all of them find room. */
 static void submit_long_ones(struct dg_sched *sched, struct dg_sched_model *at, struct item *items,
                              size_t n, int beam)
 {
@@ -429,9 +428,9 @@ START_TEST(who_waits_takes_the_room_of_those_that_are_cancelled)
     ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     submit_long_ones(sched, at, items, N, 1);
     ck_assert(dg_sched_turn(sched, 0));
-    for (size_t i = 0; i < N - 1; i++) /* the last one waits, whichever others run */
+    for (size_t i = 0; i < N - 1; i++) /* the last ticket waits, whichever others run */
         dg_sched_cancel(sched, items[i].ticket);
-    while (dg_sched_turn(sched, 0)) /* a worker sleeps when a turn was of no use */
+    while (dg_sched_turn(sched, 0)) /* a worker sleeps when it found nothing to do */
         n_ended += collect(sched);
     n_ended += collect(sched);
     ck_assert_uint_eq(n_ended, N);
@@ -543,7 +542,8 @@ START_TEST(a_ticket_wakes_one_worker)
         random_state = 7;
         for (size_t i = 0; i < N; i++)
             serve_one(sched, at, &items[i]);
-        /* The last end was reported before the worker's turn, which counts it, had ended. */
+        /* The last ticket's end was reported before the end of the worker's turn, which counts
+         * it. */
         for (dg_sched_read_stats(sched, &stats); stats.n_done < N;
              dg_sched_read_stats(sched, &stats))
             nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
@@ -556,7 +556,8 @@ START_TEST(a_ticket_wakes_one_worker)
 }
 END_TEST
 
-/* Eight sentences for each worker, the same for all of them, turn by turn; everybody watches. */
+/* Eight sentences for each worker, the same for all of them, turn by turn; every ticket asks for
+ * its tokens. */
 static struct dg_sched_stats serve_alike(size_t n_workers, struct item *items)
 {
     struct dg_clock clock = DG_CLOCK_VIRTUAL(1);
@@ -589,9 +590,9 @@ static struct dg_sched_stats serve_alike(size_t n_workers, struct item *items)
     return stats;
 }
 
-/* What workers share changes hands as often for each token with 128 of them as with 8: the lock
- * three times a step at most (and once more where tickets are taken), the queue of news twice,
- * however many tokens the step made. */
+/* Shared state is touched as often for each token by 128 workers as by 8: the lock three times a
+ * step at most (and once more when tickets are taken), the queue of news twice, however many tokens
+ * the step made. */
 START_TEST(what_workers_share_is_not_touched_for_every_token)
 {
     enum { MOST = 128 };
@@ -616,8 +617,8 @@ START_TEST(what_workers_share_is_not_touched_for_every_token)
 }
 END_TEST
 
-/* The counts of a model that is detached stay in the sums, and what several models count into is
- * read whole. */
+/* The counts of a detached model stay in the sums, and counts that several models share are read
+ * whole. */
 START_TEST(counts_outlive_their_model)
 {
     struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = 8, .manual = true};
@@ -700,16 +701,15 @@ START_TEST(the_others_go_on_when_a_worker_dies_hangs_or_is_slow)
             make_ticket(&items[i], at);
             ck_assert_int_eq(dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL), DG_OK);
         }
-        while (n < N) /* it meets its fault before it takes anything, so that all are the others' */
+        while (n < N) /* it meets its fault before it takes a ticket, so that the others get all */
             n += collect(sched);
         while (kind != IS_SLOW && atomic_load(&fault.was_met) && n_stalled(sched) == 0)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         sem_post(&fault.gate);
         while (kind == HANGS && n_stalled(sched) > 0)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        while (kind == DIES && atomic_load(&fault.was_met) && n_stalled(sched) != 1) /* the others
-                                                                                        end their
-                                                                                        turns */
+        /* the others end their turns */
+        while (kind == DIES && atomic_load(&fault.was_met) && n_stalled(sched) != 1)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         dg_sched_detach(sched, at);
         dg_sched_free(sched);
@@ -744,7 +744,7 @@ START_TEST(stopping_in_the_middle_leaves_nothing_behind)
 }
 END_TEST
 
-/* A network whose products are worth dividing; words as of the small one. */
+/* A network whose products are large enough to be divided; it has the small one's words. */
 static void set_up_large(void)
 {
     struct dg_blueprint bp;
@@ -755,7 +755,7 @@ static void set_up_large(void)
         dg_net_random(&small.net, &bp, &(struct dg_net_opts){.type = DG_NET_I8}, 1, NULL), DG_OK);
 }
 
-/* One after the other, so that each is alone and has help; then all at once, half of which is
+/* One after the other, so that each is alone and has help; then all at once, and half of them are
  * cancelled. */
 START_TEST(helpers_change_no_answer_and_no_cancellation)
 {
@@ -788,7 +788,7 @@ START_TEST(helpers_change_no_answer_and_no_cancellation)
     }
     for (size_t i = 0; i < N; i++) {
         ck_assert_int_eq(with[i].n_ends, 1);
-        if (with[i].err || without[i].err) { /* a cancelled one may have been done before it was */
+        if (with[i].err || without[i].err) { /* a cancelled one may have been done before that */
             ck_assert(i >= ALONE && i % 2);
             continue;
         }

@@ -22,7 +22,8 @@ START_TEST(every_half_comes_back)
 }
 END_TEST
 
-/* Between two neighbours the nearer one is taken, from the middle the one that is even. */
+/* A number between two neighbours becomes the nearer one; one in the middle becomes the even
+ * one. */
 START_TEST(numbers_between_two_halves_go_to_the_nearest)
 {
     for (unsigned bits = 0; bits < 0x7bff; bits++) {

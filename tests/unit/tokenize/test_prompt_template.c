@@ -29,7 +29,7 @@ START_TEST(places_are_filled_and_escapes_undone)
 }
 END_TEST
 
-/* A span need not end with a zero: messages read no further. */
+/* A span need not end with a zero byte: messages must not read beyond it. */
 START_TEST(what_is_wrong_is_said_and_nothing_is_read_behind_the_end)
 {
     static const char *const forms[] = {"",   "{text}{text}", "{text",     "{",

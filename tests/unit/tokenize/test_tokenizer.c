@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The tokenizer over directories in the Marian and the plain layout; each test writes its own. */
+/* The tokenizer with directories in the Marian and the plain layout; each test writes its own. */
 #include "tokenize/tokenizer.h"
 
 #include "unit.h"
@@ -145,7 +145,7 @@ START_TEST(marian_text_comes_from_either_model)
 }
 END_TEST
 
-/* A word for a language is nothing to read, unless it is text that was learned. */
+/* Decoding drops the words for languages, but not similar words that are text. */
 START_TEST(words_for_languages_are_dropped)
 {
     struct maker maker;

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Vocabularies that were learned here load and encode as they should; the same text gives the same
- * bytes; Unicode's variants of a character are one. */
+ * bytes; Unicode's variants of a character become one. */
 #include "tokenize/spm/spm_decode.h"
 #include "tokenize/spm/spm_encode.h"
 #include "vocabulary/spm_train.h"
@@ -38,7 +38,7 @@ static enum dg_err learn(struct dg_buf *model, uint32_t size, bool backwards,
     return err;
 }
 
-/* The pieces of a text with bars between. */
+/* The pieces of a text, separated by bars. */
 static void spell(const struct dg_spm *spm, const char *text, char *out, size_t cap)
 {
     struct dg_spm_work *work = dg_spm_work_new();
@@ -84,7 +84,8 @@ START_TEST(unicode_variants_are_one)
     ck_assert_int_eq(learn(&model, 64, false, NULL), DG_OK);
     ck_assert_int_eq(dg_spm_new((const uint8_t *)model.ptr, model.len, NULL, &spm), DG_OK);
     spell(spm, "\xc3\xa9t\xc3\xa9 ! low 19", plain, sizeof plain);
-    /* Accents apart, a narrow no-break space, full-width letters, superscripts, a soft hyphen. */
+    /* Separate accents, a narrow no-break space, full-width letters, superscripts, a soft
+     * hyphen. */
     spell(spm,
           "e\xcc\x81te\xcc\x81\xe2\x80\xaf! \xef\xbd\x8c\xef\xbd\x8f\xc2\xadw \xc2\xb9\xe2\x81\xb9",
           other, sizeof other);

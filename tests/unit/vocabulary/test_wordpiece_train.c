@@ -104,7 +104,7 @@ START_TEST(rare_characters_are_left_out)
     struct dg_wordpiece_train_opts opts = DG_WORDPIECE_TRAIN_OPTS_DEFAULT;
     struct dg_buf vocab;
     size_t n_unknown;
-    opts.size = 20; /* less than the characters are: those stay */
+    opts.size = 20; /* fewer than the characters: those stay */
     opts.coverage = 0.9;
     dg_buf_init(&vocab, 1 << 20);
     ck_assert_int_eq(learn(&opts, false, &vocab), DG_OK);

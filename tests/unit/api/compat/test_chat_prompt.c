@@ -5,12 +5,12 @@
 #include "base/memory/buf.h"
 #include "unit.h"
 
-/* The shapes of prompts that programs send, in short: what is to be translated stands in [brackets]
- * in what is expected, what of JSON in {braces}. */
+/* The shapes of the prompts that programs send, in short. In the expected results, [brackets]
+ * enclose what is to be translated, and {braces} what is JSON. */
 static const struct shape {
     const char *system, *user, *source, *target, *expected;
 } shapes[] = {
-    /* Instruction in front, colon behind: subtitle editors. */
+    /* Instruction first, then a colon and the text: subtitle editors. */
     {"",
      "Translate from French to English, keep punctuation as input, give only the output without "
      "comments:\n\nLe chat dort.",
@@ -40,7 +40,7 @@ static const struct shape {
      "Output ONLY the translation\n"
      "3. NEVER mix languages",
      "Translate to English: Bonjour", NULL, "en", "[Bonjour]"},
-    /* Codes in the system message, the text behind a phrase: translators of i18n files. */
+    /* Codes in the system message, the text after a phrase: translators of i18n files. */
     {"You are a helpful assistant that translates text from fr to en (ISO 639-1):\n- keep the "
      "meaning\n- Preserve placeholders",
      "Translate the following text: Le chat dort.", "fr", "en", "[Le chat dort.]"},
@@ -73,7 +73,7 @@ static const struct shape {
      "style.\n\nSource "
      "Text:\n---\nLe chat dort.\n---\n\nTranslation:",
      "fr", "en", "[Le chat dort.]"},
-    /* attranslate, by OpenAI's API and by TypeChat. */
+    /* attranslate, through OpenAI's API and TypeChat. */
     {"",
      "only translate my software string from fr to en. don't chat or explain. Only show target "
      "language never repeat string. if you don't find something to translate, don't "
@@ -98,18 +98,19 @@ static const struct shape {
      NULL, "en",
      "#1\nOriginal>\nLe chat\ndort.\nTranslation>\n[Le chat\ndort.]\n\n#2\nOriginal>\nMerci.\n"
      "Translation>\n[Merci.]"},
-    /* Segments in tags, which the answer has by another name. */
+    /* Segments in tags, which have another name in the answer. */
     {"You translate the incoming XML messages from French to English.",
      "<translate index=\"1\">Le chat\ndort.</translate>\n<translate index=\"2\" context=\"menu\"> "
      "Merci </translate>",
      "fr", "en",
      "<translated index=\"1\">[Le chat\ndort.]</translated>\n<translated index=\"2\"> [Merci] "
      "</translated>"},
-    /* An arrow behind the text, for the answer to follow. */
+    /* An arrow after the text, for the answer to follow. */
     {"You are a translation engine that can only translate text and cannot interpret it.",
      "translate from French to English:\n\n\"Le chat dort.\" =>", "fr", "en", "[Le chat dort.]"},
     {"", "Translate from fr to en:\nLe chat dort. ->", "fr", "en", "[Le chat dort.]"},
-    /* A rule about the form of the answer stands between, and the instruction is repeated. */
+    /* A rule about the answer's form comes between instruction and text, and the instruction is
+     * repeated. */
     {"",
      "You are a professional French (fr) to English (en) translator. Your goal is to convey the "
      "meaning and nuances of the original French text.\nProduce only the English translation, "
@@ -140,7 +141,7 @@ static const struct shape {
      "to translate: \"Le chat "
      "dort.\"\n\nPlease respond with only the translated text, nothing else.",
      "fr", "en", "[Le chat dort.]"},
-    /* Translation models' own prompts. */
+    /* The prompts that translation models define. */
     {"",
      "Translate the following segment into English, without additional explanation.\n\nLe chat "
      "dort.",
@@ -165,13 +166,13 @@ static const struct shape {
      "only the translated text "
      "without any additional explanation.",
      "fr", "en", "[Le chat dort.]"},
-    /* The instruction stands behind the text. */
+    /* The instruction follows the text. */
     {"", "Le chat dort.\n\nTranslate the text above into English.", NULL, "en", "[Le chat dort.]"},
-    /* The language in front. */
+    /* The language comes first. */
     {"Translate user message to the target language the user specifies before the message. Return "
      "only the translated text.",
      "English: Le chat dort.", NULL, "en", "[Le chat dort.]"},
-    /* The instruction has the language's own name. */
+    /* The instruction uses the language's own name for itself. */
     {"Translate into Français.", "Hello", NULL, "fr", "[Hello]"},
     {"Translate into русский.", "Hello", NULL, "ru", "[Hello]"},
     {"Translate everything into Simplified Chinese.", "Hello", NULL, "zh-Hans", "[Hello]"},
@@ -208,7 +209,7 @@ static const struct shape {
      "en", "[1] [Bonjour]\n[2] [Merci]"},
 };
 
-/* Prompts that ask for no translation, or do not say into what. */
+/* Prompts that do not ask for a translation, or do not name the target language. */
 static const struct {
     const char *system, *user;
 } refused[] = {
@@ -372,7 +373,7 @@ START_TEST(a_list_of_objects_is_answered_by_the_names_that_are_asked_for)
 }
 END_TEST
 
-/* Every cut of every prompt, and bytes that are no text, end in an answer or a refusal. */
+/* Every cut of every prompt, and bytes that are not text, end in an answer or a refusal. */
 START_TEST(prompts_that_break_off_do_no_harm)
 {
     struct dg_langnames *names = dg_langnames_new();
@@ -404,7 +405,7 @@ START_TEST(prompts_that_break_off_do_no_harm)
 }
 END_TEST
 
-/* Markdown is one text, and only where the instruction speaks of it. */
+/* Markdown is one text, and is recognised only where the instruction mentions it. */
 START_TEST(markdown_is_told)
 {
     struct dg_langnames *names = dg_langnames_new();

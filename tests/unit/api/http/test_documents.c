@@ -36,7 +36,7 @@ START_TEST(a_file_as_it_was_sent_takes_room_until_it_is_freed)
     if (dg_document_file_new(&place.documents, 1, &file) == DG_OK) {
         ck_assert(dg_document_file_grow(file, 4) && dg_document_file_grow(file, 8));
         ck_assert_uint_eq(place.documents.bytes, 8);
-        ck_assert(!dg_document_file_grow(file, 51)); /* half is for others */
+        ck_assert(!dg_document_file_grow(file, 51)); /* the other half is for other clients */
         ck_assert_uint_eq(place.documents.bytes, 8);
         ck_assert_int_eq(dg_document_file_append(file, DG_SPAN("1234"), &error), DG_OK);
         ck_assert_int_eq(dg_document_file_append(file, DG_SPAN("5678"), &error), DG_OK);

@@ -54,7 +54,7 @@ static bool says(struct bench *bench, size_t i, const char *token, const char *e
     return dg_span_eq(said(bench, i, token), dg_span_cstr(expected));
 }
 
-/* More of what a client has: the beginning of TEXT, which is all of it at the end. */
+/* The client gets more: the beginning of TEXT, which is complete at the end. */
 static void take(size_t *n, struct dg_span text)
 {
     ck_assert(dg_span_eq(dg_span_sub(DG_SPAN(TEXT), *n, text.len), text));
@@ -80,7 +80,7 @@ START_TEST(a_stream_goes_on_behind_any_event)
             ck_assert_int_eq(resume(&again, id), DG_OK);
             const char *same = id_now(&again);
             ck_assert(!*same || strcmp(same, id) == 0);
-            /* from the cache it comes by sentences */
+            /* from the cache the text comes in sentences */
             take(&n, said(&again, 0, "The cat sleeps."));
             ck_assert(dg_event_ids_sentence(&again.ids, 0) == (n_seen < 3));
             take(&n, said(&again, 0, " It dreams."));
@@ -112,13 +112,13 @@ START_TEST(what_comes_out_otherwise_is_noticed)
     end(&again);
     if (begin(&again, 1) && *id && resume(&again, id) == DG_OK) {
         ck_assert(says(&again, 0, "The", ""));
-        dg_event_ids_done(&again.ids, 0); /* it is shorter now */
+        dg_event_ids_done(&again.ids, 0); /* the text is shorter now */
         ck_assert(again.ids.has_changed);
     }
     end(&again);
     if (begin(&again, 1) && *id && resume(&again, id) == DG_OK) {
         ck_assert(says(&again, 0, "The", ""));
-        ck_assert(!dg_event_ids_sentence(&again.ids, 0)); /* the sentence is */
+        ck_assert(!dg_event_ids_sentence(&again.ids, 0)); /* the sentence is shorter */
         ck_assert(again.ids.has_changed);
     }
     end(&again);

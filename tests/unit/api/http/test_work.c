@@ -10,7 +10,7 @@
 
 enum { LARGE = 300 * 1024 };
 
-/* What the route under test does, and what became of its works. */
+/* What the route under test does, and what happened to its works. */
 struct bench {
     struct dg_api *api;
     struct dg_http_shared shared;
@@ -18,8 +18,8 @@ struct bench {
     uv_loop_t loop;
     struct dg_offload *readers;
     const struct dg_work_ops *ops;
-    bool attaches;        /* it is under way at once */
-    enum dg_err read_err; /* what reading ends with */
+    bool attaches;        /* the work is under way at once */
+    enum dg_err read_err; /* the result of reading */
     enum dg_err start_err;
     enum dg_err write_err;
     bool streams, checks, says_why;
@@ -132,7 +132,7 @@ static void on_head(void *user, struct dg_http_req *req)
     dg_api_handler()->on_head(bench->api, req);
 }
 
-/* Stands in the place of the route's function. */
+/* Replaces the route's function. */
 static void on_request(void *user, struct dg_http_req *req)
 {
     struct bench *bench = user;
@@ -170,7 +170,7 @@ static void hang_up(struct bench *bench)
     bench->http = NULL;
 }
 
-/* Ends what the threads have. */
+/* Ends the work that the threads have. */
 static void finish_threads(struct bench *bench)
 {
     dg_offload_close(bench->readers);
@@ -208,7 +208,7 @@ static bool says(struct bench *bench, const char *text)
     return false;
 }
 
-/* The work that waits for its end; a test without one ends. */
+/* The work that waits for its end; the test fails when there is none. */
 static struct dg_work *under_way(const struct bench *bench)
 {
     ck_assert_ptr_nonnull(bench->under_way);
@@ -248,7 +248,7 @@ START_TEST(much_is_read_and_written_elsewhere)
     finish_threads(&bench);
     ck_assert_int_eq(bench.n_started, 1);
     ck_assert(bench.read_elsewhere);
-    finish(&bench, LARGE); /* there are no threads any more, so it runs here */
+    finish(&bench, LARGE); /* there are no threads left, so the work runs here */
     ck_assert(!bench.wrote_elsewhere);
     ck_assert(says(&bench, "{\"hello\":\"xxxxxxxxxxxxxxxxxxxx\"}"));
     close_bench(&bench);
@@ -304,7 +304,7 @@ START_TEST(what_cannot_be_stopped_goes_on_to_its_end)
 {
     struct bench bench;
     open_bench(&bench);
-    bench.ops = &checking_ops; /* has no `leave` */
+    bench.ops = &checking_ops; /* these have no `leave` */
     post(&bench, 3);
     hang_up(&bench);
     ck_assert_int_eq(bench.n_freed, 0);
@@ -341,7 +341,7 @@ START_TEST(a_detached_work_leaves_an_answered_call_alone)
     struct dg_work *first = under_way(&bench);
     dg_call_text(dg_work_detach(first), 200, DG_SPAN("first"));
     ck_assert(says(&bench, "\r\n\r\nfirst"));
-    post(&bench, 3); /* its call is where the first one's was */
+    post(&bench, 3); /* its call has the first one's address */
     dg_work_end(first);
     hang_up(&bench);
     ck_assert_int_eq(bench.n_left, 1);
@@ -371,8 +371,8 @@ START_TEST(failures_are_answered_and_the_work_freed)
 }
 END_TEST
 
-/* Whichever allocation of an error's answer fails: if anything is answered, it is an error's whole
- * shape. */
+/* Whichever allocation fails while an error is answered: any answer that is sent has the complete
+ * shape of an error. */
 START_TEST(an_error_without_memory_names_its_request)
 {
     int n_answers = 0;
@@ -388,7 +388,7 @@ START_TEST(an_error_without_memory_names_its_request)
         dg_call_no_memory(call);
         is_over = !dg_mem_failed();
         dg_mem_fail_after(0);
-        if (says(&bench, "\r\n\r\n{")) { /* else the connection is cut */
+        if (says(&bench, "\r\n\r\n{")) { /* otherwise the connection is cut */
             ck_assert(says(&bench, "{\"error\":{\"code\":\"overloaded\""));
             ck_assert(says(&bench, "\"request_id\":\""));
             n_answers++;
@@ -432,7 +432,7 @@ START_TEST(a_stream_ends_with_an_event)
 }
 END_TEST
 
-/* So many comments stand among the events, each in a chunk of its own. */
+/* The number of comments between the events, each in its own chunk. */
 static int n_comments(struct bench *bench)
 {
     static const char comment[] = "\r\n3\r\n:\n\n\r\n";
@@ -456,7 +456,7 @@ START_TEST(a_quiet_stream_gets_comments)
     bench.streams = true;
     post(&bench, 3);
     dg_call_event(under_way(&bench)->call, "token", NULL, DG_SPAN("{}"));
-    pass_seconds(&bench, DG_CALL_QUIET_S); /* something arrived in the first of them */
+    pass_seconds(&bench, DG_CALL_QUIET_S); /* something arrived in the first second */
     ck_assert_int_eq(n_comments(&bench), 0);
     pass_seconds(&bench, 1);
     ck_assert_int_eq(n_comments(&bench), 1);

@@ -54,7 +54,7 @@ START_TEST(a_jump_of_the_clock_makes_no_job_old)
                                       .retention_s = RETENTION_S,
                                       .line_max = 1000};
     if (dg_bulk_open(&bulk, &opts, &loop, NULL, &jobs, NULL, &error) == DG_OK &&
-        dg_bulk_find(bulk, dg_span_cstr(id))) { /* otherwise memory ran out */
+        dg_bulk_find(bulk, dg_span_cstr(id))) { /* otherwise memory had run out */
         bulk->clock = (struct dg_clock)DG_CLOCK_VIRTUAL(now + DG_CLOCK_S);
         dg_clock_set_ahead(&bulk->clock, (int64_t)(wall - now + 40 * 86400 * DG_CLOCK_S));
         ck_assert(is_kept(bulk));

@@ -124,7 +124,7 @@ START_TEST(failures_in_json_are_recognised_by_their_second_member)
 }
 END_TEST
 
-/* A limit on the size of files is a full disk that needs no rights. */
+/* A limit on the size of files acts like a full disk, and needs no special rights. */
 START_TEST(what_finds_no_room_is_undone_and_can_be_appended_later)
 {
     struct dg_error error = DG_ERROR_NONE;

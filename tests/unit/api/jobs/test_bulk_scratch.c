@@ -8,7 +8,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-/* A folder as a server left it some time ago, with a lock that may be held; its lock, open. */
+/* Makes a folder as a server left it some time ago, with a lock that may be held; returns the lock,
+ * open. */
 static int leave(const char *dir, const char *name, mode_t mode, bool is_held)
 {
     char path[2 * DG_TMPDIR_CAP], lock[2 * DG_TMPDIR_CAP + 8];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The steps of one server, whose Redis is replayed by the test, with what other servers did
- * written into it. tests/integration/60_cluster.py has several real servers. */
+/* The steps of one server, for which the test plays Redis and writes what other servers did.
+ * tests/integration/60_cluster.py has several real servers. */
 #include "api/jobs/bulk_int.h"
 #include "api/jobs/shared_jobs.h"
 #include "fake_redis.h"
@@ -31,8 +31,8 @@ struct bench {
     bool is_late;
     char dir[DG_TMPDIR_CAP];
 
-    /* The answers of Redis: one for each script, and the rows of its table. */
-    const char *says[N_SCRIPTS]; /* NULL: no part to do; that all is well */
+    /* Redis's answers: one for each script, and the rows of its table. */
+    const char *says[N_SCRIPTS]; /* NULL: there is no part to do; all is well */
     const char *epoch, *upto, *rows[6];
     int n[N_SCRIPTS];
     char last[N_SCRIPTS][2000]; /* the row that was sent */
@@ -131,7 +131,7 @@ static bool has_file(const struct bench *bench, const char *kind)
     return access(path, F_OK) == 0;
 }
 
-/* Members that the row has besides. */
+/* Other members that the row has. */
 static const char *row_more = "";
 
 /* The row of a job of two lines in three parts, the last of which is empty and needs no engine. */
@@ -203,8 +203,8 @@ static bool is_state(struct bench *bench, enum dg_bulk_state state)
     return job && dg_bulk_state(job) == state;
 }
 
-/* The table says that there is the job, and the stream that its last part is to be done; the others
- * are. */
+/* The table says that the job exists, and the stream that its last part must be done; the other
+ * parts are done. */
 static void begin_last_part(struct bench *bench)
 {
     begin(bench);
@@ -244,7 +244,8 @@ START_TEST(documents_have_a_stream_of_their_own)
     ck_assert_str_eq(bench.stream[COUNT], "dragoman:1:jobs:documents");
     ck_assert_str_eq(bench.stream[FINISH], "dragoman:1:jobs:documents");
     ck_assert(strstr(bench.last[FINISH], "\"api\":\"deepl\""));
-    dg_bulk_fetched(bench.bulk, dg_span_cstr(id)); /* it stays a minute, for whoever asks again */
+    /* kept for a minute, for clients that ask again */
+    dg_bulk_fetched(bench.bulk, dg_span_cstr(id));
     ck_assert_ptr_nonnull(job_of(&bench));
     bench.last[FINISH][0] = 'x';
     bench.bulk->clock = (struct dg_clock)DG_CLOCK_VIRTUAL(dg_clock_now(&bench.bulk->clock));
@@ -256,14 +257,14 @@ START_TEST(documents_have_a_stream_of_their_own)
 }
 END_TEST
 
-/* A job of 300 lines was done with 200: its result was whole on the disk, Redis lost everything,
- * the job began anew at another server, two of its three parts were counted there, and this server
- * said that it was done, with the bytes of those two. */
+/* A job of 300 lines was done when it had 200: its result was complete on the disk, Redis lost
+ * everything, another server began the job again, two of its three parts were counted there, and
+ * this server reported the job as done, with the bytes of those two. */
 START_TEST(a_table_that_begins_anew_does_not_shorten_a_result)
 {
     struct bench bench;
     begin_last_part(&bench);
-    bench.says[FINISH] = "*2\r\n:-1\r\n:0\r\n"; /* Redis does not know the table any more */
+    bench.says[FINISH] = "*2\r\n:-1\r\n:0\r\n"; /* Redis has lost the table */
     AWAIT(&bench, bench.n[FINISH] > 0);
     bench.epoch = EPOCH_2;
     bench.upto = "4";
@@ -297,8 +298,8 @@ START_TEST(parts_that_lack_a_line_begin_anew)
 }
 END_TEST
 
-/* Every server sends a job that Redis has lost, and the first one's counts; the others may not
- * have heard of that when they are told. */
+/* Every server sends a job that Redis has lost, and the job that is sent first counts; the other
+ * servers may not know that yet when they are told. */
 START_TEST(a_job_that_another_server_sent_again_keeps_its_files)
 {
     struct bench bench;
@@ -320,7 +321,7 @@ START_TEST(a_job_that_another_replaces_is_forgotten)
     struct bench bench;
     begin(&bench);
     write_file(&bench, "json", row("waiting", 0, 0));
-    bench.says[SUBMIT] = "*3\r\n:0\r\n:0\r\n:1\r\n"; /* another one has its idempotency key */
+    bench.says[SUBMIT] = "*3\r\n:0\r\n:0\r\n:1\r\n"; /* another job has its idempotency key */
     open_bulk(&bench);
     AWAIT(&bench, !job_of(&bench) && !has_file(&bench, "in"));
     end(&bench);

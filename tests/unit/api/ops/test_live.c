@@ -28,7 +28,7 @@ START_TEST(percentiles_lie_where_the_counts_do)
 }
 END_TEST
 
-/* An api without a server or an engine, and a connection to it in memory. */
+/* An API without a server or an engine, and a connection to it in memory. */
 struct bench {
     struct dg_api *api;
     struct dg_http_shared shared;
@@ -108,7 +108,7 @@ START_TEST(a_viewer_sees_what_was_and_then_each_second)
     ck_assert_uint_eq(bench.api->live.n_viewers, 1);
     ck_assert(says(&bench, "event: history\ndata: {"));
     ck_assert(!says(&bench, "event: now"));
-    for (int i = 0; i < 50; i++) { /* as long as it reads */
+    for (int i = 0; i < 50; i++) { /* as long as the client reads */
         read_all(&bench);
         dg_api_second(bench.api);
         ck_assert(says(&bench, "event: now\ndata: {"));

@@ -18,7 +18,7 @@ static atomic_bool is_shut;
 static struct dg_engine *engine;
 static struct dg_clock now = DG_CLOCK_VIRTUAL(0);
 static struct dg_jobs jobs;
-static int n_others; /* texts that are not the job's */
+static int n_others; /* texts that do not belong to the job */
 
 static void wake(void *arg)
 {
@@ -26,7 +26,7 @@ static void wake(void *arg)
     sem_post(&woken);
 }
 
-/* The worker stands still while the gate is shut. */
+/* The worker stops while the gate is shut. */
 static bool on_turn(void *arg, size_t index)
 {
     (void)arg;
@@ -87,7 +87,7 @@ static void on_other_done(void *ctx, const struct dg_engine_result *result)
     n_others--;
 }
 
-/* Takes the one place there is and keeps it until the gate is opened. */
+/* Takes the only place and keeps it until the gate is opened. */
 static void be_busy(void)
 {
     static const struct dg_engine_events events = {.on_done = on_other_done};
@@ -102,12 +102,12 @@ static void be_busy(void)
 
 /* ---- A job ----------------------------------------------------------------------------------- */
 
-static char order[64]; /* the names of the owners whose texts were done */
+static char order[64]; /* the owners' names in the order in which their texts were done */
 
 struct owner {
     char name;
     int n_begun, n_items, n_over;
-    bool lets_others_in; /* as soon as its first text is done */
+    bool lets_others_in; /* once its first text is done */
     enum dg_err err;
     uint64_t queue_ns;
 };
@@ -155,7 +155,7 @@ static struct dg_job *new_job(void)
     if (dg_job_new(engine, &jobs, 1 << 20, &job) != DG_OK)
         return NULL;
     job->options.request = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
-    job->options.request.timeout_ms = TIMEOUT_MS * 1000; /* of the machine's time: not reached */
+    job->options.request.timeout_ms = TIMEOUT_MS * 1000; /* in real time: never reached */
     job->options.texts = texts;
     job->options.n_texts = TEXTS;
     return job;
@@ -166,14 +166,14 @@ static bool is_in_line(void)
     return !dg_list_is_empty(&jobs.waiting);
 }
 
-/* One in which the line is looked at. */
+/* One turn of the loop, in which the queue is checked. */
 static void turn(void)
 {
     dg_clock_advance(&now, AGAIN_MS * DG_CLOCK_MS);
     dg_jobs_turn(&jobs);
 }
 
-/* Runs until the job is over or, if that is wanted, waits in line behind others. */
+/* Runs until the job is over or, with `stops`, waits in the queue after others. */
 static void serve(const struct owner *owner, bool stops)
 {
     for (;;) {
@@ -201,7 +201,7 @@ START_TEST(a_job_that_has_begun_does_not_fail_because_others_are_busy)
     struct dg_job *job = new_job();
     if (job && begin(job, &owner) == DG_OK) {
         serve(&owner, true);
-        /* refused although nothing of its own is under way, and then once more */
+        /* refused although none of its own texts is under way, and then once more */
         if (!owner.n_over) {
             ck_assert_uint_eq(job->n_open, 0);
             turn();
@@ -212,7 +212,7 @@ START_TEST(a_job_that_has_begun_does_not_fail_because_others_are_busy)
         }
         ck_assert_int_eq(owner.err, DG_OK);
         ck_assert_int_eq(owner.n_items, TEXTS);
-        ck_assert_int_eq(owner.n_begun, TEXTS); /* each owner was asked once */
+        ck_assert_int_eq(owner.n_begun, TEXTS); /* each owner had its turn once */
         ck_assert_uint_ge(owner.queue_ns, 7 * DG_CLOCK_MS);
     } else {
         dg_job_drop(job);
@@ -265,13 +265,13 @@ START_TEST(one_that_is_dropped_in_line_leaves_it)
 }
 END_TEST
 
-/* The job has no client that could leave, like that of a document. */
+/* The job has no client that could leave, like a document's job. */
 START_TEST(at_the_end_of_the_process_what_is_under_way_is_cancelled)
 {
     struct owner owner = {.n_over = 0}, in_line = {.n_over = 0};
     set_up();
     struct dg_job *job = new_job(), *other = new_job();
-    atomic_store(&is_shut, true); /* it would take as long as it takes */
+    atomic_store(&is_shut, true); /* there is no time limit */
     if (job && other && begin(job, &owner) == DG_OK) {
         other->may_wait = true;
         if (begin(other, &in_line) == DG_OK) {
@@ -322,7 +322,7 @@ END_TEST
 
 enum { CLIENT = 8, OTHER_CLIENT = 12, MANY = 12 };
 
-/* Nothing is delivered until the gate is opened. */
+/* No result is delivered until the gate is opened. */
 static void set_up_with_room(uint64_t client_max)
 {
     set_up_for(64);
@@ -395,7 +395,7 @@ START_TEST(a_client_with_enough_under_way_begins_one_text_of_each_job_in_turn)
 }
 END_TEST
 
-/* Five bytes are about two tokens, read once and written once for each hypothesis. */
+/* Five bytes are about two tokens, which are read once and written once for each hypothesis. */
 START_TEST(its_work_is_estimated_from_length_and_hypotheses)
 {
     static const struct {

@@ -70,7 +70,7 @@ START_TEST(says_where_it_could_not_write)
     struct dg_error error = DG_ERROR_NONE;
     ck_assert_int_eq(dg_file_out_open(&out, "/nowhere/at/all", 0644, &error), DG_ERR_NOT_FOUND);
     ck_assert_ptr_nonnull(strstr(error.text, "/nowhere/at/all"));
-    if (access("/dev/full", W_OK) == 0) { /* a folder there cannot hold files */
+    if (access("/dev/full", W_OK) == 0) { /* files cannot be made in a folder there */
         ck_assert_int_ne(dg_file_out_open(&out, "/dev/full/x", 0644, &error), DG_OK);
         ck_assert_ptr_nonnull(strstr(error.text, "/dev/full/x"));
     }

@@ -80,7 +80,7 @@ START_TEST(does_not_wait_for_a_fifo)
 }
 END_TEST
 
-/* A few pages, whatever their size. */
+/* A few pages, whatever the size of a page is. */
 enum { LARGE = 4 * 65536 };
 
 static void put_large_file(void)
@@ -137,7 +137,7 @@ START_TEST(a_guarded_mapping_that_is_cut_gives_zeros_and_tells)
     ck_assert(memcmp(other.bytes, "\177ELF", 4) == 0);
     dg_map_file_close(&file);
 
-    /* The place in the table is a new mapping's, and as good as any. */
+    /* A new mapping has the place in the table, and works like any other. */
     unlink(path);
     put_large_file();
     ck_assert_int_eq(dg_map_file_open(&file, path, LARGE, NULL), DG_OK);
@@ -157,7 +157,7 @@ START_TEST(a_mapping_that_was_written_to_or_filled_again_tells)
     ck_assert_int_eq(dg_map_file_open(&file, path, LARGE, NULL), DG_OK);
     ck_assert_int_eq(stat(path, &st), 0);
     const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = st.st_mtim.tv_sec + 1}};
-    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0); /* as a write would */
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0); /* as a write would change it */
     expect_changed(&file);
     dg_map_file_close(&file);
     ck_assert_int_eq(dg_map_file_open(&file, path, LARGE, NULL), DG_OK);
@@ -168,7 +168,7 @@ START_TEST(a_mapping_that_was_written_to_or_filled_again_tells)
 }
 END_TEST
 
-/* The child's work, in which the function is called. */
+/* Calls the function in a child process; returns the child's status. */
 static int status_of(void (*function)(void))
 {
     int status = 0;
@@ -207,7 +207,7 @@ static void read_in_a_pool(void *arg)
     ck_assert_int_eq(bytes[LARGE - 1], 0);
 }
 
-/* Models are loaded on threads of a pool, which block other signals. */
+/* Models are loaded on the threads of a pool, which block other signals. */
 START_TEST(threads_of_a_pool_are_guarded)
 {
     struct dg_pool_opts opts = {.n_threads = 1, .max_jobs = 1};
@@ -237,7 +237,7 @@ END_TEST
 
 static void fault_elsewhere(void)
 {
-    signal(SIGBUS, SIG_DFL); /* a sanitizer's own would report it */
+    signal(SIGBUS, SIG_DFL); /* a sanitizer's handler would report it */
     dg_map_file_guard(DG_MAP_FILE_GOES_ON);
     put_large_file();
     int fd = open(path, O_RDWR);

@@ -294,7 +294,7 @@ START_TEST(iterates_over_nothing_where_there_is_no_object)
 }
 END_TEST
 
-/* Parses with each allocation failing in turn; returns how many there are. */
+/* Parses with each allocation failing in turn; returns how many allocations there are. */
 static uint64_t parse_without_memory(struct dg_span text)
 {
     for (uint64_t n = 1;; n++) {
@@ -313,7 +313,7 @@ static uint64_t parse_without_memory(struct dg_span text)
     }
 }
 
-/* The padding moves the places where memory is taken through the whole text. */
+/* The padding shifts the places where memory is allocated through the whole text. */
 START_TEST(reports_memory_that_is_gone_wherever_it_happens)
 {
     struct dg_buf text;

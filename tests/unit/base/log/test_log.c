@@ -48,7 +48,7 @@ static struct dg_log *opened(enum dg_log_format format, enum dg_log_level level)
     return log;
 }
 
-/* The content of `name`; NUL-terminated; static. */
+/* The content of the file `name`, NUL-terminated, in a static buffer. */
 static const char *content(const char *name)
 {
     static char text[1 << 20];
@@ -98,7 +98,7 @@ START_TEST(writes_one_json_object_an_event)
 }
 END_TEST
 
-/* Splits into lines; each must start as a line of ours does, and JSON ones must parse. */
+/* Splits the text into lines; each must begin as our lines do, and JSON lines must parse. */
 static void check_lines(const char *text, enum dg_log_format format, size_t n_expected)
 {
     const struct dg_json_limits limits = DG_JSON_LIMITS_DEFAULT;
@@ -242,8 +242,8 @@ END_TEST
 
 static const char *journal_path = "/nonexistent/journal";
 
-/* Logs "ready" with stderr turned into a pipe, which JOURNAL_STREAM may name; returns what came
- * out of it. */
+/* Logs "ready" while stderr is a pipe, which JOURNAL_STREAM may name; returns what came out of the
+ * pipe. */
 static const char *through_stderr_with(bool is_journal, enum dg_log_format format,
                                        const struct dg_log_field *fields, size_t n_fields)
 {
@@ -261,7 +261,7 @@ static const char *through_stderr_with(bool is_journal, enum dg_log_format forma
     struct dg_log_opts opts = DG_LOG_OPTS_DEFAULT;
     opts.format = format;
     opts.clock = &noon;
-    opts.journal = journal_path; /* never the machine's own */
+    opts.journal = journal_path; /* never the machine's journal */
     struct dg_log *log = NULL;
     enum dg_err err = dg_log_open(&opts, NULL, &log);
     if (!err)
@@ -286,7 +286,7 @@ static const char *through_stderr(bool is_journal, enum dg_log_format format)
     return through_stderr_with(is_journal, format, DG_LOG_NO_FIELDS);
 }
 
-/* A socket that stands in for the journal's, at `path`. */
+/* Makes a socket at `path` that stands in for the journal's. */
 static int stand_in_journal(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -297,7 +297,7 @@ static int stand_in_journal(void)
     return fd;
 }
 
-/* The value of a field in a datagram, which is taken apart whole; static. */
+/* The value of a field in a datagram, all of which is parsed; static. */
 static const char *journal_value(const char *bytes, size_t len, const char *name)
 {
     static char value[1000];

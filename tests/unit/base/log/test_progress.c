@@ -36,7 +36,7 @@ START_TEST(does_without_a_total)
 }
 END_TEST
 
-/* What arrives on stderr when it is a pipe, or is taken for a terminal. */
+/* What arrives on stderr when it is a pipe, or is treated as a terminal. */
 static const char *shown(bool as_terminal)
 {
     static char text[4096];
@@ -76,7 +76,7 @@ START_TEST(rewrites_one_line_at_most_ten_times_a_second_and_wipes_it)
     int n_lines = 0;
     for (const char *at = text; *at; at++)
         n_lines += *at == '\r';
-    ck_assert_int_eq(n_lines, 5 + 1); /* half a second, and the wiping */
+    ck_assert_int_eq(n_lines, 5 + 1); /* half a second, and the line that clears it */
     ck_assert_ptr_null(strchr(text, '\n'));
     ck_assert(strcmp(text + strlen(text) - 4, "\r\x1B[K") == 0);
 }

@@ -108,7 +108,7 @@ START_TEST(makes_what_it_quotes_harmless)
 }
 END_TEST
 
-/* A sentence of any length is cut between characters, whichever way it gets long. */
+/* A message of any length is cut between characters, however it becomes long. */
 START_TEST(cuts_between_characters)
 {
     static char euros[3 * 400 + 1];

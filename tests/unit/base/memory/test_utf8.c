@@ -3,7 +3,7 @@
 #include "base/memory/utf8.h"
 #include "unit.h"
 
-/* The definition, written to be read: decodes by arithmetic alone and checks what came out. */
+/* The definition, written for readability: decodes by arithmetic alone and checks the result. */
 static size_t decode_ref(const unsigned char *s, size_t n, uint32_t *cp)
 {
     if (n == 0)
@@ -30,8 +30,8 @@ static size_t decode_ref(const unsigned char *s, size_t n, uint32_t *cp)
 
 START_TEST(agrees_with_the_definition_on_all_three_byte_starts)
 {
-    /* The fourth byte runs over the edges of its range; 0x41 after a short sequence is plain text.
-     */
+    /* The fourth byte takes the values at the edges of its range; 0x41 after a short sequence is
+     * plain text. */
     static const unsigned char fourth[] = {0x41, 0x7F, 0x80, 0xBF, 0xC0};
     for (uint32_t head = 0; head < 1u << 24; head++) {
         unsigned char s[4] = {(unsigned char)(head >> 16), (unsigned char)(head >> 8),

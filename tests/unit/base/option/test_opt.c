@@ -129,7 +129,7 @@ START_TEST(flags_come_in_the_usual_shapes)
 }
 END_TEST
 
-/* The refusal of the given sources holds both texts. */
+/* Checks that the sources are refused with a message that contains both texts. */
 static void check_refused(const char *file, char *const *env, char *const *argv, const char *place,
                           const char *reading)
 {

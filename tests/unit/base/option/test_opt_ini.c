@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Reads all of `text` into "name=value;" and "[kind name];", or the refusal. */
+/* Reads all of `text` into "name=value;" and "[kind name];", or the message of the refusal. */
 static const char *read_all(struct dg_span text)
 {
     static char out[4096];

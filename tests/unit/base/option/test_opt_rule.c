@@ -53,7 +53,7 @@ static const struct dg_opt_rule rules[] = {
      .text = "expected more than {part}"},
 };
 
-/* The sentence for these options in a file; "" when nothing is refused, NULL without memory. */
+/* The message for these options in a file; "" when nothing is refused, NULL without memory. */
 static const char *said(const char *text, unsigned facts, struct dg_error *error)
 {
     struct dg_opt_set *set = NULL;

@@ -46,7 +46,7 @@ static const struct dg_opt_table table = {.program = "demo",
                                           .sections = sections,
                                           .n_sections = 1};
 
-/* The dump after reading `text`; the caller frees. */
+/* The dump after `text` was read; the caller frees it. */
 static char *dump_of(const char *text)
 {
     struct dg_opt_set *set = NULL;

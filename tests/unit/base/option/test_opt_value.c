@@ -33,7 +33,7 @@ static const struct dg_opt_row r_list = {DG_OPT_STRINGS(struct values, words), "
 static const struct dg_opt_row r_addr = {DG_OPT_ADDRESSES(struct values, addresses), "a",
                                          .help = "h"};
 
-/* Parses, formats, and expects `out`. */
+/* Parses and formats `in`, and expects `out`. */
 static void check_ok(const struct dg_opt_row *row, const char *in, const char *out)
 {
     struct values v = {0};

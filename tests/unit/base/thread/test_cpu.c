@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A /proc and /sys of our own below a temporary folder. */
+/* Our own /proc and /sys in a temporary folder. */
 static char root[] = "/tmp/dragoman-cpu-XXXXXX";
 static char made[32][256];
 static int n_made;
@@ -23,7 +23,7 @@ static void begin(void)
     n_made = 0;
 }
 
-/* Removes everything in the opposite order. */
+/* Removes everything in reverse order. */
 static void end(void)
 {
     while (n_made > 0)
@@ -110,8 +110,8 @@ START_TEST(counts_at_least_one_core_and_no_more_than_there_are)
 }
 END_TEST
 
-/* The kernel's list is the second opinion; an emulator may show the list of the machine below it,
- * under that one's name. */
+/* The kernel's list is the second opinion; an emulator may show the list of the machine that it
+ * runs on, under that one's name. */
 #if defined(__aarch64__)
 #define FEATURES "Features"
 #else
@@ -200,7 +200,7 @@ START_TEST(a_thread_stays_where_it_is_put_and_others_do_not)
         ck_assert(CPU_ISSET(core, &all));
         ck_assert_int_eq(pthread_create(&thread, NULL, pinned, &again), 0);
         ck_assert_int_eq(pthread_join(thread, &failed), 0);
-        ck_assert_uint_eq(core, again); /* counted round */
+        ck_assert_uint_eq(core, again); /* counted from the start again */
     }
     ck_assert_int_eq(sched_getaffinity(0, sizeof after, &after), 0);
     ck_assert(CPU_EQUAL(&all, &after));

@@ -43,7 +43,8 @@ static void stop(struct team *team)
     ck_assert_uint_eq(dg_helpers_count(&team->helpers), 0);
 }
 
-/* Plain numbers, on purpose: ThreadSanitizer sees whether rounds are ordered as the header says. */
+/* Plain numbers, on purpose: ThreadSanitizer then checks that rounds are ordered as the header
+ * says. */
 struct sums {
     uint64_t in, out[CELLS];
 };
@@ -87,7 +88,7 @@ END_TEST
 static void *on_one_core(void *arg)
 {
     (void)arg;
-    /* helpers stay on that core, too; if this is refused, they run on any core */
+    /* helpers stay on that core, too; if the kernel refuses, they run on any core */
     (void)dg_cpu_pin(0);
     struct team team;
     for (size_t n = 0; n < MEMBERS; n++) {
@@ -100,7 +101,7 @@ static void *on_one_core(void *arg)
 
 START_TEST(one_core_is_enough)
 {
-    pthread_t thread; /* in a thread of its own, so that the next test has all cores again */
+    pthread_t thread; /* in its own thread, so that the next test has all cores again */
     ck_assert_int_eq(pthread_create(&thread, NULL, on_one_core, NULL), 0);
     pthread_join(thread, NULL);
 }

@@ -12,7 +12,7 @@
 struct item {
     uint32_t producer;
     uint32_t number;
-    uint64_t check; /* a function of the two: shows a torn copy */
+    uint64_t check; /* depends on both, so that a torn copy shows */
 };
 
 static struct item made(uint32_t producer, uint32_t number)

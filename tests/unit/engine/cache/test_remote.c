@@ -20,7 +20,7 @@ static void wake(void *arg)
     sem_post(&woken);
 }
 
-/* What the remote cache does with a question. */
+/* How the remote cache answers a question. */
 enum mood { ANSWERS_AT_ONCE, ANSWERS_LATER, SAYS_NOTHING, REFUSES, LIES };
 
 enum { ENTRIES = 16 };
@@ -91,7 +91,7 @@ static void answer_all(struct table *table)
 
 static struct table table;
 
-/* An engine without a memory of its own, so that every sentence is asked for. */
+/* An engine without its own cache, so that it asks for every sentence. */
 static struct dg_engine *new_engine(enum mood mood, uint64_t wait_ms)
 {
     char path[DG_TEST_PATH];
@@ -248,7 +248,7 @@ START_TEST(a_question_is_dropped_with_its_request)
     ck_assert(dg_engine_cancel(engine, id));
     wait_for(engine, &outcome);
     ck_assert_int_eq(outcome.err, DG_ERR_CANCELLED);
-    answer_all(&table);        /* nobody waits for it any more */
+    answer_all(&table);        /* nobody waits for these answers any more */
     ask(engine, text, &other); /* asked and never answered: the engine is freed first */
     dg_engine_poll(engine);
     dg_engine_free(engine);

@@ -191,7 +191,8 @@ START_TEST(a_stop_text_ends_it_and_is_not_shown)
     {
         struct dg_generate ask = ask_of("The little house", 24);
         if (run(&ask, &heard) == DG_OK && heard.text.len >= 8) {
-            /* some bytes out of the middle, at the edges of characters: they are ASCII or whole */
+            /* some bytes from the middle, where characters begin and end: they are ASCII or
+             * complete */
             const struct dg_span text = dg_buf_span(&heard.text);
             size_t at = text.len / 2;
             while (at > 0 && ((unsigned char)text.ptr[at] & 0xC0) == 0x80)
@@ -307,9 +308,8 @@ START_TEST(one_that_is_cancelled_or_left_ends)
             ck_assert(heard.result.err == DG_ERR_CANCELLED || heard.result.err == DG_ERR_NOMEM);
             ck_assert(!dg_engine_cancel(engine, id));
         }
-        (void)!dg_engine_generate(engine, &ask, &events, &left, NULL, NULL, NULL); /* ends with the
-                                                                                      engine,
-                                                                                      silently */
+        /* ends with the engine, without a report */
+        (void)!dg_engine_generate(engine, &ask, &events, &left, NULL, NULL, NULL);
     }
     stop();
     ck_assert(!left.is_done);
@@ -318,7 +318,8 @@ START_TEST(one_that_is_cancelled_or_left_ends)
 }
 END_TEST
 
-/* Long prompts are read on another thread, so the reason for a refusal is reported at their end. */
+/* Long prompts are read on another thread, which reports the reason for a refusal when it is
+ * done. */
 START_TEST(a_long_prompt_is_read_beside_and_refused_or_left)
 {
     static char prompt[64 * 1024];
@@ -332,8 +333,8 @@ START_TEST(a_long_prompt_is_read_beside_and_refused_or_left)
         const enum dg_err err = run(&ask, &heard);
         ck_assert(err == DG_ERR_RANGE || err == DG_ERR_NOMEM);
         ck_assert(err == DG_ERR_NOMEM || strstr(heard.error, "tokens, expected at most"));
-        ck_assert(err == DG_ERR_NOMEM || strstr(heard.error, "has more than")); /* not read to its
-                                                                                   end */
+        /* not read to its end */
+        ck_assert(err == DG_ERR_NOMEM || strstr(heard.error, "has more than"));
         heard_deinit(&heard);
         heard_init(&heard);
         if (dg_engine_generate(engine, &ask, &events, &heard, NULL, NULL, &id) == DG_OK) {

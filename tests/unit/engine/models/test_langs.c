@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* One model, many languages: which pair a request gets, and that the network is told the pair in
- * the form of its family, compared with a slow network that gets the ids from the test. */
+ * the form of its family; compared with a slow network that gets the ids from the test. */
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"
 #include "engine/engine.h"
@@ -263,7 +263,7 @@ static size_t ids_of(const char *name, const char *text, int32_t *ids)
     dg_tokenizer_close(tokenizer);
     return n;
 }
-/* Words of the vocabulary that tell the network the languages; NULL: none. */
+/* Words of the vocabulary that tell the network the languages; NULL: there is none. */
 struct told {
     const char *first, *second, *last, *lead, *lead_second;
 };
@@ -299,8 +299,8 @@ static void check_told(const char *name, const struct dg_engine_request *request
     deinit(&outcome);
 }
 
-/* Both agree on a pair whose source is told by `first` or `last` and whose target by `first` or
- * `lead`. */
+/* The engine and the slow network agree on a pair whose source is named by `first` or `last`, and
+ * whose target by `first` or `lead`. */
 static void check_pair(const char *name, const char *from, const char *to, const char *first,
                        const char *last, const char *lead)
 {
@@ -375,7 +375,7 @@ START_TEST(pairs_in_one_batch_say_what_each_says_alone)
             n_different += p > 0 && !dg_span_eq(dg_buf_span(&alone[p][t].text),
                                                 dg_buf_span(&alone[0][t].text));
         }
-    ck_assert_uint_ge(n_different, 4); /* of 12: the languages matter */
+    ck_assert_uint_ge(n_different, 4); /* of 12: the languages make a difference */
     for (size_t p = 0; p < PAIRS; p++)
         for (size_t t = 0; t < TEXTS; t++) {
             struct dg_engine_request request = request_of(texts[t], sides[p][0], sides[p][1]);
@@ -471,7 +471,7 @@ START_TEST(a_way_may_lead_through_it)
     ck_assert_str_eq(both.source, "fr");
     ck_assert_str_eq(both.target, "nl");
     struct dg_engine_request request = request_of(texts[1], "fr", "en");
-    request.search = (struct dg_search_opts)DG_SEARCH_OPTS_DEFAULT; /* as a hop on the way */
+    request.search = (struct dg_search_opts)DG_SEARCH_OPTS_DEFAULT; /* as one of the two hops */
     begin(&first, &request);
     end(&first);
     request = request_of(first.text.len ? first.text.ptr : "", "en", "nl");
@@ -541,8 +541,8 @@ START_TEST(a_configuration_chooses_and_renames)
 }
 END_TEST
 
-/* Makes and loads a model of de, en and fr under a name, with words for manners; the sentence of
- * its refusal, or "". */
+/* Makes and loads a model of de, en and fr under a name, with words for formality; returns the
+ * message of its refusal, or "". */
 static const char *load_manners(const char *name, enum dg_lang_rule rule, const char *formal,
                                 const char *informal)
 {
@@ -571,8 +571,8 @@ START_TEST(formality_is_told_before_the_text_or_the_translation)
     const struct told usual = {.first = "__de__", .lead = "__fr__"};
     const struct told formal = {.first = "__de__", .second = "__it__", .lead = "__fr__"};
     const struct told informal = {.first = "__de__", .lead = "__fr__", .lead_second = "__es__"};
-    for (int round = 0; round < 2; round++) { /* the second time from the cache, with an entry for
-                                                 each */
+    /* the second time from the cache, which has an entry for each */
+    for (int round = 0; round < 2; round++) {
         request.formality = DG_FORMALITY_DEFAULT;
         check_told("many", &request, &usual);
         request.formality = round ? DG_FORMALITY_PREFER_FORMAL : DG_FORMALITY_FORMAL;
@@ -621,7 +621,7 @@ START_TEST(a_manner_stands_beside_what_a_model_is_forced_to_say)
                         unforced = {.n_lead = 0}, read = {.n_lead = 0};
     dg_pair_say(&forced, &target);
     ck_assert(forced.n_lead == 2 && forced.lead[0] == 3 && forced.lead[1] == 7);
-    dg_pair_say(&told, &target); /* the language takes the place of the forced token */
+    dg_pair_say(&told, &target); /* the language's word replaces the forced token */
     ck_assert(told.n_lead == 2 && told.lead[0] == 5 && told.lead[1] == 7);
     dg_pair_say(&unforced, &free_to_speak);
     ck_assert(unforced.n_lead == 1 && unforced.lead[0] == 7);
@@ -675,7 +675,7 @@ START_TEST(of_equal_models_the_one_that_knows_the_manner_serves)
 }
 END_TEST
 
-/* The 202 of NLLB, in the order of their ids. */
+/* The 202 languages of NLLB, in the order of their ids. */
 static const char flores[] =
     "ace_Arab,ace_Latn,acm_Arab,acq_Arab,aeb_Arab,afr_Latn,ajp_Arab,aka_Latn,amh_Ethi,apc_Arab,arb_"
     "Arab,ars_Arab,"
@@ -711,7 +711,7 @@ static const char flores[] =
     "Latn,vec_Latn,"
     "vie_Latn,war_Latn,wol_Latn,xho_Latn,ydd_Hebr,yor_Latn,yue_Hant,zho_Hans,zho_Hant,zul_Latn";
 
-/* NLLB's own spelling and the usual one mean the same word. */
+/* NLLB's own spelling and the usual one stand for the same word. */
 START_TEST(all_of_nllb_are_found)
 {
     static const char *const people[][2] = {

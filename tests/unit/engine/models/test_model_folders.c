@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Where models are looked for: a build folder finds its tree, an account its own folder, and of two
- * models with one name the first counts. */
+/* Where models are looked for: a program in a build folder finds its source tree, an account has
+ * its own folder, and of two models with one name the first counts. */
 #include "engine/models/model_folders.h"
 #include "tmpdir.h"
 #include "unit.h"

@@ -110,7 +110,7 @@ static uint64_t ask(const char *model, const char *text, struct outcome *outcome
     return id;
 }
 
-/* Polls, at every call and a few times a second, as the daemon does. */
+/* Polls the engine, at every call and a few times a second, as the daemon does. */
 static void poll_once(void)
 {
     struct timespec until;
@@ -240,7 +240,7 @@ START_TEST(a_model_without_requests_leaves_and_comes_back)
 }
 END_TEST
 
-/* A directory of links to the model's files. */
+/* Makes a directory of links to the model's files. */
 static void link_model(const char *to)
 {
     char from[DG_TEST_PATH], one[2 * DG_TEST_PATH], two[2 * DG_TEST_PATH];

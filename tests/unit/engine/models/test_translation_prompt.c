@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Language models that translate: the prompt, the part of the answer that is the translation, and
- * that the engine gives the same as a generation with the same prompt. */
+ * that the engine gives the same result as a generation with the same prompt. */
 #include "engine/engine.h"
 #include "engine/generate/generate.h"
 #include "engine/models/translation_prompt.h"
@@ -281,7 +281,7 @@ START_TEST(a_translation_is_what_the_model_goes_on_with)
 }
 END_TEST
 
-/* Where a letter stands that differs from all letters before it; 0: nowhere. */
+/* The position of a letter that differs from all letters before it; 0: there is none. */
 static size_t first_of_its_kind(struct dg_span text)
 {
     for (size_t i = 1; i < text.len; i++)
@@ -336,7 +336,7 @@ START_TEST(company_changes_nothing)
         translate("asked", texts[i], i % 2 ? "de" : "fr", "en", &alone[i]);
     ck_assert_uint_eq(alone[2].n_sentences, 3);
     ck_assert_int_eq(load("asked", "{source} to {target}:\\n{text}\\n", "q", &error),
-                     /* nothing is cached of this one */
+                     /* no sentence of this text is cached */
                      DG_OK);
     for (size_t i = 0; i < N; i++)
         ck_assert_int_eq(submit("asked", texts[i], i % 2 ? "de" : "fr", "en", &together[i], &error),
@@ -353,8 +353,8 @@ START_TEST(company_changes_nothing)
 }
 END_TEST
 
-/* Such models get capitals unchanged, which take more tokens than small letters, so parts are
- * cut accordingly. */
+/* Such models get capitals unchanged. These take more tokens than small letters, and parts are cut
+ * accordingly. */
 START_TEST(long_capitals_are_cut_to_what_a_prompt_holds)
 {
     char text[1200] = "";

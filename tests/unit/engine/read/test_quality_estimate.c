@@ -33,7 +33,7 @@ static enum dg_err load(const char *name, const char *path, const char *judges,
     return err ? err : dg_engine_publish(engine, served, error);
 }
 
-/* The estimator's directory, with that quality.json; NULL: without. */
+/* Makes the estimator's directory, with this quality.json; NULL: without one. */
 static enum dg_err make_estimator(const char *curve, struct dg_error *error)
 {
     char from[DG_TEST_PATH], path[sizeof estimator + 16];
@@ -212,7 +212,7 @@ START_TEST(a_quality_is_what_the_number_and_the_curve_make_it)
 }
 END_TEST
 
-/* With others, alone, and from the cache. */
+/* The quality is the same with other texts, alone, and from the cache. */
 START_TEST(a_quality_does_not_depend_on_company)
 {
     enum { N = 12 };
@@ -238,7 +238,7 @@ START_TEST(a_quality_does_not_depend_on_company)
 }
 END_TEST
 
-/* With a translation by way of another language, the original source counts. */
+/* For a translation through a third language, the original source counts. */
 START_TEST(two_models_in_a_row_are_judged_by_the_original)
 {
     static struct heard heard;
@@ -270,7 +270,8 @@ START_TEST(nothing_is_judged_that_is_not_asked_for)
             dg_engine_read_model_stats(engine, i, &stats);
             ck_assert_uint_eq(stats.n_accepted, 0);
         }
-    ck_assert_int_eq(submit("\n \n", "fr-en", true, &heard, NULL), DG_OK); /* without a sentence */
+    /* without any sentence */
+    ck_assert_int_eq(submit("\n \n", "fr-en", true, &heard, NULL), DG_OK);
     wait_for(&heard);
     ck_assert_int_eq(heard.err, DG_OK);
     ck_assert(!heard.has_quality);
@@ -308,7 +309,7 @@ START_TEST(without_an_estimator_it_is_refused)
 }
 END_TEST
 
-/* Cancelled at any moment, also by freeing the engine. */
+/* A request can be cancelled at any moment, also by freeing the engine. */
 START_TEST(it_can_end_at_any_time)
 {
     static struct heard heard;
@@ -332,7 +333,7 @@ START_TEST(it_can_end_at_any_time)
 }
 END_TEST
 
-/* While the scheduler has no room for more, what has been translated waits to be judged. */
+/* While the scheduler has no room, finished translations wait for their quality. */
 START_TEST(a_full_server_judges_later)
 {
     enum { N = 10 };

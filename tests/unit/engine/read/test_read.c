@@ -60,7 +60,7 @@ static void stop(void)
 
 enum { HEARD_MAX = 64, NUMBERS_MAX = 400 };
 
-/* A row of numbers for each item, which sums up all that was reported of it. */
+/* A row of numbers for each item, which represents all that was reported about it. */
 struct heard {
     double numbers[HEARD_MAX][NUMBERS_MAX];
     size_t n[HEARD_MAX], n_items, n_tokens, n_characters;
@@ -275,7 +275,8 @@ START_TEST(a_request_may_be_cancelled_and_the_engine_freed_at_any_time)
     }
     dg_buf_deinit(&text);
     stop();
-    ck_assert(!begun[2] || !heard[2].is_done || !heard[2].err); /* it ends untold, or had ended */
+    /* it ends without a report, or had ended */
+    ck_assert(!begun[2] || !heard[2].is_done || !heard[2].err);
 }
 END_TEST
 
@@ -449,7 +450,7 @@ START_TEST(a_poll_is_over_in_time_and_all_have_their_turns)
 }
 END_TEST
 
-/* What was reported of one text so far. */
+/* What was reported about one text so far. */
 struct parts {
     struct heard heard;
     size_t n_parts, n_entities, end;
@@ -587,7 +588,7 @@ static void tag_in_order(bool is_turned, struct dg_reading_result_tag out[5])
         const size_t w = is_turned ? 1 - k : k;
         float *values = calloc(10, sizeof *values);
         for (size_t i = 0; i < 3; i++)
-            values[2 * (i + 1) + w] = 0.5f + 0.1f * (float)i; /* the window's number is its label */
+            values[2 * (i + 1) + w] = 0.5f + 0.1f * (float)i; /* the window's number as its label */
         is_whole = dg_reading_result_window(&g, &windows[w], values, NULL, 10) == DG_OK;
     }
     memset(out, 0, 5 * sizeof *out);
@@ -601,11 +602,12 @@ START_TEST(the_order_of_windows_changes_nothing)
     struct dg_reading_result_tag one[5], other[5];
     tag_in_order(false, one);
     tag_in_order(true, other);
-    for (size_t i = 0; i < 5 && one[0].edge && other[0].edge; i++) { /* torture leaves them empty */
+    /* they are empty when an allocation failed */
+    for (size_t i = 0; i < 5 && one[0].edge && other[0].edge; i++) {
         ck_assert_uint_eq(one[i].label, other[i].label);
         ck_assert_uint_eq(one[i].window, other[i].window);
-        ck_assert_uint_eq(one[i].label, i > 2); /* the token that both windows contain has the first
-                                                   one's label */
+        /* the token in both windows has the first window's label */
+        ck_assert_uint_eq(one[i].label, i > 2);
     }
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Long texts are cut a stretch at a time: into the same sentences, and without delaying others. */
+/* Long texts are cut in stretches: into the same sentences, and without delaying others. */
 #include "base/memory/buf.h"
 #include "engine/engine.h"
 #include "engine/engine_int.h"
@@ -82,7 +82,7 @@ static void on_done(void *ctx, const struct dg_engine_result *result)
 
 static const struct dg_engine_events events = {on_delta, on_sentence, on_done};
 
-/* About `len` bytes of sentences; `gap` is how often a line ends (0: never). */
+/* Writes about `len` bytes of sentences; `gap` is the distance of line ends (0: there are none). */
 static void write_text(struct dg_buf *text, size_t len, unsigned gap)
 {
     static const char *const sentences[] = {
@@ -106,7 +106,7 @@ static void write_text(struct dg_buf *text, size_t len, unsigned gap)
 static void run(struct dg_span text, struct dg_engine_request *how, struct seen *seen)
 {
     how->text = text;
-    how->search.max_len = 3; /* only the sentences matter here, and not their translations */
+    how->search.max_len = 3; /* only the sentences matter here, not their translations */
     *seen = (struct seen){.n = 0};
     dg_buf_init(&seen->text, 1 << 24);
     ck_assert_int_eq(dg_engine_submit(engine, how, &events, seen, NULL, NULL, NULL), DG_OK);
@@ -178,7 +178,7 @@ START_TEST(what_has_nothing_to_cut_comes_to_an_end_too)
 }
 END_TEST
 
-/* A sentence far longer than any stretch comes in parts and is whole again. */
+/* A sentence far longer than any stretch comes in parts and is put together again. */
 START_TEST(a_sentence_longer_than_a_stretch_is_cut_and_joined)
 {
     static struct seen seen;
@@ -192,7 +192,7 @@ START_TEST(a_sentence_longer_than_a_stretch_is_cut_and_joined)
     run(dg_buf_span(&text), &how, &seen);
     ck_assert_int_eq(seen.err, DG_OK);
     ck_assert_uint_gt(seen.n, 10);
-    for (size_t i = 0; i < seen.n; i++) { /* nothing but blanks between two parts */
+    for (size_t i = 0; i < seen.n; i++) { /* only blanks between two parts */
         for (; end < seen.at[i]; end++)
             ck_assert_int_eq(text.ptr[end], ' ');
         end = seen.at[i] + seen.len[i];
@@ -238,7 +238,7 @@ START_TEST(a_line_without_an_end_is_cut_a_little_at_a_time)
             run(dg_buf_span(&text), &how, &seen);
             ck_assert_int_eq(seen.err, DG_OK);
             ck_assert(seen.n > 1 || i == 3);
-            /* one behind the other, blanks between them */
+            /* one after the other, blanks between them */
             for (size_t k = 0; k + 1 < seen.n; k++) {
                 ck_assert_uint_le(seen.at[k] + seen.len[k], seen.at[k + 1]);
                 ck_assert_uint_le(seen.at[k + 1], seen.at[k] + seen.len[k] + 1);
@@ -267,7 +267,7 @@ START_TEST(a_long_text_can_be_cancelled_while_it_is_cut_and_delays_nobody)
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &seen, NULL, NULL, &id), DG_OK);
     how = (struct dg_engine_request)DG_ENGINE_REQUEST_DEFAULT;
     how.no_cache = true;
-    run(DG_SPAN("Bonjour."), &how, &small); /* is answered while the other has hardly begun */
+    run(DG_SPAN("Bonjour."), &how, &small); /* is answered when the other one has hardly begun */
     ck_assert_int_eq(small.err, DG_OK);
     ck_assert(!seen.is_done);
     ck_assert(dg_engine_cancel(engine, id));
@@ -315,7 +315,7 @@ START_TEST(a_long_page_is_cut_in_stretches_and_keeps_its_markup)
 }
 END_TEST
 
-/* Markup of a hundred kilobytes around a sentence or two. */
+/* Writes a hundred kilobytes of markup around a sentence or two. */
 static void write_page(struct dg_buf *page, const char *text)
 {
     dg_buf_init(page, 1 << 20);
@@ -332,7 +332,7 @@ START_TEST(much_markup_is_read_beside_and_comes_back)
     struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
     struct dg_engine_memory memory;
     struct dg_buf page;
-    /* what the options borrow belongs to the caller again when submit returns */
+    /* when submit returns, the caller may change what the options point to */
     char tags[] = "x, y";
     uint64_t id;
     set_up();
@@ -362,7 +362,7 @@ START_TEST(much_markup_is_read_beside_and_comes_back)
 
     dg_buf_init(&seen.text, 1 << 20);
     ck_assert_int_eq(dg_engine_submit(engine, &how, &events, &seen, NULL, NULL, NULL),
-                     /* left to the engine's end */
+                     /* ends with the engine */
                      DG_OK);
     tear_down();
     dg_buf_deinit(&seen.text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The background thread: what is left to it is done, by whomever. */
+/* The background thread: tasks that are given to it are done, whichever thread does them. */
 #include "engine/task/background.h"
 #include "unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The life of tasks, with a kind that does what the test says: no model, no ticket, and a clock
+/* The life of tasks, with a kind of task that the test controls: no model, no ticket, and a clock
  * that stands still. */
 #include "engine/task/task.h"
 #include "base/memory/mem.h"
@@ -21,14 +21,14 @@ static void wake(void *arg)
 
 /* What a test sees of its task, which is freed when it is over. */
 struct seen {
-    enum dg_err next; /* what `begin` answers */
+    enum dg_err next; /* the result of `begin` */
     bool is_done;     /* and the values that it then sets */
     size_t n_open;
     int n_begun, n_told, n_cancelled;
     enum dg_err told;
     char error[DG_ERROR_CAP];
-    struct seen *submits; /* submitted by its end; or NULL */
-    uint64_t cancels;     /* cancelled by its end; or 0 */
+    struct seen *submits; /* the task that its end submits; or NULL */
+    uint64_t cancels;     /* the task that its end cancels; or 0 */
     uint64_t lasts_ns;    /* how long a turn takes */
     struct dg_task *task;
 };
@@ -143,7 +143,7 @@ static void move(void)
     dg_tasks_move(&tasks, dg_clock_now(&clock_));
 }
 
-/* As if a model had come or gone. */
+/* Acts as if a model had come or gone. */
 static void look_at_waiting(void)
 {
     tasks.waited_version = dg_registry_version(tasks.registry) - 1;

@@ -29,7 +29,7 @@ static void tear_down(void)
     dg_tokenizer_close(tokenizer);
 }
 
-/* Finds, dresses, and undresses again in slices of `slice` bytes. */
+/* Finds the spans, replaces them, and restores them in slices of `slice` bytes. */
 static void check_round_trip(const char *text, const char *dressed_as, size_t slice)
 {
     struct dg_buf dressed, back;
@@ -51,7 +51,7 @@ static void check_round_trip(const char *text, const char *dressed_as, size_t sl
                                                  dg_span_sub(dg_buf_span(&dressed), 0, n), is_over,
                                                  &back),
                          DG_OK);
-        ck_assert_uint_ge(back.len, before); /* what was shown stays */
+        ck_assert_uint_ge(back.len, before); /* text that was shown stays */
         ck_assert_ptr_null(strstr(back.ptr ? back.ptr : "", words.items[0].text));
         if (is_over)
             break;
@@ -74,8 +74,8 @@ START_TEST(spans_travel_as_words_and_come_back)
         snprintf(text, sizeof text, "Ouvrez %s dans %s.", a, b);
         check_round_trip("Ouvrez https://a.org/?q=1 dans {0}.", text, slice);
         snprintf(text, sizeof text, "Ouvrez %s.", a);
-        check_round_trip("Ouvrez <x id=\"7\"></x>.", text, slice); /* touching spans are one */
-        check_round_trip("\U0001F600 Ouvrez %s. \U0001F600", text, slice); /* emoji stay outside */
+        check_round_trip("Ouvrez <x id=\"7\"></x>.", text, slice); /* adjacent spans become one */
+        check_round_trip("\U0001F600 Ouvrez %s. \U0001F600", text, slice); /* emoji are left out */
         snprintf(text, sizeof text, "pr\u00e9 %s fixe", a);
         check_round_trip("pr\u00e9{0}fixe", text, slice);
         snprintf(text, sizeof text, "%s's", a);
@@ -107,7 +107,7 @@ START_TEST(offsets_are_followed_from_one_model_to_the_next)
     ck_assert_int_eq(dg_placeholders_undress(&placeholders, &out, dg_span_cstr(text), true, &via),
                      DG_OK);
     const size_t mark = 3;                           /* bytes of a mark */
-    ck_assert_uint_eq(via.len, mark + 5 + mark + 1); /* no space stood between {0} and a */
+    ck_assert_uint_eq(via.len, mark + 5 + mark + 1); /* no space was between {0} and a */
     ck_assert_uint_eq(dg_placeholders_told(&placeholders, n_b, 0, via.len), mark);
     ck_assert_uint_eq(dg_placeholders_told(&placeholders, n_b + 4, 0, via.len), mark + 4);
     ck_assert_uint_eq(dg_placeholders_told(&placeholders, n_b + 5 + n_a, 0, via.len),
@@ -118,7 +118,7 @@ START_TEST(offsets_are_followed_from_one_model_to_the_next)
                  n_second = strlen(words.items[placeholders.items[0].word].text);
     ck_assert_uint_eq(dg_placeholders_dressed(&placeholders, mark), n_first);
     ck_assert_uint_eq(dg_placeholders_dressed(&placeholders, mark + 5), n_first + 5);
-    /* A space keeps what touched the span from being read as part of its word. */
+    /* A space keeps the text next to the span from being read as part of its word. */
     ck_assert_uint_eq(dg_placeholders_dressed(&placeholders, mark + 5 + mark),
                       n_first + 5 + n_second + 1);
     ck_assert_uint_eq(dg_placeholders_dressed(&placeholders, via.len), again.len);

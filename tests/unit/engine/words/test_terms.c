@@ -97,7 +97,7 @@ START_TEST(a_text_that_is_a_term_has_room_for_it_and_its_marks)
             longest = constraint.forms[i].n_ids;
     const size_t n_term = terms.items[0].to - terms.items[0].from;
     ck_assert_uint_eq(dg_terms_longest(&terms, n_term + 3), longest + 3);
-    find("chien", false); /* no input makes the model output it */
+    find("chien", false); /* nothing makes the model write it */
     ck_assert_uint_eq(dg_terms_longest(&terms, 2), 0);
     find("le chien", true);
     ck_assert(!terms.is_alone);
@@ -106,7 +106,7 @@ START_TEST(a_text_that_is_a_term_has_room_for_it_and_its_marks)
 }
 END_TEST
 
-/* The ways to write the first term of a text: which, and where. */
+/* Checks the ways to write the first term of a text, and their places. */
 static void check_ways(const char *text, const char *expected)
 {
     static const char *const where[] = {"", "first ", "inside "};
@@ -136,7 +136,7 @@ START_TEST(case_follows_the_source_only_at_the_beginning_of_a_sentence)
     check_ways("Le chien dort.", "first Dog, inside dog");
     check_ways("Chien de garde.", "first Dog, inside dog");
     check_ways("Voici le Chien.", "first Dog, inside dog");
-    check_ways("\xC2\xAB Chien !", "Dog"); /* nothing else is output */
+    check_ways("\xC2\xAB Chien !", "Dog"); /* nothing else is written */
     check_ways("Il dort. Chien de garde.", "Dog, dog");
     check_ways("CHIEN", "DOG");
     check_ways("CHIEN DE GARDE", "DOG, first Dog, inside dog");
@@ -145,8 +145,8 @@ START_TEST(case_follows_the_source_only_at_the_beginning_of_a_sentence)
 }
 END_TEST
 
-/* "Le chien est dans la maison." has been said in four tokens as "a dog house .", and the second
- * model reads that as ten characters of one token each, or as two pieces of five. */
+/* The first model wrote "Le chien est dans la maison." in four tokens as "a dog house .", and the
+ * second model reads that as ten characters of one token each, or as two pieces of five. */
 START_TEST(terms_are_followed_through_the_first_of_two_models)
 {
     static const int32_t ids[] = {0, 1, 2, 3};
@@ -174,8 +174,8 @@ START_TEST(terms_are_followed_through_the_first_of_two_models)
     ck_assert_uint_eq(constraints[0].src_to, 3);
     ck_assert_uint_eq(constraints[1].src_from, 5);
     ck_assert_uint_eq(constraints[1].src_to, 10);
-    said.joining = joining; /* whole words, and a neighbour that attends to the source half as much
-                             */
+    /* whole words, and a neighbour that attends to the source half as much */
+    said.joining = joining;
     alignment[2 * said.n_source + terms.items[1].from] = 0.45f;
     dg_terms_follow(&terms, &said);
     dg_terms_tie(&terms, &piece);
@@ -193,7 +193,7 @@ START_TEST(terms_are_followed_through_the_first_of_two_models)
     ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 1);
     ck_assert_uint_eq(constraints[0].src_from, 0);
     ck_assert_uint_eq(constraints[0].src_to, 5);
-    /* Terms of which nothing is known belong to the first piece. */
+    /* Terms without any alignment belong to the first piece. */
     find("Le chien est dans la maison.", true);
     dg_terms_tie(&terms, &piece);
     ck_assert_uint_eq(dg_terms_constrain(&terms, constraints, 2), 0);
@@ -267,7 +267,7 @@ START_TEST(articles_are_joined_to_terms_as_french_is_written)
                       DG_SPAN_FMT(dg_buf_span(&text)));
         dg_buf_deinit(&text);
     }
-    struct dg_buf texts; /* what stands before the text is left alone */
+    struct dg_buf texts; /* text before it in the buffer is left alone */
     dg_buf_init(&texts, 100);
     ck_assert_int_eq(dg_buf_append_cstr(&texts, "le artisan le artisan"), DG_OK);
     ck_assert_int_eq(dg_terms_elide(&terms, &texts, strlen("le artisan ")), DG_OK);

@@ -16,7 +16,7 @@
 static struct maker maker;
 static struct dg_spm *spm;
 
-/* A model with <unk>, <s> and </s> before the pieces of fr-en but its bytes. */
+/* Makes a model with <unk>, <s> and </s> before the pieces of fr-en, except its bytes. */
 static void begin(void)
 {
     char path[DG_TEST_PATH];
@@ -95,7 +95,7 @@ static void compare_file(struct comparing *c, const char *name)
     struct dg_span line;
     ck_assert_int_eq(dg_text_in_open(&in, dg_test_source(path, name), NULL), DG_OK);
     for (size_t i = 0; i < 300 && dg_text_in_line(&in, &line); i++)
-        /* "</s>" is a token for one of them, and text for the other */
+        /* "</s>" is a token for one of the models, and text for the other */
         if (!line.len || !memchr(line.ptr, '<', line.len))
             compare(c, line);
     dg_text_in_close(&in);
@@ -156,8 +156,8 @@ START_TEST(camembert_counts_four_on)
 }
 END_TEST
 
-/* Words of the model's own are words of the file; a model without a table or a space before its
- * texts is one there, too. */
+/* User-defined words of the model are words of the file; a model without a replacement table, or
+ * without a space before its texts, has none in the file, either. */
 START_TEST(what_the_model_has_of_its_own)
 {
     maker_init(&maker);
@@ -175,7 +175,7 @@ START_TEST(what_the_model_has_of_its_own)
     ck_assert_int_eq(dg_subword_encode(subword, work, DG_SPAN("a@@a<fr>b"), 0, NULL, &tokens, &n),
                      DG_OK);
     const int32_t expected[] = {7, 6, 7, 8 + '<', 8 + 'f',
-                                /* a sign that a stranger writes is text */
+                                /* a special token in a user's text is plain text */
                                 8 + 'r', 8 + '>', 8 + 'b'};
     ck_assert_uint_eq(n, sizeof expected / sizeof *expected);
     for (size_t i = 0; i < n; i++)

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Models written by PyTorch and by numpy (tests/support/write_fixtures.py; committed, and written
- * afresh where those libraries are installed) are imported and compared number by number, then
+ * again where those libraries are installed) are imported and compared number by number, then
  * damaged in every way. */
 #include "base/file/file_out.h"
 #include "import_check.h"
@@ -17,8 +17,8 @@ static enum dg_err import(const char *from, const char *to, const struct dg_impo
     return import_try(from, to, opts, &summary, error);
 }
 
-/* Exactly, as it is and as F32; as F16, in which the numbers are exact too; and as I8 without a
- * complaint. */
+/* Imports exactly, as stored and as F32; as F16, in which the numbers are exact, too; and as I8
+ * without a complaint. */
 static void imports_exactly(const char *from)
 {
     struct dg_error error;
@@ -45,7 +45,7 @@ START_TEST(files_of_pytorch_and_numpy_are_imported_bit_for_bit)
 }
 END_TEST
 
-/* Runs the writer; false where its library is not installed. */
+/* Runs the writer; false when its library is not installed. */
 static bool write_fresh(const char *library)
 {
     char command[3072];
@@ -110,7 +110,8 @@ static void copy(const char *from, const char *to, const char *name)
     dg_map_file_close(&file);
 }
 
-/* Imports a copy of `which` whose weights are `bytes`; in any case nothing may be left over. */
+/* Imports a copy of `which` whose weights are `bytes`; no files may be left over, whatever
+ * happens. */
 struct damaged {
     char dir[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], weights[DG_TMPDIR_CAP + 64];
     struct dg_map_file original;
@@ -389,7 +390,8 @@ START_TEST(what_a_killed_import_left_goes_with_the_next)
     import_write(file, "half", 4);
     opts = (struct dg_import_opts)DG_IMPORT_OPTS_DEFAULT;
     ck_assert_int_eq(import(d.dir, d.out, &opts, &error), DG_OK);
-    ck_assert_uint_eq(dg_tmpdir_count(import_root), 3); /* in, out and another import's */
+    /* in, out and the directory of another import */
+    ck_assert_uint_eq(dg_tmpdir_count(import_root), 3);
     damage_end(&d);
 }
 END_TEST

@@ -36,8 +36,8 @@ START_TEST(packages_of_both_forks_are_imported_bit_for_bit)
 }
 END_TEST
 
-/* amun keeps records of its training among the parameters: a scalar, and an array without elements.
- */
+/* amun stores records of its training among the parameters: a scalar, and an array without
+ * elements. */
 START_TEST(an_old_network_with_its_records_is_imported_bit_for_bit)
 {
     dg_tmpdir_make(import_root);
@@ -49,7 +49,7 @@ START_TEST(an_old_network_with_its_records_is_imported_bit_for_bit)
 }
 END_TEST
 
-/* What was int8 stays the same int8, with the inverse of the multiplier as each row's scale. */
+/* int8 values stay the same, and each row's scale is the inverse of the multiplier. */
 START_TEST(int8_values_are_kept_as_they_are)
 {
     char out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];
@@ -77,8 +77,9 @@ START_TEST(int8_values_are_kept_as_they_are)
 }
 END_TEST
 
-/* header 16 + 32 N + names + 4 for each dimension, data from the next multiple of 256 behind the
- * pad count, every tensor rounded up to 256; the configuration may go without. */
+/* The size by the format's rule: a header of 16 + 32 N + names + 4 for each dimension; the data
+ * from the next multiple of 256 after the pad count on; every tensor rounded up to 256, except that
+ * the configuration need not be. */
 static void check_sizes(size_t which)
 {
     struct dg_map_file map = original(committed[which], model_name);
@@ -192,7 +193,7 @@ START_TEST(a_damaged_shortlist_is_refused_with_an_offset)
 }
 END_TEST
 
-/* Damages one file of a package; the import must fail with the sentence and leave nothing. */
+/* Damages one file of a package; the import must fail with this message and leave no files. */
 static void refused(const char *which, const char *name, size_t at, uint8_t byte,
                     const char *sentence)
 {
@@ -215,8 +216,8 @@ static void refused(const char *which, const char *name, size_t at, uint8_t byte
     dg_tmpdir_remove(import_root);
 }
 
-/* A record that is left out has no tensor that a scale could be set of, though it claims to be
- * quantised, and is the first. */
+/* A record that is left out has no tensor whose scale could be set, although it claims to be
+ * quantised and is the first. */
 START_TEST(a_record_that_claims_to_be_quantised_is_left_out_like_others)
 {
     static const uint8_t type[] = {0x01, 0x41}, one[] = {0, 0, 0, 0x80, 0x3f};

@@ -76,7 +76,7 @@ START_TEST(a_real_model_is_compared_by_an_independent_reader)
 }
 END_TEST
 
-/* With a SentencePiece model beside it the directory has a tokenizer; OpenNMT's networks read no
+/* With a SentencePiece model next to it the directory has a tokenizer; OpenNMT's networks read no
  * end token. */
 START_TEST(text_is_split_by_the_model_that_lies_beside)
 {
@@ -167,7 +167,7 @@ START_TEST(models_of_many_languages_are_told_them)
 }
 END_TEST
 
-/* An unpacked package with this metadata.json and these words. */
+/* Imports an unpacked package with this metadata.json and these words. */
 static enum dg_err import_argos(const char *metadata, struct dg_import_summary *summary,
                                 struct dg_error *error)
 {
@@ -254,7 +254,7 @@ START_TEST(every_truncation_is_refused_with_an_offset)
 }
 END_TEST
 
-/* Through the whole importer: in any case nothing may be left over. */
+/* Runs the whole importer: no files may be left over, whatever happens. */
 static void import_damaged(size_t which)
 {
     char in[DG_TMPDIR_CAP + 16], out[DG_TMPDIR_CAP + 16], path[DG_TMPDIR_CAP + 64];
@@ -331,8 +331,8 @@ START_TEST(bad_vocabularies_and_rules_are_refused_by_name)
 }
 END_TEST
 
-/* A large deflated member goes through a file without a name: the same bytes, nothing left, damage
- * found. */
+/* A large deflated member goes through a file without a name: it gives the same bytes, leaves
+ * nothing, and damage is found. */
 START_TEST(large_members_are_inflated_outside_of_memory)
 {
     enum { LEN = 3 << 20 };
@@ -382,7 +382,8 @@ START_TEST(large_members_are_inflated_outside_of_memory)
 }
 END_TEST
 
-/* An archive whose entry climbs is refused as a whole; one that is cut names the place. */
+/* An archive with an entry outside its folder is refused as a whole; for one that is cut off, the
+ * message names the place. */
 START_TEST(argos_packages_that_climb_or_are_cut_are_refused)
 {
     char path[DG_TMPDIR_CAP + 64], out[DG_TMPDIR_CAP + 16];

@@ -93,7 +93,7 @@ static const struct {
 
 /* Opens and matches import_root/in with these bytes as one of its files, up to the first tensor
  * that would be written (thousands of synced directories would take minutes). A refusal names that
- * file, or the tensors that do not fit what it says; nothing is ever left. True when it was
+ * file, or the tensors that do not fit its content; no files are ever left. True when it was
  * refused. */
 static bool refuses(const char *name, const char *bytes, size_t len)
 {
@@ -116,7 +116,7 @@ static bool refuses(const char *name, const char *bytes, size_t len)
     return true;
 }
 
-/* The rest of a list, or of a decoder.yml, may be a valid one; cut JSON never is. */
+/* A list or a decoder.yml that is cut off may still be valid; cut JSON never is. */
 static void refuses_cuts(const char *name, const struct dg_map_file *file)
 {
     const size_t step = getenv("DRAGOMAN_SLOW") ? 29 : 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Keys and signatures of tests/data/minisign were made by minisign 0.11; where the tool is
- * installed it also judges ours. */
+/* minisign 0.11 made the keys and signatures of tests/data/minisign; where the tool is installed it
+ * also verifies ours. */
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
 #include "base/memory/mem.h"
@@ -68,7 +68,7 @@ START_TEST(one_changed_byte_anywhere_is_noticed)
             text[at] ^= 1;
             enum dg_err err = dg_minisign_verify(&key, 1, data("message"),
                                                  dg_span_make(text, signature.len), NULL, NULL);
-            /* The last line's end may be anything. */
+            /* The line end of the last line may be anything. */
             ck_assert_msg(err == DG_ERR_INTEGRITY || at == signature.len - 1, "%zu", at);
         }
         for (size_t len = 0; len < signature.len - 1; len++)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file made of a length, a header and `data_len` bytes counting up. */
+/* A file made of a length, a header, and `data_len` bytes counting up. */
 struct made {
     struct dg_buf bytes;
 };
@@ -30,7 +30,7 @@ static enum dg_err parse(const struct made *m, struct dg_safetensors *file, stru
                                 error);
 }
 
-/* The file is refused with `err` and a sentence that contains `says`. */
+/* Checks that the file is refused with `err` and a message that contains `says`. */
 static void refuses(const char *header, size_t data_len, enum dg_err err, const char *says)
 {
     struct made m;
@@ -181,7 +181,7 @@ START_TEST(every_header_length_but_the_true_one_is_refused)
 }
 END_TEST
 
-/* The numbers of shapes and ranges; only the one that stood there is accepted. */
+/* Replaces the numbers of shapes and ranges; only the original number is accepted. */
 START_TEST(every_number_of_the_header_but_the_true_one_is_refused)
 {
     static const char *const numbers[] = {"0", "1", "4294967295", "18446744073709551615",

@@ -76,7 +76,7 @@ static void turn(struct bench *bench, int times)
         uv_run(&bench->loop, UV_RUN_NOWAIT);
 }
 
-/* From here on the process has so many descriptors left, and no more. */
+/* From here on the process has only `left` descriptors left. */
 static void take_descriptors(struct bench *bench, int left)
 {
     int fd = dup(0);
@@ -156,7 +156,7 @@ START_TEST(without_descriptors_clients_are_told_so)
     ck_assert_int_eq(bench.n_accepted, 0);
     ck_assert_int_eq(bench.last_error, EMFILE);
     ck_assert_int_eq(bench.n_told, CLIENTS);
-    /* One more: that nobody else waits is seen only by a try. */
+    /* One more, because only a further try shows that no other client waits. */
     ck_assert_int_le(bench.n_refused, CLIENTS + 1);
     for (int i = 0; i < CLIENTS; i++) {
         ck_assert_int_eq(recv(clients[i], bytes, sizeof bytes, 0), sizeof refusal - 1);
@@ -175,7 +175,7 @@ START_TEST(without_descriptors_clients_are_told_so)
 }
 END_TEST
 
-/* The last descriptor is the socket that listens: there is none in reserve. */
+/* The last descriptor is the listening socket: there is none in reserve. */
 START_TEST(without_a_reserve_it_stops_for_a_while)
 {
     struct bench bench;

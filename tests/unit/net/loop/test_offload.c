@@ -11,7 +11,7 @@ struct bench {
     struct dg_offload *offload;
     uv_thread_t loop_thread;
     int n_run, n_done;
-    enum dg_err late; /* what submitting from an end at close gave */
+    enum dg_err late; /* the result of submitting from an end at close */
     struct step {
         struct dg_offload_task task;
         struct bench *bench;
@@ -90,8 +90,8 @@ START_TEST(a_close_ends_what_waits_and_takes_nothing_more)
 }
 END_TEST
 
-/* The smallest first, and every fourth time the oldest. The first task keeps the thread until all
- * others stand in line. */
+/* The smallest task goes first, and every fourth time the oldest. The first task keeps the thread
+ * until all others are in the queue. */
 static uv_sem_t stands;
 
 static void run_late(struct dg_offload_task *task)
@@ -113,7 +113,7 @@ START_TEST(of_those_with_a_size_the_smallest_goes_first_and_none_is_forgotten)
                                                  i ? run : run_late, on_done),
                          DG_OK);
     ck_assert_uint_eq(dg_offload_in_line(bench.offload), 100 + 90 + 5 + 7 + 80 + 5);
-    for (int i = SIZED; i < N; i++) /* other tasks have a line of their own */
+    for (int i = SIZED; i < N; i++) /* other tasks have their own queue */
         ck_assert_int_eq(dg_offload_submit(bench.offload, &bench.steps[i].task, run, on_done),
                          DG_OK);
     uv_sem_post(&stands);
@@ -134,7 +134,7 @@ START_TEST(the_line_has_an_end_and_a_close_serves_it)
     struct bench bench = {.n_run = 0};
     uv_sem_init(&stands, 0);
     ck_assert_int_eq(start(&bench, 3), DG_OK);
-    for (int i = 0; i < 4; i++) /* one runs, three stand */
+    for (int i = 0; i < 4; i++) /* one runs, three wait */
         ck_assert_int_eq(dg_offload_submit_sized(bench.offload, &bench.steps[i].task, 9,
                                                  i ? run : run_late, on_done),
                          DG_OK);

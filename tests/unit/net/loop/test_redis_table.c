@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Tables against a Redis that says what a test has written down; tests/integration/60_shared.py and
- * 60_cluster.py have the real one. */
+/* Tables with a Redis whose answers the test defines; tests/integration/60_shared.py and
+ * 60_cluster.py use a real one. */
 #include "net/loop/redis_table.h"
 #include "fake_redis.h"
 #include "tmpdir.h"
@@ -24,7 +24,7 @@ struct bench {
     bool is_late;
     char dir[DG_TMPDIR_CAP];
 
-    /* The answers of Redis. `rows` are sent once, to the first that asks for news. */
+    /* The answers of Redis. `rows` are sent once, to the first client that asks for news. */
     const char *epoch, *upto, *least, *rows[6];
     const char *put_says, *sync_says; /* sync_says NULL: the above */
     int n_syncs, n_puts;

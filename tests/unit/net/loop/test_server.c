@@ -139,13 +139,13 @@ static void say(int fd, const char *text)
 }
 
 /* How long to wait for what should take a moment. Where allocations are made to fail it may never
- * come, and nobody learns from waiting for it. */
+ * come, and waiting for it proves nothing. */
 static int patience_ms(void)
 {
     return getenv("DRAGOMAN_FAIL_ALLOC") ? 400 : 20000;
 }
 
-/* Reads until `end` was seen, or the end of the connection; the text is static. */
+/* Reads until `end` was seen, or until the connection ends; the text is static. */
 static const char *hear(int fd, const char *end)
 {
     static char text[65536];
@@ -164,7 +164,7 @@ static const char *hear(int fd, const char *end)
     return text;
 }
 
-/* True when the server closes the connection in time, whatever it says before. */
+/* True when the server closes the connection in time, whatever it sends before that. */
 static bool is_closed(int fd)
 {
     char bytes[65536];
@@ -289,9 +289,9 @@ START_TEST(a_client_that_does_not_read_is_cut_off)
     int small = 4096;
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     say(fd, GET("/big"));
-    struct pollfd cut = {.fd = fd}; /* hang-up and errors are always reported */
+    struct pollfd cut = {.fd = fd}; /* hang-ups and errors are always reported */
     ck_assert_int_eq(poll(&cut, 1, patience_ms()), 1);
-    /* Much less than the 8 MB can have been taken by the kernel: the rest is lost. */
+    /* The kernel can have taken only a small part of the 8 MB: the rest is lost. */
     size_t got = 0;
     char bytes[65536];
     for (ssize_t n; (n = recv(fd, bytes, sizeof bytes, 0)) > 0;)
@@ -318,8 +318,8 @@ START_TEST(a_big_answer_arrives_whole_at_a_client_that_reads)
 }
 END_TEST
 
-/* Longer than the time for which nothing may be read, but never so long without reading something;
- * the kernel does not keep the answer for it, and tells of room only now and then. */
+/* The client takes longer than the time in which it must read something, but never pauses for so
+ * long; the kernel does not store the whole answer, and reports room only now and then. */
 START_TEST(a_big_answer_arrives_whole_at_a_client_that_reads_slowly)
 {
     struct dg_server_opts opts = DG_SERVER_OPTS_DEFAULT;
@@ -442,7 +442,7 @@ START_TEST(websockets_shake_hands_and_echo)
     struct dg_server_opts opts = DG_SERVER_OPTS_DEFAULT;
     struct bench *bench = start(&opts, "127.0.0.1:0");
     int fd = dial(bench->port);
-    /* A message rides along with the handshake. */
+    /* The first message arrives together with the handshake. */
     char both[512];
     int len = snprintf(both, sizeof both, "%s%s", WS_HANDSHAKE,
                        "\x81\x82"

@@ -19,7 +19,7 @@ struct bench {
     size_t room, asked; /* the memory that on_body allows, and the last request for memory */
     bool takes_pieces, refuses_pieces; /* by on_data */
     char pieces[64];
-    size_t n_pieces; /* how many bytes of it arrived */
+    size_t n_pieces; /* the number of pieces in which it arrived */
     char seen[4096];
 };
 
@@ -65,7 +65,7 @@ static void on_head(void *user, struct dg_http_req *req)
         dg_http_reply(req, 403, "text/plain", DG_SPAN("no"));
 }
 
-/* The request that waits for its answer; a test without one ends. */
+/* The request that waits for its answer; the test fails when there is none. */
 static struct dg_http_req *held(const struct bench *bench)
 {
     ck_assert_ptr_nonnull(bench->held);
@@ -226,7 +226,7 @@ START_TEST(a_streamed_answer_is_chunked_and_a_reader_that_stalls_is_given_up)
     ck_assert_str_eq(output(bench), "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
                                     "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
     enum dg_err err = DG_OK;
-    char large[400]; /* a part may be larger than what may be left unread */
+    char large[400]; /* a part may be larger than the bound on unread data */
     memset(large, 'x', sizeof large);
     ck_assert_int_eq(dg_http_reply_write(held(bench), dg_span_make(large, sizeof large)), DG_OK);
     dg_http_written(bench->http, dg_http_output(bench->http).len);
@@ -269,7 +269,8 @@ START_TEST(a_stream_is_told_when_there_is_room_again)
     dg_buf_init(&taken, 1000);
     dg_http_take_output(bench->http, &taken);
     ck_assert_int_eq(n_room, 0);
-    dg_http_written(bench->http, taken.len); /* an answer on its way is not gone yet; now it is */
+    /* an answer is under way until its last byte is written */
+    dg_http_written(bench->http, taken.len);
     ck_assert_int_eq(n_room, 1);
     dg_http_reply_end(req);
     dg_http_written(bench->http, dg_http_output(bench->http).len);
@@ -287,13 +288,14 @@ START_TEST(slow_heads_and_bodies_expire_and_working_ones_do_not)
     uint64_t until = 1000 + bench->shared.limits.head_ms;
     bench->shared.now_ms = until - 1;
     feed(bench, "TP/1.1\r\nHost");
-    ck_assert_uint_eq(dg_http_deadline(bench->http), until); /* trickling does not help */
+    ck_assert_uint_eq(dg_http_deadline(bench->http), until); /* a few bytes do not help */
     feed(bench, ": h\r\nContent-Length: 1000000\r\n\r\n");
     uint64_t body_until = dg_http_deadline(bench->http);
     char block[1024];
     memset(block, 'x', sizeof block);
     dg_http_feed(bench->http, block, sizeof block);
-    ck_assert_uint_eq(dg_http_deadline(bench->http), body_until + 1000); /* a second for each KiB */
+    /* one second for each KiB */
+    ck_assert_uint_eq(dg_http_deadline(bench->http), body_until + 1000);
     bench->shared.now_ms = dg_http_deadline(bench->http);
     dg_http_expire(bench->http);
     ck_assert_ptr_nonnull(strstr(output(bench), "HTTP/1.1 408 "));
@@ -367,7 +369,7 @@ START_TEST(answers_are_compressed_when_asked_and_worth_it)
     dg_http_reply(held(bench), 200, "application/json", dg_span_make(big, sizeof big));
     ck_assert_ptr_nonnull(strstr(output(bench), "Content-Length: 3000\r\n\r\n"));
     ck_assert_str_eq(bench->seen + strlen(bench->seen) - 4, "\r\n\r\n");
-    /* one that is compressed already goes out as it is, or the body in its place */
+    /* a body that is already compressed is sent as it is, or the body itself in its place */
     feed(bench, "GET / HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\n\r\n");
     dg_http_reply_member(held(bench), 200, "text/html", DG_SPAN("plain"), DG_SPAN("packed"));
     const char *said = output(bench);
@@ -450,7 +452,7 @@ START_TEST(a_body_is_asked_for_when_it_is_announced_and_when_it_grows)
     ck_assert_uint_eq(bench->asked, 65536);
     ck_assert_ptr_nonnull(strstr(output(bench), "HTTP/1.1 503 "));
     dg_http_buffers(bench->http, &body);
-    ck_assert_uint_le(body, 16 * 1024); /* it has been given back */
+    ck_assert_uint_le(body, 16 * 1024); /* the memory was released */
     stop(bench);
 
     bench = start(); /* a body that is too large is refused as such */
@@ -479,7 +481,7 @@ START_TEST(a_body_may_be_taken_piece_by_piece)
     struct bench *bench = start();
     size_t body;
     bench->takes_pieces = bench->hold = true;
-    bench->room = 0; /* nobody asks for the body */
+    bench->room = 0; /* nobody wants the body */
     feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nab");
     feed(bench, "cd");
     ck_assert(dg_span_eq(dg_span_make(bench->pieces, bench->n_pieces), DG_SPAN("abcd")));
@@ -488,7 +490,7 @@ START_TEST(a_body_may_be_taken_piece_by_piece)
     ck_assert(dg_http_wants_input(bench->http));
     dg_http_hold(held(bench));
     ck_assert(!dg_http_wants_input(bench->http));
-    feed(bench, "e"); /* was read before */
+    feed(bench, "e"); /* it was read before */
     const int n_output = bench->n_output;
     dg_http_go_on(held(bench));
     ck_assert(dg_http_wants_input(bench->http) && bench->n_output == n_output + 1);
@@ -510,7 +512,7 @@ START_TEST(a_body_may_be_refused_at_a_piece)
     feed(bench, "POST /a HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nab");
     ck_assert_ptr_nonnull(strstr(output(bench), "413"));
     ck_assert_int_eq(bench->n_done, 1);
-    feed(bench, "cdef"); /* the body is thrown away, and the connection continues */
+    feed(bench, "cdef"); /* the body is discarded, and the connection continues */
     ck_assert_uint_eq(bench->n_pieces, 2);
     bench->takes_pieces = false;
     feed(bench, "GET /b HTTP/1.1\r\nHost: h\r\n\r\n");

@@ -13,7 +13,7 @@ static void setup(void)
     dg_arena_init(&arena, 1 << 16);
 }
 
-/* What the pieces have given: the parts so far, and the body of the last one. */
+/* What the pieces contained: the parts so far, and the body of the last one. */
 struct fed {
     size_t n, n_ended;
     struct dg_part part;
@@ -46,7 +46,7 @@ static enum dg_err on_part_end(void *ctx, struct dg_error *error)
     return DG_OK;
 }
 
-/* The form, read in pieces of `step` bytes, gives the same as when it is read whole. */
+/* Checks that the form, read in pieces of `step` bytes, gives the same as when it is read whole. */
 static void check_fed(struct dg_span type, struct dg_span body, size_t step, enum dg_err whole,
                       size_t n, const struct dg_part *last)
 {
@@ -78,7 +78,7 @@ static void check_fed(struct dg_span type, struct dg_span body, size_t step, enu
     dg_arena_deinit(&own);
 }
 
-/* The error of reading the whole form; *n parts, the last of them in *last. */
+/* The error of reading the whole form; sets *n to the number of parts, and *last to the last. */
 static enum dg_err read_all(struct dg_span type, struct dg_span body, size_t *n,
                             struct dg_part *last)
 {
@@ -138,7 +138,7 @@ START_TEST(reads_odd_but_legal_forms)
     ck_assert_int_eq(
         read_all(TYPE, DG_SPAN("--XX\r\nContent-Disposition: form-data; name=q\r\n\r\n--XX--"), &n,
                  &part),
-        DG_OK); /* the empty line is the line end before the delimiter, too */
+        DG_OK); /* the empty line is also the line end before the delimiter */
     ck_assert(n == 1 && part.body.len == 0);
     ck_assert_int_eq(
         read_all(

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* The first reply, and what is left to say of it in one line. */
+/* The first reply, and the number of bytes left, in one line. */
 static enum dg_err read_one(const char *bytes, char *said, size_t cap)
 {
     static const char *const kinds[] = {"none", "nil", "text", "numbers", "texts", "ok", "refused"};

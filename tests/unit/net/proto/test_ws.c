@@ -10,12 +10,12 @@ struct bench {
     struct dg_ws *ws;
     char told[TOLD_MAX][16]; /* messages, in their order */
     size_t n_told, n_outputs;
-    size_t room;           /* what a message may take */
+    size_t room;           /* the memory that a message may take */
     char bytes[BYTES_MAX]; /* of a client */
     size_t len;
 };
 
-/* One that begins with "hold" is held. */
+/* A message that begins with "hold" is held. */
 static void on_message(void *user, struct dg_ws *ws, bool is_text, struct dg_span message)
 {
     struct bench *bench = user;
@@ -73,7 +73,7 @@ START_TEST(while_a_message_is_held_no_other_is_told)
 {
     struct bench *bench = calloc(1, sizeof *bench);
     ck_assert_ptr_nonnull(bench);
-    char longer[6000]; /* more than the frame reader keeps to itself */
+    char longer[6000]; /* more than the frame reader keeps in its buffer */
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     memcpy(longer, "four", 4);
@@ -122,13 +122,13 @@ START_TEST(what_is_closed_while_it_is_held_tells_nothing_more)
     put(bench, "hold one");
     put(bench, "two");
     dg_ws_feed(bench->ws, bench->bytes, bench->len);
-    dg_ws_free(bench->ws); /* including the bytes that it keeps */
+    dg_ws_free(bench->ws); /* including the buffer */
     free(bench);
 }
 END_TEST
 
-/* The fourth byte of the letter comes with another feed than its first; the last text ends inside
- * of a letter. */
+/* The fourth byte of the letter comes in another feed than its first; the last text ends inside a
+ * letter. */
 START_TEST(texts_are_checked_as_they_come)
 {
     struct bench *bench = calloc(1, sizeof *bench);

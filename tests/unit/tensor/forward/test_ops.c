@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Every kernel of every table that this machine runs, against the plain C that defines it: sizes
- * with tails of every length, unaligned rows, wide strides, extreme values. A row's bits depend
- * only on the row. */
+/* Every kernel of every table that this machine runs, compared with the plain C that defines it:
+ * sizes with tails of every length, unaligned rows, wide strides, extreme values. A row's bits
+ * depend only on the row. */
 #include "base/memory/mem.h"
 #include "tensor/convert.h"
 #include "tensor/forward/ops.h"
@@ -22,7 +22,7 @@ static float next(void)
     return (float)(seed >> 8) * 0x1p-23f - 1.0f;
 }
 
-/* Memory that ends where it must: a read or write behind it is caught by the sanitizers' builds. */
+/* Memory that ends exactly after its numbers: the sanitizers' builds catch any access beyond it. */
 static float *floats(size_t n)
 {
     float *x = dg_xmalloc((n ? n : 1) * sizeof *x);
@@ -31,7 +31,7 @@ static float *floats(size_t n)
     return x;
 }
 
-/* Values as they come from a ReLU: none below zero, and this share of zeros. */
+/* Values as a ReLU gives them: none below zero, and this share of zeros. */
 static void make_plain(float *x, size_t n, float zeros)
 {
     for (size_t i = 0; i < n; i++)
@@ -122,7 +122,7 @@ static void check_linear(const struct linear_case *c)
         for (size_t t = 0; t < n_tables; t++) {
             float *out =
                 run_linear(tables[t], (enum dg_packed_type)type, c, x, rows, bias, residual);
-            /* A library sums in an order of its own, so its rounding errors grow with K. */
+            /* A library sums in its own order, so its rounding errors grow with K. */
             const float tolerance =
                 c->K > 1000 && strcmp(tables[t]->name, "blas") == 0 ? 1e-4f : 2e-5f;
             for (size_t m = 0; m < c->M; m++)
@@ -191,8 +191,8 @@ START_TEST(plain_rows_agree_dense_and_sparse)
 }
 END_TEST
 
-/* BF16 weights give the bits that F32 weights of their values give, where products of both are the
- * table's own. */
+/* BF16 weights give the same bits as F32 weights of the same values, if the table itself computes
+ * both products. */
 START_TEST(bf16_weights_are_floats_in_less_room)
 {
     setup();
@@ -231,7 +231,8 @@ START_TEST(bf16_weights_are_floats_in_less_room)
 }
 END_TEST
 
-/* Columns in steps, last ones first, give the bits of the whole product; in place too. */
+/* A product that is computed some columns at a time, the last ones first, gives the bits of the
+ * whole product; in place, too. */
 START_TEST(a_product_may_be_computed_a_few_columns_at_a_time)
 {
     setup();
@@ -278,8 +279,8 @@ START_TEST(a_product_may_be_computed_a_few_columns_at_a_time)
 }
 END_TEST
 
-/* A row gets the same bits alone and at every place among 1..40 rows; also a plain one among
- * others, and others among plain ones. */
+/* A row gets the same bits alone and at every place among 1..40 rows, also when a plain row is
+ * among others, or others are among plain rows. */
 START_TEST(a_row_does_not_depend_on_its_neighbours)
 {
     setup();
@@ -453,7 +454,7 @@ START_TEST(halves_keep_to_their_range)
 }
 END_TEST
 
-/* Relative positions, F32 and F16, the query standing at both ends, in the middle and outside. */
+/* Relative positions, F32 and F16, with the query at both ends, in the middle and outside. */
 static void check_relative(const struct dg_kernels *kernels, const float *q, const float *kv,
                            size_t ld, const uint32_t *at, size_t n, size_t H, size_t dh,
                            size_t reach)

@@ -118,7 +118,7 @@ START_TEST(stored_bytes_and_scales_are_taken_as_they_are)
 }
 END_TEST
 
-/* Also with an odd number of inputs, whose last pair is filled with a zero. */
+/* Also with an odd number of inputs, where a zero completes the last pair. */
 START_TEST(stored_bf16_are_taken_as_they_are)
 {
     static const size_t panels[] = {1, 8};

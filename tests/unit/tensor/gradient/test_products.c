@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* BF16 products equal those of plain loops over rounded factors, for any shape, and write nothing
- * besides their result. */
+ * except their result. */
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
 #include "tensor/gradient/gemm.h"
@@ -25,7 +25,7 @@ static float any(void)
     return (float)(int32_t)state * 0x1p-31f;
 }
 
-/* A matrix whose gaps are NaN: a product that reads one is spoiled. */
+/* A matrix whose gaps are NaN, which spoils any product that reads one. */
 static float *matrix(size_t rows, size_t columns)
 {
     float *made = dg_xmalloc(rows * (columns + GAP) * sizeof *made);
@@ -84,8 +84,8 @@ static const struct shape shapes[] = {{1, 1, 1},      {1, 64, 2},   {6, 64, 32},
 START_TEST(every_shape_agrees_with_the_plain_loops)
 {
     const struct dg_products *products = dg_products_find(DG_PRODUCTS_BF16);
-    if (products == &dg_products_f32) /* this processor has no BF16: the plain loops against
-                                         themselves */
+    /* this processor has no BF16: the plain loops are compared with themselves */
+    if (products == &dg_products_f32)
         products = &dg_products_bf16_ref;
     void *scratch = dg_xmalloc(products->scratch + 1);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

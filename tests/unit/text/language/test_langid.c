@@ -182,7 +182,7 @@ START_TEST(names_candidates_only)
     ck_assert_float_gt(guesses[0].confidence, 0.7f);
     for (size_t i = 1; i < n; i++)
         ck_assert_float_ge(guesses[i - 1].confidence, guesses[i].confidence);
-    /* A language outside the set is not taken for one of the set. */
+    /* A language outside the set is not mistaken for one in the set. */
     n = dg_langid_detect(model(), DG_SPAN("Naapuri maalasi aitansa vihreäksi viime viikolla."),
                          &set, guesses, 5);
     ck_assert(n == 0 || guesses[0].confidence < 0.3f);
@@ -255,7 +255,8 @@ START_TEST(refuses_damaged_models_with_a_sentence)
 }
 END_TEST
 
-/* A model of four bytes a weight's worth of lies: the checksum is right, the numbers are not. */
+/* A tiny model with one byte set to other values, at each place in turn: the checksum is right, the
+ * numbers are not. */
 START_TEST(refuses_lying_models)
 {
     uint8_t bytes[DG_LANGID_HEADER + 8 + DG_LANGID_GROUP_BYTES + 128];
@@ -288,7 +289,7 @@ START_TEST(refuses_lying_models)
 }
 END_TEST
 
-/* Languages that are written almost alike: most lines that were not trained on are told apart. */
+/* Languages whose spelling is almost alike: most lines that were not trained on are told apart. */
 START_TEST(tells_near_languages_apart)
 {
     const char *srcdir = getenv("srcdir");

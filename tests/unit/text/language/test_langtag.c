@@ -66,7 +66,8 @@ START_TEST(reads_every_spelling)
         {"mo", "ro"},
         {"Ha_zht_nHK", "zh-Hant"},
     };
-    /* each read anew and from memory, and all once more when others have taken their places */
+    /* each is parsed and then taken from the cache, and all once more when others have replaced
+     * them there */
     for (int round = 0; round < 4; round++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
             ck_assert_msg(strcmp(canonical(cases[i].from), cases[i].to) == 0,
@@ -173,7 +174,7 @@ START_TEST(names_languages_in_the_reader_s_language)
 }
 END_TEST
 
-/* ICU's memory, which fails from the allocation on at which the countdown ends. */
+/* ICU's allocations, which fail from the one on at which the countdown ends. */
 static int n_allocations_left;
 
 static void *allocate(const void *ctx, size_t size)
@@ -200,9 +201,9 @@ START_TEST(a_tag_is_not_to_blame_for_a_lack_of_memory)
     int n_without = 0;
     u_setMemoryFunctions(NULL, allocate, reallocate, release, &status);
     ck_assert_int_eq(status, U_ZERO_ERROR);
-    for (int n = -1; n < 200; n++) { /* first with plenty, which ICU wants when it begins */
+    for (int n = -1; n < 200; n++) { /* first with enough of them, which ICU needs when it starts */
         struct dg_langtag tag;
-        char text[32]; /* another one each time: what was read is kept */
+        char text[32]; /* another text each time, because parsed ones are cached */
         snprintf(text, sizeof text, "zh-Hant-HK-x-%d", n + 1);
         n_allocations_left = n < 0 ? 1 << 30 : n;
         const enum dg_err err = dg_langtag_parse(dg_span_cstr(text), &tag, NULL);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The bootstrap: seeded, its interval like that of the normal distribution where it must be, its
- * p-value small for systems that differ, large for two that do not, and by its definition. */
+/* The bootstrap: it is seeded; its interval is that of the normal distribution where it must be;
+ * its p-value is small for systems that differ, large for two that do not, and follows its
+ * definition. */
 #include "base/memory/mem.h"
 #include "text/score/bootstrap.h"
 #include "unit.h"
@@ -61,7 +62,7 @@ START_TEST(chance_is_called_chance)
     struct dg_bootstrap_result result;
     fill(bleu[0], chrf[0], 5, 2);
     fill(bleu[1], chrf[1], 5, 2);
-    /* The second is better in some sentences and worse in as many, and in one more. */
+    /* The second system is better in some sentences, worse in as many, and better in one more. */
     for (unsigned i = 0; i < N; i++)
         bleu[1][i].correct[0] += i == 0 ? 1 : i % 4 == 1 ? 1 : 0;
     for (unsigned i = 0; i < N; i++)
@@ -83,8 +84,8 @@ START_TEST(the_interval_is_that_of_a_mean)
     fill(bleu[0], chrf[0], 5, 2);
     const struct dg_bootstrap_system system = {bleu[0], chrf[0]};
     ck_assert_int_eq(dg_bootstrap_run(&system, 1, N, &opts, &result), DG_OK);
-    /* Two in five sentences have 5 more of about 50 matches: deviation 5 sqrt(0.24), of the mean of
-     * 400 a twentieth. */
+    /* Two in five sentences have 5 more of about 50 matches: the deviation is 5 sqrt(0.24), that of
+     * the mean of 400 a twentieth of it. */
     const double expected = 1.96 * 100.0 * 5.0 * sqrt(0.24) / 20.0 / 47.5;
     ck_assert_double_eq_tol(result.chrf[0].half, expected, 0.1 * expected);
     ck_assert_double_eq(result.p_bleu, 1.0);

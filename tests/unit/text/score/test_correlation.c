@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Correlations by hand. */
+/* Correlations that were computed by hand. */
 #include "text/score/correlation.h"
 
 #include "unit.h"

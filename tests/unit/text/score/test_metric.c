@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Scores against those of sacreBLEU 2.6: tests/golden/metrics.json, and the larger file of the same
- * form in the shared folder where there is one. */
+/* Scores compared with those of sacreBLEU 2.6: tests/golden/metrics.json, and a larger file of the
+ * same form in the shared folder, if there is one. */
 #include "base/file/map_file.h"
 #include "base/json/json.h"
 #include "text/score/metric.h"

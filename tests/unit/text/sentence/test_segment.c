@@ -29,8 +29,8 @@ static bool has_utf8_letter(struct dg_span text)
     return false;
 }
 
-/* No gap, no overlap, whole; sentences valid, trimmed of ASCII space, with letters; counts and
- * lines right. */
+/* Sentences have no gap and no overlap and cover the text; they are valid, trimmed of ASCII space,
+ * and contain letters; counts and lines are right. */
 static void check_invariants(struct dg_span text, const struct dg_segment_opts *opts)
 {
     struct dg_segments s = split(text, opts);
@@ -295,7 +295,7 @@ START_TEST(keeps_lines_whole_when_asked)
 }
 END_TEST
 
-/* One token a byte. */
+/* Counts one token for each byte. */
 static size_t count_bytes(void *ctx, struct dg_span text)
 {
     ++*(size_t *)ctx;
@@ -478,7 +478,7 @@ START_TEST(gives_back_a_thousand_random_documents_byte_for_byte)
             opts.measure = count_bytes;
             opts.measure_ctx = &n_calls;
         }
-        char *exact = malloc(len ? len : 1); /* so that a sanitizer sees a byte read too far */
+        char *exact = malloc(len ? len : 1); /* so that a sanitizer sees a read beyond its end */
         memcpy(exact, text, len);
         check_invariants(dg_span_make(exact, len), &opts);
         free(exact);
@@ -502,7 +502,8 @@ static double seconds_for(const char *unit, size_t len, bool join)
 
 START_TEST(takes_time_linear_in_the_text)
 {
-    /* Quadratic work on sixteen times the text would take 256 times as long; linear takes 16. */
+    /* Quadratic work takes 256 times as long on sixteen times the text; linear work takes 16
+     * times. */
     static const char *const units[] = {"a",   " ",  "a ",       "a. ", "1. ",       "Dr. ",
                                         "\"",  ".)", ", ",       "a\n", "a\xCC\x81", "\xE2\x80\xA6",
                                         "a, ", "- ", "\xCC\x81", ". a"};
@@ -533,7 +534,7 @@ START_TEST(works_when_memory_runs_out)
         bool failed = dg_mem_failed();
         dg_mem_fail_after(0);
         ck_assert_int_eq(err, failed ? DG_ERR_NOMEM : DG_OK);
-        if (own && failed) /* the workspace is as good as before */
+        if (own && failed) /* the workspace still works */
             ck_assert_int_eq(dg_segmenter_run(own, text, &opts, &segments, NULL), DG_OK);
         dg_segmenter_free(own);
         if (!failed)

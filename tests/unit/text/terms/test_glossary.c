@@ -9,7 +9,7 @@ static struct dg_glossary *glossary;
 static struct dg_glossary_scan scan;
 static struct dg_error error;
 
-/* A glossary of one dictionary, read as TSV. */
+/* Opens a glossary of one dictionary, read as TSV. */
 static void open_tsv(const char *text)
 {
     glossary = dg_glossary_new(NULL);
@@ -28,7 +28,7 @@ static void close_it(void)
     dg_glossary_unref(glossary);
 }
 
-/* The matches as "at:target at:target". */
+/* Checks the matches, written as "at:target at:target". */
 static void check(const char *text, const struct dg_glossary_gap *gaps, size_t n_gaps,
                   const char *expected)
 {
@@ -207,7 +207,7 @@ START_TEST(a_phrase_is_looked_for_and_shaped)
     ck_assert_int_eq(dg_glossary_scan_text(&scan, DG_SPAN("The Cats  and the cat.")), DG_OK);
     ck_assert_int_eq(dg_glossary_phrase_init(&phrase, DG_SPAN("CAT")), DG_OK);
     ck_assert(dg_glossary_stands(&scan, &phrase, 0, &at));
-    ck_assert_uint_eq(at, 17); /* two blanks are one */
+    ck_assert_uint_eq(at, 17); /* two blanks count as one */
     ck_assert_uint_eq(scan.at[at], 18);
     ck_assert(!dg_glossary_stands(&scan, &phrase, at + 1, &at));
     dg_glossary_phrase_deinit(&phrase);
@@ -227,7 +227,7 @@ START_TEST(a_phrase_is_looked_for_and_shaped)
 }
 END_TEST
 
-/* Each would have to be tried where one stands. */
+/* Each of the terms would have to be tried wherever one occurs. */
 START_TEST(few_terms_may_differ_in_case_alone)
 {
     char source[] = "abcdefgh";

@@ -42,7 +42,8 @@ START_TEST(a_list_has_commas_or_blanks_between_its_words)
 }
 END_TEST
 
-/* Few letters, so that phrases begin with each other; against a look at each. */
+/* Few different letters, so that phrases are beginnings of each other; compared with trying each
+ * phrase. */
 START_TEST(random_phrases_are_found_as_one_by_one)
 {
     enum { PHRASES = 30, TEXT = 60 };

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <time.h>
 
-/* "kind:text|kind:text" of what is found. */
+/* "kind:text|kind:text" for each span that is found. */
 static const char *found(const char *text)
 {
     static char out[2048];
@@ -320,7 +320,7 @@ START_TEST(plain_numbers_are_those_that_languages_write_in_their_own_ways)
 }
 END_TEST
 
-/* `number` is where its first byte stands in the source, up to `len`. */
+/* `number` is the part of the source from its first byte on, up to `len`. */
 static bool has(const char *text, const char *source, const char *number)
 {
     const char *at = strstr(source, number);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Byte pair encoding and WordPiece give what another implementation gives
+/* Byte pair encoding and WordPiece give the same tokens as another implementation
  * (tests/golden/tokenizers.mjs); unsupported files are refused. */
 #include "base/file/map_file.h"
 #include "base/json/json.h"
@@ -79,7 +79,7 @@ static void check_item(const struct dg_subword *subword, struct dg_subword_work 
     check_decoding(subword, tokens, n, decoded);
 }
 
-/* Two texts, joined. */
+/* Checks two texts, joined. */
 static void check_pair(const struct dg_subword *subword, struct dg_subword_work *work,
                        const struct dg_json *item, bool has_types)
 {
@@ -218,8 +218,8 @@ START_TEST(a_long_word_takes_no_longer_than_its_length)
     char *text = malloc(len + 1);
     memset(text, 'e', len);
     text[len] = '\0';
-    ck_assert_uint_gt(encode(subword, work, text, 0, &tokens), 1000); /* quadratic, it would take
-                                                                         minutes */
+    /* with quadratic work it would take minutes */
+    ck_assert_uint_gt(encode(subword, work, text, 0, &tokens), 1000);
     free(text);
     dg_subword_work_free(work);
     dg_subword_close(subword);
@@ -232,7 +232,7 @@ START_TEST(bytes_that_are_no_character_become_the_replacement)
     struct dg_subword_stream stream;
     struct dg_span delta;
     dg_subword_stream_init(&stream, subword, 1000);
-    /* U+00C3 is the letter of the byte 0xC3, "a" that of 0x61 */
+    /* U+00C3 stands for the byte 0xC3, "a" for 0x61 */
     ck_assert_int_eq(
         dg_subword_stream_push(&stream, dg_subword_find(subword, DG_SPAN("\xC3\x83")), &delta),
         DG_OK);
@@ -307,7 +307,8 @@ static void gives(const char *json, const char *text, const char *expected)
 
 START_TEST(steps_do_what_they_say)
 {
-    gives(SMALL("", ""), "aabxxa", "6:0-3 0:3-5 1:5-6"); /* unknown ones are one */
+    /* adjacent unknown characters are one token */
+    gives(SMALL("", ""), "aabxxa", "6:0-3 0:3-5 1:5-6");
     gives(SMALL("\"normalizer\":{\"type\":\"NFC\"},", ""),
           "ae\xCC\x81"
           "b",
@@ -345,14 +346,15 @@ START_TEST(the_best_way_over_a_word_is_taken)
 {
     const char *bytes = ",[\"<0xC3>\",-3],[\"<0xA9>\",-3],[\"<0x78>\",-3],[\"xy\",-99]";
     char text[512];
-    gives(UNIGRAM("", "", ""), "abab", "3:0-2 3:2-4"); /* of equal ways the one with the longest
-                                                          last piece */
+    /* of equal ways the one with the longest last piece */
+    gives(UNIGRAM("", "", ""), "abab", "3:0-2 3:2-4");
     gives(UNIGRAM("", "", ""), "abba", "1:0-1 5:1-3 1:3-4"); /* -3 beats -5 */
-    gives(UNIGRAM("", "", ""), "axxa", "1:0-1 0:1-3 1:3-4"); /* unknown ones are one */
+    /* adjacent unknown characters are one token */
+    gives(UNIGRAM("", "", ""), "axxa", "1:0-1 0:1-3 1:3-4");
     gives(UNIGRAM("", "", ""), "", "");
     snprintf(text, sizeof text, UNIGRAM("", "%s", "%s"), "\"byte_fallback\":true,", bytes);
     gives(text, "a\xC3\xA9x", "1:0-1 8:1-4 9:1-4 10:1-4");
-    gives(text, "a\xC3\xA8", "1:0-1 0:1-3"); /* not all of its bytes are there */
+    gives(text, "a\xC3\xA8", "1:0-1 0:1-3"); /* some of its byte pieces are missing */
     gives(text, "<0x78>", "10:0-6");
     gives("{\"model\":{\"unk_id\":0,\"vocab\":[[\"<unk>\",30],[\"a\",30],[\"xy\",30]]}}", "axy",
           "1:0-1 2:1-3"); /* two unknown ones, 40, are better than 30, and together known all the
@@ -360,7 +362,7 @@ START_TEST(the_best_way_over_a_word_is_taken)
     gives(UNIGRAM("\"added_tokens\":[{\"id\":5,\"content\":\"bb\",\"special\":true}],"
                   "\"normalizer\":{\"type\":\"Lowercase\"},",
                   "", ""),
-          "BBbb", "2:0-1 2:1-2 5:2-4"); /* a sign is not a piece, however it came about */
+          "BBbb", "2:0-1 2:1-2 5:2-4"); /* a sign is not a piece, however it arose */
 }
 END_TEST
 
@@ -381,7 +383,7 @@ START_TEST(marks_stand_before_words)
           " b\t\n bb \xE2\x96\x81"
           "b ",
           "6:1-1 2:1-2 6:5-5 5:5-7 6:8-11 2:11-12");
-    /* the mask takes the spaces before it, wherever it stands */
+    /* the mask takes the spaces before it, wherever it occurs */
     for (int normalized = 0; normalized < 2; normalized++) {
         snprintf(
             added, sizeof added,
@@ -469,7 +471,7 @@ START_TEST(a_table_replaces_short_characters_whole)
     gives(text,
           "a\xE2\x80\x8D"
           "b",
-          "3:0-5"); /* no key begins this character, but one its second half */
+          "3:0-5"); /* no key begins this character, but one begins its second half */
 }
 END_TEST
 
@@ -507,7 +509,7 @@ START_TEST(two_texts_share_the_room_that_there_is)
         enum dg_subword_give give;
         size_t max, skip, n[2], left;
     } rows[] = {
-        /* of nine and five tokens, three being the template's */
+        /* of nine and five tokens; three of the total belong to the template */
         {DG_SUBWORD_GIVE_LONGER, 17, 0, {9, 5}, 0}, {DG_SUBWORD_GIVE_LONGER, 15, 0, {7, 5}, 0},
         {DG_SUBWORD_GIVE_LONGER, 12, 0, {5, 4}, 1}, {DG_SUBWORD_GIVE_LONGER, 4, 0, {1, 0}, 5},
         {DG_SUBWORD_GIVE_FIRST, 12, 0, {4, 5}, 0},  {DG_SUBWORD_GIVE_FIRST, 7, 0, {0, 4}, 1},
@@ -625,7 +627,7 @@ START_TEST(vocab_txt_is_enough)
         encode(subword, work, "Houses [MASK]", DG_SUBWORD_TEMPLATE | DG_SUBWORD_SPECIAL, &tokens),
         5);
     ck_assert_int_eq(tokens[0].id, 2);
-    ck_assert_int_eq(tokens[1].id, 9); /* of two equal lines the last */
+    ck_assert_int_eq(tokens[1].id, 9); /* of two equal lines the last counts */
     ck_assert_int_eq(tokens[2].id, 7);
     ck_assert_uint_eq(tokens[1].word, tokens[2].word);
     ck_assert_int_eq(tokens[3].id, 4);
@@ -671,9 +673,8 @@ START_TEST(many_added_tokens_and_growing_texts_are_bounded)
         dg_subword_parse(&subword, &(struct dg_subword_files){.json = dg_buf_span(&json)}, &error),
         DG_OK);
     memset(text, 'a', sizeof text - 1);
-    ck_assert_uint_eq(encode(subword, work, text, 0, &tokens), sizeof text - 1); /* each by each, it
-                                                                                    would take
-                                                                                    minutes */
+    /* comparing each with each would take minutes */
+    ck_assert_uint_eq(encode(subword, work, text, 0, &tokens), sizeof text - 1);
     dg_subword_close(subword);
     dg_buf_clear(&json);
     ck_assert_int_eq(

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Builds the lattice and searches it. The rules of scores and ties are those of spm_unigram.c, with
- * one difference that the original has as well: here a user-defined piece scores by its length in
- * characters, there in bytes. */
+ * one difference that the original also has: here the score of a user-defined piece depends on its
+ * length in characters, there in bytes. */
 #include "spm_lattice.h"
 
 #include "base/memory/grow.h"
@@ -66,7 +66,8 @@ static enum dg_err add_nodes_at(const struct dg_spm *spm, const uint8_t *text, u
     return err;
 }
 
-/* Groups the nodes by their end: counts, sums up, fills; the order of begins is kept. */
+/* Groups the nodes by their end: counts, sums up, fills; nodes with the same end keep the order of
+ * their beginnings. */
 static enum dg_err group_by_end(struct dg_spm_lattice *lattice, uint32_t len)
 {
     enum dg_err err = DG_RESERVE(lattice->ending, lattice->n_nodes, lattice->ending_cap, 64);
@@ -76,7 +77,7 @@ static enum dg_err group_by_end(struct dg_spm_lattice *lattice, uint32_t len)
         return err;
     uint32_t *from = lattice->ending_from;
     memset(from, 0, ((size_t)len + 3) * sizeof *from);
-    const size_t n = lattice->n_nodes - 1; /* the node behind the text ends nowhere */
+    const size_t n = lattice->n_nodes - 1; /* the node after the text ends nowhere */
     for (size_t i = 0; i < n; i++)
         from[lattice->nodes[i].end + 2]++;
     for (size_t at = 1; at < (size_t)len + 3; at++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* All strings of a list that a text begins with are found, and no others. */
+/* Finds all strings in a list that a text begins with, and no others. */
 #include "base/memory/mem.h"
 #include "tokenize/spm/prefixes.h"
 #include "unit.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The protobuf reader: every wire type, and every way in which a field can lie about itself. */
+/* The protobuf reader: every wire type, and every way in which a field can state something
+ * false. */
 #include "tokenize/spm/protobuf.h"
 
 #include "unit.h"

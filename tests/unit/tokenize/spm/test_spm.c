@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Models: what is accepted, what is refused and in which words, and the table of pieces. */
+/* Models: which are accepted, which are refused and with which message, and the table of pieces. */
 #include "base/memory/mem.h"
 #include "tokenize/spm/spm_encode.h"
 #include "tokenize/spm/spm_int.h"
@@ -50,7 +50,7 @@ START_TEST(tells_what_is_in_it)
 }
 END_TEST
 
-/* Lengths of one and two bytes, any layout of the messages: the same table. */
+/* Lengths of one and two bytes, and messages in any layout, give the same table. */
 START_TEST(reads_pieces_in_any_layout)
 {
     char text[DG_PIECES_LEN_MAX];

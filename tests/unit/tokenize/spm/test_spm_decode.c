@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Decoding: the rules of spaces, bytes and unknowns by hand; the stream against the whole-sequence
- * decoder on random ids, under every combination of settings; deltas valid and never taken back. */
+/* Decoding: the rules of spaces, bytes and unknown pieces, computed by hand; the stream compared
+ * with the decoder of whole sequences on random ids, with every combination of settings; deltas are
+ * valid and never taken back. */
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "tokenize/spm/spm_decode.h"
@@ -47,7 +48,7 @@ START_TEST(decodes_by_the_rules)
     ck_assert_str_eq(DECODE(spm, 1, A, B, A, 2), "ab a");
     /* the model removes extra spaces, so all of them disappear */
     ck_assert_str_eq(DECODE(spm, SPACE, SPACE, A), "a");
-    ck_assert_str_eq(DECODE(spm, TWO_SPACES), " c"); /* but one mark a piece */
+    ck_assert_str_eq(DECODE(spm, TWO_SPACES), " c"); /* but only one mark for each piece */
     ck_assert_str_eq(DECODE(spm, B, 0, B), "b \xE2\x81\x87 b");
     ck_assert_str_eq(DECODE(spm, BYTES + 0xC3, BYTES + 0xA9, A), "\xC3\xA9 a");
     ck_assert_str_eq(DECODE(spm, BYTES + 0xC3, B), "\xEF\xBF\xBD"
@@ -60,7 +61,7 @@ START_TEST(decodes_by_the_rules)
     dg_spm_close(spm);
     put_varint_field(&maker.normaliser, 4, 0);
     spm = maker_open(&maker);
-    ck_assert_str_eq(DECODE(spm, SPACE, SPACE, A), "  a"); /* only the dummy prefix goes */
+    ck_assert_str_eq(DECODE(spm, SPACE, SPACE, A), "  a"); /* only the dummy prefix is removed */
     dg_spm_close(spm);
     maker_deinit(&maker);
 }
@@ -71,7 +72,7 @@ static uint32_t next_random(uint32_t *state)
     return (*state = *state * 1664525u + 1013904223u) >> 8;
 }
 
-/* Streams the ids; every delta must be whole characters. */
+/* Streams the ids; every delta must consist of whole characters. */
 static void stream_all(struct dg_spm_stream *stream, const uint32_t *ids, size_t n,
                        struct dg_buf *joined)
 {

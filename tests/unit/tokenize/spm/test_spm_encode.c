@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Encoding: each kind of model on texts small enough to work out by hand; the fast unigram search
- * and short BPE chunks against plain ones on random vocabularies; offsets.
+ * and short BPE chunks compared with plain ones on random vocabularies; offsets.
  * tests/scripts/spm_exact.sh checks that ids are those of the library. */
 #include "base/memory/mem.h"
 #include "tokenize/spm/spm_encode.h"
@@ -55,7 +55,7 @@ START_TEST(unigram_takes_the_best_sum)
     maker_piece(&maker, "u", -0.1f, DG_PIECE_UNUSED);
     check_pieces(&maker, "abc", MARK "ab|c");
     check_pieces(&maker, "  abc \t ", MARK "ab|c|" MARK "\t");
-    check_pieces(&maker, "axyb", MARK "a|xy|b"); /* unknown neighbours are one token */
+    check_pieces(&maker, "axyb", MARK "a|xy|b"); /* adjacent unknown characters are one token */
     /* neither an unused piece nor a bare space mark counts as a piece */
     check_pieces(&maker, "ua", MARK "ua");
     check_pieces(&maker, "</s>", MARK "</s>"); /* control pieces are not found in text */
@@ -281,7 +281,7 @@ START_TEST(unigram_agrees_with_the_lattice)
 }
 END_TEST
 
-/* BPE by its definition, over a list of strings. */
+/* BPE as it is defined, over a list of strings. */
 static void bpe_plainly(const struct dg_spm *spm, const struct dg_normal_text *text, char *joined)
 {
     struct dg_span parts[1200];
@@ -348,8 +348,9 @@ START_TEST(bpe_agrees_with_its_definition)
 }
 END_TEST
 
-/* A piece that no text has, but that goes over a space mark, forbids to cut: then the whole line is
- * one chunk, which is long enough for buckets. Cut into words it must come out the same. */
+/* A piece that no text contains, but that crosses a space mark, forbids cutting: then the whole
+ * line is one chunk, which is long enough for buckets. The result must be the same as when the line
+ * is cut into words. */
 START_TEST(bpe_lines_come_out_the_same_whole_or_cut)
 {
     uint32_t state = 11;
@@ -464,7 +465,7 @@ END_TEST
 
 /* ---- n best and samples ---------------------------------------------------------------------- */
 
-/* "abc" in this model: six ways with a known piece each, scores by hand. */
+/* "abc" in this model: six ways that use a known piece, scored by hand. */
 DG_UNIT_SLOW(unigram_takes_the_best_sum, unigram_keeps_the_longest_last_piece_of_equals,
              unknown_characters_become_bytes, user_defined_pieces_stay_whole,
              bpe_merges_the_best_pair_first, bpe_splits_unused_pieces_again, words_and_characters,

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The toy language, whose word order is reversed, is aligned almost without errors; one iteration
- * of model 1 gives the numbers computed by hand; full tables forget rare pairs and keep frequent
- * ones; both directions become one set as defined. */
+ * of model 1 gives the numbers computed by hand; full tables drop rare pairs and keep frequent
+ * ones; both directions are joined into one set as defined. */
 #include "train/data/aligner.h"
 #include "train/data/bitext.h"
 #include "train/data/random.h"
@@ -19,8 +19,8 @@ static const char *const right_words[] = {"apple", "bread", "cloud", "dance", "e
 enum { WORDS = 10, LEN_MAX = 5, TEXTS = 1 << 20 };
 static char room[TEXTS];
 
-/* Sentences of different words each, so that the truth is one: word i belongs to word n - 1 - i, or
- * to i. */
+/* Sentences without repeated words, so that there is one right answer: word i belongs to word n - 1
+ * - i, or to i. */
 static enum dg_err fill(struct dg_bitext *bitext, size_t n, bool turned)
 {
     struct dg_random random = dg_random_make(3, 0);
@@ -57,7 +57,7 @@ static enum dg_err learn(struct dg_aligner **aligner, const struct dg_bitext *bi
     return dg_aligner_new(aligner, &pairs, opts, NULL);
 }
 
-/* Share of the links that are wrong, of the whole text. */
+/* The share of wrong links in the whole text. */
 static enum dg_err error_rate(struct dg_aligner *aligner, const struct dg_bitext *bitext,
                               bool turned, double *rate)
 {
@@ -119,8 +119,8 @@ START_TEST(one_iteration_of_model_one_is_what_a_pencil_gives)
     }
     ck_assert_int_eq(err, DG_OK);
     ck_assert_int_eq(learn(&aligner, &bitext, &opts), DG_OK);
-    /* Each word of "x y" is 0.45 from a, 0.45 from b, 0.1 from nothing; x alone 0.9 from a. Of a:
-     * x 1.35, y 0.45. */
+    /* Each word of "x y" comes 0.45 from a, 0.45 from b, 0.1 from nothing; x alone comes 0.9 from
+     * a. In total a has x 1.35, y 0.45. */
     ck_assert_double_eq_tol(dg_aligner_probability(aligner, 0, 0), 0.75, 2e-3);
     ck_assert_double_eq_tol(dg_aligner_probability(aligner, 0, 1), 0.25, 2e-3);
     ck_assert_double_eq_tol(dg_aligner_probability(aligner, 1, 0), 0.5, 2e-3);
@@ -138,7 +138,7 @@ START_TEST(tables_stay_within_their_memory)
     opts.memory = (size_t)400 << 10; /* two tables of 8,192 slots */
     ck_assert_int_eq(dg_bitext_init(&bitext, NULL), DG_OK);
     enum dg_err err = fill(&bitext, 500, false);
-    for (unsigned i = 0, at = TEXTS / 2; i < 4000 && !err; i++) { /* words that come once */
+    for (unsigned i = 0, at = TEXTS / 2; i < 4000 && !err; i++) { /* words that occur once */
         const int n = snprintf(room + at, 32, "bato r%u", i),
                   m = snprintf(room + at + n, 32, "apple s%u", i);
         err = dg_bitext_add(&bitext, dg_span_make(room + at, (size_t)n),
@@ -182,7 +182,7 @@ START_TEST(empty_sides_and_stopping)
 }
 END_TEST
 
-/* The set of a way as "s-t s-t". */
+/* The set that a method gives, as "s-t s-t". */
 static const char *set_of(enum dg_symmetrise how, struct dg_buf *text)
 {
     /* forward: t0-s0, t1-s1, t2-s1, t3-s3; backward: s0-t0, s1-t1, s2-none, s3-t2 */
@@ -206,8 +206,8 @@ START_TEST(two_directions_become_one)
     ck_assert_str_eq(set_of(DG_SYMMETRISE_REVERSE, &text), "0-0 1-1 3-2");
     ck_assert_str_eq(set_of(DG_SYMMETRISE_INTERSECT, &text), "0-0 1-1");
     ck_assert_str_eq(set_of(DG_SYMMETRISE_UNION, &text), "0-0 1-1 1-2 3-2 3-3");
-    /* 1-2 is a neighbour of 1-1 and t2 is free. 3-3 is no neighbour of a taken one, and 3-2 is
-     * none, either. */
+    /* 1-2 is a neighbour of 1-1 and t2 is free. 3-3 is not a neighbour of a chosen link, and
+     * neither is 3-2. */
     ck_assert_str_eq(set_of(DG_SYMMETRISE_GROW_DIAG, &text), "0-0 1-1 1-2");
     ck_assert_str_eq(set_of(DG_SYMMETRISE_GROW_DIAG_FINAL_AND, &text), "0-0 1-1 1-2 3-3");
     dg_buf_deinit(&text);

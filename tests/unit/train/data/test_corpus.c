@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The working files of a run: pairs as ids come back as they went, links beside them; orders are
- * permutations drawn by seed and epoch; checkpoints come back to the bit, and a damaged one touches
- * nothing; a team shares work out evenly. */
+/* The working files of a run: pairs are read back as the ids that were written, with their links;
+ * orders are permutations drawn by seed and epoch; checkpoints are read back to the bit, and a
+ * damaged one changes nothing; a team divides work evenly. */
 #include "base/memory/mem.h"
 #include "train/run/checkpoint.h"
 #include "tmpdir.h"
@@ -56,7 +56,7 @@ START_TEST(pairs_come_back_as_they_went)
                      DG_OK);
     ck_assert(dg_span_eq(dg_buf_span(&text), setup.dev_texts[0].target));
     dg_buf_deinit(&text);
-    /* Cut anywhere it is refused with a sentence. */
+    /* A file that is cut anywhere is refused with a message. */
     snprintf(path, sizeof path, "%s/training/pairs.bin", model);
     ck_assert_int_eq(truncate(path, 100), 0);
     ck_assert_int_eq(dg_corpus_open(&corpus, path, &setup.bp, &error), DG_ERR_FORMAT);
@@ -168,7 +168,7 @@ START_TEST(a_checkpoint_comes_back_to_the_bit)
     ck_assert_mem_eq(points[0].state.average, points[1].state.average, bytes);
     ck_assert_uint_eq(*points[1].state.step, 12);
     ck_assert_uint_eq(states[1].numbers[1], 4);
-    /* Cut short it is refused, and what was there stays. */
+    /* A file that is cut short is refused, and the state stays as it was. */
     ck_assert_int_eq(truncate(path, (off_t)bytes), 0);
     states[1].numbers[1] = 99;
     ck_assert_int_ne(dg_checkpoint_load(&points[1], path, &error), DG_OK);

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Labelled texts as ids: the tokens around texts, where texts are cut, which token has which label,
- * where an answer is. And the metrics of a task. */
+ * where an answer is. And the metrics of each task. */
 #include "base/file/file_out.h"
 #include "base/memory/mem.h"
 #include "train/data/examples.h"
@@ -18,7 +18,7 @@ enum {
     CLS = 2,
     SEP = 3,
     A = 5
-}; /* letters a to z are 5 to 30, what goes on with them 31 to 56; then "." and "-" */
+}; /* letters a to z are 5 to 30, their continuation pieces 31 to 56; then "." and "-" */
 
 static struct dg_subword *subword;
 static struct dg_labels labels;
@@ -40,7 +40,7 @@ static void open_vocab(void)
     ck_assert_int_eq(dg_subword_parse(&subword, &files, NULL), DG_OK);
 }
 
-/* Opens the examples of a file's lessons for such a head. */
+/* Opens the examples from a file's lessons for this head. */
 static enum dg_err make_for(enum dg_head head, enum dg_label_rule rule, size_t len_max,
                             const char *text, struct dg_examples_stats *stats,
                             struct dg_error *error)
@@ -161,7 +161,7 @@ START_TEST(first_pieces_have_the_labels)
         DG_OK);
     check_ids(0, "<aBa-bc.|", (int32_t[]){0, -1, 1, -1, 1, 2, 2, 2, 0, -1}, 10);
     dg_corpus_close(&corpus);
-    /* A long sentence continues in the next example, from a word on. */
+    /* A long sentence continues in the next example, at the beginning of a word. */
     ck_assert_int_eq(make(DG_HEAD_TOKENS, false, 6, "a\tO\nb\tO\ncde\tB-PER\n", &stats, NULL),
                      DG_OK);
     check_ids(0, "<ab|", (int32_t[]){0, -1, 0, 0, -1}, 5);
@@ -212,7 +212,7 @@ START_TEST(answers_go_where_they_stand)
     check_ids(0, "<q|abCdef|", (int32_t[]){3, 4, 6}, 3);
     check_ids(1, "<q|ab|", (int32_t[]){3, 0, 0}, 3);
     dg_corpus_close(&corpus);
-    /* Windows of four tokens that share one; in those without the answer there is none. */
+    /* Windows of four tokens that share one; a window without the answer has none. */
     ck_assert_int_eq(make(DG_HEAD_SPANS, false, 8, "q\ta b c d e f g\tf\n", &stats, NULL), DG_OK);
     check_ids(0, "<q|abcd|", (int32_t[]){3, 0, 0}, 3);
     check_ids(1, "<q|defg|", (int32_t[]){3, 5, 5}, 3);
@@ -256,8 +256,8 @@ START_TEST(a_damaged_file_is_refused)
 }
 END_TEST
 
-/* Three texts with three labels: the first is right in all, the second lacks one, the third has
- * one too many. */
+/* Three texts with three labels: all labels of the first are right, the second lacks one, the third
+ * has one too many. */
 START_TEST(several_labels_are_tallied)
 {
     struct dg_task_metrics *metrics = dg_try_calloc(1, sizeof *metrics),
@@ -279,7 +279,8 @@ START_TEST(several_labels_are_tallied)
     dg_task_metrics_merge(metrics, other);
     dg_task_metrics_report(metrics, &bp, &report);
     ck_assert_double_eq_tol(report.accuracy, 100.0 / 3.0, 1e-9);
-    /* Both 3, there 4, said 4. By label: 2/3, 1, 0; the fourth is nowhere. */
+    /* Both have 3, the truth has 4, the answer has 4. By label: 2/3, 1, 0; the fourth does not
+     * occur. */
     ck_assert_double_eq_tol(report.f1, 75.0, 1e-9);
     ck_assert_double_eq_tol(report.macro_f1, 100.0 * (2.0 / 3.0 + 1.0) / 3.0, 1e-9);
     ck_assert_str_eq(dg_validate_task(&report).name, "F1");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What is read from columns and from JSON, what is refused and what is dropped; nothing that is
- * held out leaks. */
+/* What is read from columns and from JSON, what is refused and what is dropped; no held-out text
+ * leaks. */
 #include "base/file/file_out.h"
 #include "base/memory/buf.h"
 #include "train/data/labelled_data.h"
@@ -13,7 +13,7 @@
 
 static char dir[DG_TMPDIR_CAP];
 
-/* Reads `text` as a file of that name into `lessons`, which it inits. */
+/* Reads `text` as a file of that name into `lessons`, which it initialises. */
 static enum dg_err read_as(struct dg_labelled_data *labelled_data, enum dg_labelled_text_kind kind,
                            const char *name, const char *text, struct dg_error *error)
 {
@@ -169,8 +169,8 @@ START_TEST(what_is_dropped_is_counted)
 }
 END_TEST
 
-/* Ten contexts, ten questions each: a context is held out with all of its questions or not at all.
- */
+/* Ten contexts with ten questions each: a context is held out with all of its questions or not at
+ * all. */
 START_TEST(what_is_held_out_is_held_out_together)
 {
     struct dg_labelled_data labelled_data, others;
@@ -189,7 +189,7 @@ START_TEST(what_is_held_out_is_held_out_together)
     for (size_t i = 0; i < n_held; i++)
         for (size_t j = n_held; j < labelled_data.n; j++)
             ck_assert(!dg_span_eq(labelled_data.list[i].pair, labelled_data.list[j].pair));
-    /* The same rule with held-out texts from a file of their own. */
+    /* The same rule with held-out texts in a file of their own. */
     ck_assert_int_eq(
         read_as(&others, DG_LESSON_ANSWER, "b.tsv", "other?\tcontext 3\tcontext\n", NULL), DG_OK);
     ck_assert_int_eq(dg_labelled_data_forbid(&labelled_data, others.list, others.n), DG_OK);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Which lines become pairs, which are dropped, and for what reason; nothing held out leaks. The
+/* Which lines become pairs, which are dropped, and for what reason; no held-out pair leaks. The
  * reader of texts, plain and gzip, is tested as well. */
 #include "base/file/file_out.h"
 #include "train/data/pairs.h"
@@ -84,7 +84,7 @@ START_TEST(nothing_held_out_is_left_among_the_rest)
     const struct dg_pairs_opts opts = DG_PAIRS_OPTS_DEFAULT;
     struct dg_pairs pairs;
     size_t n_held = 0, len = 0;
-    for (int i = 0; i < 200; i++) /* every source and every target is there more than once */
+    for (int i = 0; i < 200; i++) /* every source and every target occurs more than once */
         len += (size_t)snprintf(text + len, sizeof text - len, "source %d\ttarget %d\n", i % 50,
                                 i % 70);
     dg_tmpdir_make(dir);
@@ -220,7 +220,7 @@ START_TEST(texts_are_lines_and_duplicates_are_found_among_them)
     for (size_t i = 0; i < sizeof drops / sizeof *drops; i++)
         ck_assert_uint_eq(pairs.dropped[drops[i]], 1);
     ck_assert_int_eq(dg_pairs_hold_out(&pairs, 1, 1, &n_held), DG_OK);
-    ck_assert_uint_eq(pairs.n, 3); /* an empty source is like no other */
+    ck_assert_uint_eq(pairs.n, 3); /* an empty source resembles no other */
     const struct dg_pair same = pairs.list[2];
     ck_assert_int_eq(dg_pairs_forbid(&pairs, &same, 1), DG_OK);
     ck_assert_uint_eq(pairs.n, 2);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Minimum-risk candidates: what is read and what is left out, damaged files, and runs that learn
- * from them. */
+/* Minimum-risk candidates: which are read and which are left out, damaged files, and runs that
+ * learn from them. */
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
 #include "train/data/risk_candidates.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A prepared toy run that has `text` as its file of rivals. */
+/* A prepared toy run whose file of candidates contains `text`. */
 struct arena {
     char dir[DG_TMPDIR_CAP], file[DG_TMPDIR_CAP + 32];
     struct toy_place place;
@@ -101,12 +101,14 @@ START_TEST(what_does_not_compete_is_left_out_and_counted)
                         "lusa\tcloud\t90\n"                                   /* alone */
                         "dorin\tdance\t50\ndorin\tapple\t50\n"                /* equally good */
                         "feka miru\tfruit earth\t100\nfeka miru\tfruit\t50\n" /* held out */
-                        "sapo\tgrass\t100\nsapo\t\t1\n" /* the answer is empty, so it is alone */
+                        "sapo\tgrass\t100\nsapo\t\t1\n" /* the answer is empty, so its group has no
+                                                           other */
                         "zari\tknife\t100\nzari\tbread bread bread bread bread bread bread bread "
                         "bread bread bread\t0\n"                                   /* long */
-                        "vogu\tjuice\t100\nvogu\tabcdefghijklmnopqrstuvwxyz\t3\n"; /* 26 letters,
+                        "vogu\tjuice\t100\nvogu\tabcdefghijklmnopqrstuvwxyz\t3\n"; /* long: 26
+                                                                                      letters,
                                                                                       unlike any
-                                                                                      word: long */
+                                                                                      word */
     ck_assert_msg(write_as(&a, text, &opts, &stats, &error) == DG_OK, "%s", error.text);
     ck_assert_uint_eq(stats.n_sources, 1);
     ck_assert_uint_eq(stats.n_answers, 2);
@@ -148,8 +150,8 @@ START_TEST(what_is_no_answer_with_a_score_is_refused)
 }
 END_TEST
 
-/* Every byte of the file of costs, changed, and every length: refused, or costs that are in their
- * bounds. */
+/* Every byte of the file of costs, changed, and every length: the file is refused, or the costs are
+ * within their bounds. */
 START_TEST(damaged_files_are_refused)
 {
     struct arena a;
@@ -238,7 +240,8 @@ static double risk_after(const struct arena *a, float weight, uint64_t steps)
     return risk;
 }
 
-/* The pairs teach the opposite: words in reverse. The candidates favour the order of the source. */
+/* The pairs teach the opposite: words in reverse order. The candidates favour the order of the
+ * source. */
 static const char against[] =
     "bato kemi lusa\tapple bread cloud\t100\nbato kemi lusa\tcloud bread apple\t10\n"
     "dorin feka\tdance earth\t100\ndorin feka\tearth dance\t10\n"
@@ -272,7 +275,7 @@ START_TEST(a_run_with_rivals_goes_on_to_the_bit)
         opts.risk = 2.0f;
         opts.sharpness = 0.5f;
         opts.rivals_tokens = 50;
-        opts.part_tokens = 16; /* less than a group needs, yet there is room for it */
+        opts.part_tokens = 16; /* less than a group needs, but there is room for the group */
         ck_assert_int_eq(toy_run_in_parts(&a.place, &opts, parts, i ? 3 : 0, &weights[i], &n[i]),
                          DG_OK);
         arena_leave(&a);

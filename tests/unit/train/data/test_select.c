@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The textbook's choice of pairs, and the normaliser and vocabulary of words that go with it. */
+/* The textbook's choice of pairs, and the normaliser and vocabulary of words that belong to it. */
 #include "base/file/file_out.h"
 #include "tokenize/spm/spm_encode.h"
 #include "train/data/select.h"
@@ -41,8 +41,8 @@ START_TEST(short_pairs_with_the_right_beginning_stay)
     ck_assert_int_eq(read_lines(&pairs, dir), DG_OK);
     const size_t before = pairs.n;
     ck_assert_int_eq(dg_select(&pairs, &opts, &n_dropped, NULL), DG_OK);
-    ck_assert_uint_eq(pairs.n, 2); /* the beginning is followed by a word, and a side has at most 8
-                                      of them */
+    /* a word follows the beginning, and a side has at most 8 words */
+    ck_assert_uint_eq(pairs.n, 2);
     ck_assert_uint_eq(n_dropped, before - 2);
     ck_assert(dg_span_eq(pairs.list[0].target, DG_SPAN("I'm here.")));
     ck_assert(dg_span_eq(pairs.list[1].target, DG_SPAN("She is tall!")));
@@ -51,7 +51,7 @@ START_TEST(short_pairs_with_the_right_beginning_stay)
 }
 END_TEST
 
-/* The pieces of a text, each behind a '|'; U+2581 left out. */
+/* The pieces of a text, with a '|' after each; U+2581 left out. */
 static void pieces_of(const struct dg_spm *spm, const char *text, char out[200])
 {
     struct dg_spm_work *work = dg_spm_work_new();

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* What language models learn from: lines, packed lines, and prompts with their answers, as ids;
- * whole small runs of both kinds, and resuming to the bit. */
+ * small whole runs of both kinds, and resuming to the bit. */
 #include "base/file/text_in.h"
 #include "base/memory/mem.h"
 #include "tokenize/prompt_template.h"
@@ -83,7 +83,7 @@ START_TEST(a_line_begins_and_ends_with_the_end_token)
         ck_assert_uint_eq(e.n_source, 1);
         ck_assert_int_eq(e.source[0], s->bp.eos_id);
         ck_assert_int_eq(e.target[e.n_target - 1], s->bp.eos_id);
-        struct dg_buf line; /* a tab is a space to the vocabulary */
+        struct dg_buf line; /* a tab is a space for the vocabulary */
         dg_buf_init(&line, 1000);
         ck_assert_int_eq(dg_buf_append_span(&line, s->dev_texts[i].target), DG_OK);
         for (size_t k = 0; k < line.len; k++)
@@ -96,7 +96,8 @@ START_TEST(a_line_begins_and_ends_with_the_end_token)
 }
 END_TEST
 
-/* Packed or cut because they are long, stretches joined are the texts. */
+/* Packed lines, or lines that were cut because they are long, give the texts when they are
+ * joined. */
 START_TEST(stretches_joined_are_the_texts)
 {
     static const bool packed[] = {false, true, true};
@@ -117,7 +118,8 @@ START_TEST(stretches_joined_are_the_texts)
         for (size_t i = 0; i < c->n; i++) {
             const struct dg_example e = dg_corpus_get(c, i);
             ck_assert_uint_eq(e.n_source, 1);
-            ck_assert_int_eq(e.source[0], last); /* each is read from the token before it */
+            /* each token is predicted from the one before it */
+            ck_assert_int_eq(e.source[0], last);
             ck_assert_uint_le(e.n_target, lens[k]);
             if (packed[k] && i + 1 < c->n)
                 ck_assert_uint_eq(e.n_target, lens[k]);
@@ -174,7 +176,7 @@ START_TEST(a_prompt_is_what_a_served_model_reads)
 END_TEST
 
 /* Prompts that are too long are left out of the training texts; held-out ones are cut, and stay
- * in step with their text. */
+ * aligned with their texts. */
 START_TEST(long_prompts_are_left_out_or_cut)
 {
     char dir[DG_TMPDIR_CAP];
@@ -268,7 +270,7 @@ START_TEST(prompts_are_learned_by_heart_and_answered)
 }
 END_TEST
 
-/* Tuned with less than its context, a model is judged by whole lines all the same, as long as a
+/* A model that is tuned with less than its context is still judged by whole lines, as long as a
  * pass has room for them. */
 START_TEST(held_out_lines_are_judged_whole)
 {

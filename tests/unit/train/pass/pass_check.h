@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the tests of all passes do: a network's values are scattered, the gradient of every
- * parameter is held against finite differences of a slow twin's loss (doubles;
- * tests/support/ref_*.c), and a batch is cut into parts. */
+/* What the tests of all passes do: they scatter a network's values, compare the gradient of every
+ * parameter with finite differences of the loss in a slow implementation, the twin (doubles;
+ * tests/support/ref_*.c), and cut a batch into parts. */
 #ifndef DG_TESTS_PASS_CHECK_H
 #define DG_TESTS_PASS_CHECK_H
 
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Cross entropy of n logits, `stride` apart, smoothed. */
+/* Smoothed cross entropy of n logits, which are `stride` apart. */
 static inline double pass_token_loss(const double *logits, size_t n, size_t stride, size_t truth,
                                      double smoothing)
 {
@@ -26,7 +26,7 @@ static inline double pass_token_loss(const double *logits, size_t n, size_t stri
     return log(sum) - (1.0 - smoothing) * logits[truth * stride] - smoothing / (double)n * all;
 }
 
-/* Values that leave no gradient at zero by chance: also gains and biases move. */
+/* Values for which no gradient is zero by chance: gains and biases are changed as well. */
 static inline void pass_scatter(struct dg_params *params)
 {
     dg_params_randomise(params, 7);
@@ -34,8 +34,8 @@ static inline void pass_scatter(struct dg_params *params)
         params->w[i] += 0.2f * sinf((float)(i * 37 % 1009));
 }
 
-/* Every stride-th value of each parameter is moved by `step` up and down; `loss` is what the
- * gradient is of. */
+/* Moves every stride-th value of each parameter up and down by `step`; `loss` is the function whose
+ * gradient is compared. */
 static inline void pass_compare(const struct dg_params *params, const float *gradient, float step,
                                 size_t stride,
                                 double (*loss)(const struct dg_params *params, const void *ctx),
@@ -63,7 +63,7 @@ static inline void pass_compare(const struct dg_params *params, const float *gra
     printf("largest gap %.2g\n", worst);
 }
 
-/* The batch in two parts; *loss is the sum of both. */
+/* Computes the batch in two parts; *loss is the sum of both. */
 static inline float *pass_in_parts(const struct dg_params *params, struct dg_pass *pass,
                                    const struct dg_pass_batch *batch, size_t n_first, double *loss)
 {
@@ -85,8 +85,8 @@ static inline float *pass_in_parts(const struct dg_params *params, struct dg_pas
     return gradient;
 }
 
-/* A second run gives the same bits. However the batch is cut, dropout and masks draw the same,
- * and sums differ only by rounding: by `relative` of a value, and a little more. */
+/* A second run gives the same bits. However the batch is cut, dropout and masks draw the same
+ * values, and sums differ only by rounding: by `relative` of a value, and a little more. */
 static inline void pass_check_cuts(const struct dg_params *params,
                                    const struct dg_pass_limits *limits,
                                    const struct dg_pass_batch *batch, float relative)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Adam against its formula in doubles, schedules, clipping, steps that are skipped; the number of
- * threads changes nothing when one member has all of the gradient. */
+/* Adam compared with its formula in doubles, schedules, clipping, steps that are skipped; the
+ * number of threads changes nothing when one member has all of the gradient. */
 #include "base/memory/mem.h"
 #include "train/pass/optimiser.h"
 #include "train/run/setup.h"
@@ -59,7 +59,7 @@ START_TEST(cosine_and_line_end_where_they_should)
 }
 END_TEST
 
-/* A gradient that depends on the place and the step. */
+/* A gradient that depends on the position and the step. */
 static float gradient_at(size_t i, int step)
 {
     return 0.3f * sinf((float)(i * 7 + (size_t)step * 13));
@@ -144,8 +144,8 @@ START_TEST(a_gradient_that_is_not_finite_changes_nothing)
     ck_assert(report.is_skipped);
     ck_assert_mem_eq(params.w, start.w, params.n * sizeof *params.w);
     ck_assert_mem_eq(dg_optimiser_best(optimiser), start.w, params.n * sizeof *params.w);
-    dg_optimiser_gradient(optimiser, 0)[5] = 4.0f; /* the infinite value is gone; this gradient is
-                                                      clipped */
+    /* the infinite value is gone; this gradient is clipped */
+    dg_optimiser_gradient(optimiser, 0)[5] = 4.0f;
     dg_optimiser_step(optimiser, &report);
     ck_assert(!report.is_skipped);
     ck_assert_double_eq_tol(report.norm, 4.0, 1e-6);

@@ -75,7 +75,8 @@ static double twin_risk(const struct dg_params *params, const struct dg_example 
     return risk / sum;
 }
 
-/* The twin's loss of a batch: of pairs for each target token, and what rivals add to it. */
+/* The twin's loss of a batch: that of the pairs for each target token, and what candidates add to
+ * it. */
 static double twin_loss(const struct dg_params *params, const void *ctx)
 {
     const struct dg_pass_batch *of = ctx;
@@ -146,7 +147,7 @@ START_TEST(every_table_of_kernels_agrees)
 }
 END_TEST
 
-/* Loss and gradient by one kind of products. */
+/* Loss and gradient, computed with one kind of products. */
 static double learned(float *gradient, struct dg_params *params, const struct dg_products *products)
 {
     struct dg_pass *pass = NULL;
@@ -256,7 +257,7 @@ START_TEST(vectors_for_distances)
 {
     struct dg_blueprint bp = small();
     bp.positions = DG_POS_NONE;
-    bp.activation = DG_ACT_SILU; /* with RELU a difference went across its corner */
+    bp.activation = DG_ACT_SILU; /* with RELU a difference crossed its corner */
     for (bp.relative_reach = 1; bp.relative_reach < 8; bp.relative_reach += 2)
         check_network(&bp);
     bp.relative_reach = 2;
@@ -266,8 +267,8 @@ START_TEST(vectors_for_distances)
 }
 END_TEST
 
-/* The guide's part of the loss depends on attention alone, which the pass itself counts: finite
- * differences of that, in floats, with steps to match. */
+/* The guide's part of the loss depends only on attention, which the pass itself computes. It is
+ * compared with finite differences of that, in floats, with steps to match. */
 START_TEST(links_guide_one_head)
 {
     static const struct dg_link l0[] = {{1, 0}, {0, 1}, {2, 1}}, l1[] = {{0, 0}, {0, 3}, {1, 4}};
@@ -320,8 +321,8 @@ START_TEST(links_guide_one_head)
 }
 END_TEST
 
-/* Three answers to one source and two to another, behind the pairs: the gradient is that of the
- * expected cost, whether the network's belief in them counts as it is, less or more. */
+/* Three answers to one source and two to another, after the pairs: the gradient is that of the
+ * expected cost, whether the network's probabilities count as they are, less or more. */
 static const int32_t a0[] = {7, 8, 0}, a1[] = {7, 9, 9, 0}, a2[] = {0}, b0[] = {2, 3, 0},
                      b1[] = {2, 12, 4, 0};
 static const struct dg_example contest[] = {
@@ -397,8 +398,8 @@ START_TEST(rivals_are_never_parted)
     ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
     pass_scatter(&params);
     ck_assert_int_eq(dg_pass_new(&pass, &params, &limits, NULL), DG_OK);
-    ck_assert_uint_eq(dg_pass_n_fitting(pass, contest, N_CONTEST), 6); /* room for one of the last
-                                                                          two */
+    /* room for one of the last two */
+    ck_assert_uint_eq(dg_pass_n_fitting(pass, contest, N_CONTEST), 6);
     ck_assert_uint_eq(dg_pass_n_fitting(pass, contest + 3, 5), 5);
     dg_pass_free(pass);
     const struct dg_pass_limits larger = {.source_rows = 64, .target_rows = 64, .scores = 1000};

@@ -3,7 +3,7 @@
 
 /* Encoders alone with every head: the loss agrees with the slow twin in doubles
  * (tests/support/ref_net.c), the gradient of every parameter with finite differences of that twin.
- * The pass tells the twin which words are masked. */
+ * The twin gets the masked words from the pass. */
 #include "pass_check.h"
 #include "ref_net.h"
 #include "model/labels.h"
@@ -80,7 +80,7 @@ static void fill(const struct task *task, struct dg_example examples[N], int32_t
     static const int32_t *const sources[N] = {s0, s1, s2};
     static const uint32_t lens[N] = {5, 8, 3}, seconds[N] = {0, 4, 0};
     for (size_t i = 0; i < N; i++) {
-        /* Answers lie in second texts: every example has one then. */
+        /* Answers are in second texts, so every example has one. */
         const bool is_span = task->head == DG_HEAD_SPANS;
         int32_t *t = targets[i];
         uint32_t n = 1;
@@ -165,7 +165,7 @@ static double twin_loss(const struct dg_params *params, const void *ctx)
     return told->scale * loss;
 }
 
-/* The twin reads what was drawn. Returns how many outputs are needed. */
+/* Gives the twin what the pass drew. Returns how many outputs are needed. */
 static size_t read_as_drawn(const struct dg_blueprint *bp, const struct dg_pass_batch *batch,
                             const struct dg_example *examples, struct reading *r)
 {
@@ -278,8 +278,8 @@ START_TEST(masked_words)
 }
 END_TEST
 
-/* Among many words 15 in 100 are drawn: 80 in 100 of these are masked, 10 are replaced by
- * another word, 10 are kept; the frame is never drawn. */
+/* In a large number of words 15 in 100 are drawn: 80 in 100 of these are masked, 10 are replaced by
+ * another word, 10 are kept; the tokens around the text are never drawn. */
 START_TEST(words_are_masked_by_the_rule)
 {
     const struct dg_blueprint bp =

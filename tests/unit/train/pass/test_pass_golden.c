@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Losses and gradients of plain recurrent networks against PyTorch's (tests/golden/recurrent.py,
- * which has the same pairs, networks and formula for the weights). */
+/* Losses and gradients of plain recurrent networks compared with PyTorch's
+ * (tests/golden/recurrent.py, which has the same pairs, networks and formula for the weights). */
 #include "../../../golden/recurrent.h"
 #include "base/memory/mem.h"
 #include "train/pass/pass.h"

@@ -9,8 +9,8 @@
 
 enum { V = 13, N_TEXTS = 3, N_TOKENS = 11 };
 
-/* One text that begins with its first token, one with a prompt, one whose answer is the end alone.
- */
+/* One text that begins with its first token, one with a prompt, one whose answer is only the
+ * end. */
 static const int32_t s0[] = {0}, t0[] = {7, 8, 3, 0};
 static const int32_t s1[] = {0, 9, 4, 4}, t1[] = {2, 3, 4, 5, 12, 0};
 static const int32_t s2[] = {10, 10, 11}, t2[] = {0};

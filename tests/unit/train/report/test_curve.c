@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A log becomes a drawing of bounded size and a table; nonsense lines are left out; scores come
- * back from their file as they went. */
+/* A log becomes a drawing of bounded size and a table; nonsense lines are left out; scores are read
+ * back from their file as they were written. */
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
 #include "train/report/curve.h"
@@ -124,7 +124,7 @@ START_TEST(scores_come_back_as_they_went)
     row.bleu = 10.0;
     dg_scores_put(&scores, &row);
     row.bleu = 11.0;
-    dg_scores_put(&scores, &row); /* in the place of the one before */
+    dg_scores_put(&scores, &row); /* replaces the previous row */
     ck_assert_uint_eq(scores.n, 2);
     ck_assert_int_eq(dg_scores_write(&scores, path, NULL), DG_OK);
     ck_assert_msg(dg_scores_read(&again, path, &error) == DG_OK, "%s", error.text);

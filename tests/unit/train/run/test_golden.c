@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Loss and gradients of small networks against PyTorch's (tests/golden/gradients.tsv, made by
- * gradients.py beside it): post-norm with ReLU and everything tied, pre-norm with SiLU, final norms
- * and nothing tied; language models of GPT-2's shape and of Llama's, with shared keys, prompts
- * before their texts; an encoder that tells any number of labels. */
+/* Loss and gradients of small networks compared with PyTorch's (tests/golden/gradients.tsv, made by
+ * gradients.py in the same folder): post-norm with ReLU and everything tied; pre-norm with SiLU,
+ * final norms and nothing tied; language models of GPT-2's shape and of Llama's, with shared keys,
+ * and prompts before their texts; an encoder that gives any number of labels. */
 #include "base/file/text_in.h"
 #include "base/memory/mem.h"
 #include "files.h"

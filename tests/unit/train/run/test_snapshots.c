@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Snapshots: the mean is that of the last ones up to a step; pruning keeps those and nothing else
- * of the kind. */
+/* Snapshots: the mean is that of the last ones up to a step; pruning keeps those and no other
+ * snapshots. */
 #include "base/memory/mem.h"
 #include "train/run/snapshots.h"
 #include "tmpdir.h"
@@ -50,14 +50,14 @@ START_TEST(the_mean_is_of_the_last_ones)
     ck_assert_int_eq(dg_params_init(&params, &bp, NULL), DG_OK);
     ck_assert_ptr_nonnull(mean = dg_try_calloc(params.n, sizeof *mean));
 
-    ck_assert_int_eq(take(9, 1.0f, 2), DG_OK); /* names do not sort as numbers do */
+    ck_assert_int_eq(take(9, 1.0f, 2), DG_OK); /* names do not sort in the order of their numbers */
     ck_assert_float_eq(mean[0], 1.0f);
     ck_assert_int_eq(take(10, 3.0f, 2), DG_OK);
     ck_assert_float_eq(mean[params.n - 1], 2.0f);
     ck_assert_int_eq(take(100, 6.0f, 2), DG_OK);
     ck_assert_float_eq(mean[0], 4.5f);
-    ck_assert_int_eq(take(10, 2.0f, 3), DG_OK); /* a run that went back: what comes later does not
-                                                   count */
+    /* a run that went back: later snapshots do not count */
+    ck_assert_int_eq(take(10, 2.0f, 3), DG_OK);
     ck_assert_float_eq(mean[0], 1.5f);
     ck_assert_float_eq(params.w[0], 2.0f);
 

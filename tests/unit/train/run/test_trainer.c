@@ -30,7 +30,7 @@ START_TEST(sixty_four_pairs_are_learned_by_heart)
         ck_assert_double_lt(dg_trainer_now(trainer)->loss, 0.01);
     dg_trainer_free(trainer);
 
-    /* The directory that was written is a model. */
+    /* The directory that the run wrote is a model. */
     struct dg_model *model;
     ck_assert_int_eq(dg_model_open(&model, place.dir, NULL), DG_OK);
     dg_model_unref(model);
@@ -67,7 +67,7 @@ START_TEST(the_loss_is_told_from_the_first_step)
 }
 END_TEST
 
-/* Columns of the log that do not depend on time: all lines, without seconds and speed. */
+/* The columns of the log that do not depend on time: all lines, without seconds and speed. */
 static char *log_without_times(const char *dir)
 {
     char path[400];
@@ -170,8 +170,8 @@ START_TEST(it_ends_when_it_does_not_get_better)
 }
 END_TEST
 
-/* A task without a figure of its own is judged by its loss: the best model is kept, and patience
- * does not run out at once. */
+/* A task without its own figure is judged by its loss: the best model is kept, and patience does
+ * not run out at once. */
 START_TEST(a_translator_judged_by_its_task_is_judged_by_its_loss)
 {
     struct toy_place place;
@@ -222,7 +222,7 @@ START_TEST(a_checkpoint_of_another_network_is_refused)
     ck_assert_int_eq(dg_trainer_resume(trainer, &error), DG_ERR_NOT_FOUND);
     ck_assert_int_eq(dg_trainer_run(trainer, &toy_quiet, NULL, &end, NULL), DG_OK);
     dg_trainer_free(trainer);
-    place.setup.bp.activation = DG_ACT_SILU; /* a network of the same sizes, but another one */
+    place.setup.bp.activation = DG_ACT_SILU; /* a different network of the same sizes */
     ck_assert_int_eq(toy_trainer(&trainer, &place, &opts, NULL), DG_OK);
     ck_assert_int_eq(dg_trainer_resume(trainer, &error), DG_ERR_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "another network"));

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Whole runs of recurrent networks on a toy language: each family learns a batch by heart and then
- * says it; resuming to the bit, also when gradients go straight into the weights. */
+ * reproduces it; resuming to the bit, also when gradients go straight into the weights. */
 #include "train/run/trainer.h"
 #include "training_toy_run.h"
 
@@ -32,8 +32,8 @@ static const struct {
     {DG_DECODER_LSTM, DG_SEQ_GENERAL, false},  {DG_DECODER_GRU, DG_SEQ_ADDITIVE, true},
 };
 
-/* Learns 64 pairs in one batch a step; then our own decoder says them, from the weights that would
- * be served. */
+/* Learns 64 pairs in one batch a step; then our own decoder translates them, with the weights that
+ * would be served. */
 static void learn_by_heart(size_t which)
 {
     struct toy_place place;
