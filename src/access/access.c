@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* This file stores nothing about clients: the ring has the keys, and the quota counts. */
+/* This file stores nothing about clients: the ring has the keys, and the quota has the counts. */
 #include "access/access.h"
 #include "base/memory/mem.h"
 

@@ -29,7 +29,7 @@ struct dg_access_rules {
     bool require_key;
     /* Per address without a key; 0: no limit. */
     uint64_t requests_per_minute, characters_per_minute, requests_per_hour, requests_per_day;
-    enum dg_key_priority priority; /* the highest without a key */
+    enum dg_key_priority priority; /* the highest priority of requests without a key */
 };
 #define DG_ACCESS_RULES_DEFAULT                                                                    \
     {                                                                                              \
@@ -58,21 +58,22 @@ void dg_access_set_ring(struct dg_access *access, struct dg_keyring *ring);
 
 const struct dg_quota *dg_access_quota(const struct dg_access *access);
 
-/* Whether keys are in use. Without, a key that a client sends is ignored. */
+/* Returns true when keys are in use. When they are not, a key that a client sends is ignored. */
 bool dg_access_has_keys(const struct dg_access *access);
 size_t dg_access_n_keys(const struct dg_access *access);
 const struct dg_access_rules *dg_access_rules(const struct dg_access *access);
 
-/* DG_OK: the owner of a key, or an anonymous client (`sent` is empty, or keys are not in use), who
- * may still lack permission. DG_ERR_NOT_FOUND: there is no such key. DG_ERR_TIMEOUT: the key has
- * expired. */
+/* Finds out who sent a request. DG_OK: the owner of a key, or an anonymous client (`sent` is empty,
+ * or keys are not in use), who may still lack permission. DG_ERR_NOT_FOUND: there is no such key.
+ * DG_ERR_TIMEOUT: the key has expired. */
 enum dg_err dg_access_identify(const struct dg_access *access, struct dg_span sent,
                                struct dg_who *who) DG_MUST_CHECK;
 
-/* The same for a client that was identified before; refreshes `who`. */
+/* Checks once more a client that was identified before, and refreshes `who`. */
 enum dg_err dg_access_again(const struct dg_access *access, struct dg_who *who) DG_MUST_CHECK;
 
-/* The present key of a client; NULL without one. Borrowed until the next dg_access_set_ring. */
+/* Returns the present key of a client; NULL if it has none. Borrowed until the next
+ * dg_access_set_ring. */
 const struct dg_key *dg_access_key(const struct dg_access *access, const struct dg_who *who);
 
 /* Prepares a charge, without its costs: by key, or else by address. The address's id is written to

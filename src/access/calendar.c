@@ -42,7 +42,8 @@ static struct date date_of(uint64_t seconds)
     return date;
 }
 
-/* Reads `digits` digits at `at`, up to `max`, and what has to come after them. */
+/* Reads a number of `digits` digits, at most `max`, at `at`, and the text `behind` that must
+ * follow. */
 static bool number(struct dg_span text, size_t at, size_t digits, unsigned max, const char *behind,
                    unsigned *out)
 {

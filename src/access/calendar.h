@@ -4,9 +4,10 @@
 /* Calendar time as in the key file, "2026-11-21T22:00:00Z" (RFC 3339, UTC, whole seconds), and
  * calendar months, for quotas.
  *
- *     err = dg_calendar_parse(DG_SPAN("2026-12-31T23:59:59Z"), &error, &seconds);   also
- * "2026-12-31" dg_calendar_format(seconds, text); unsigned month = dg_calendar_month(seconds);
- * 202612
+ *     err = dg_calendar_parse(DG_SPAN("2026-12-31T23:59:59Z"), &error, &seconds);
+ *                                                             also "2026-12-31"
+ *     dg_calendar_format(seconds, text);
+ *     unsigned month = dg_calendar_month(seconds);            202612
  *
  * Seconds are those since 1970, without leap seconds. Pure; any thread. */
 #ifndef DG_ACCESS_CALENDAR_H
@@ -19,12 +20,13 @@
 
 enum { DG_CALENDAR_TEXT = 24 }; /* room for the text and its NUL */
 
-/* A day alone means its beginning. Years 1970 to 9999. Refusals read `read "...", expected ...`. */
+/* Reads a time. A date without a time of day means the beginning of that day. Years 1970 to 9999.
+ * Refusals read `read "...", expected ...`. */
 enum dg_err dg_calendar_parse(struct dg_span text, struct dg_error *error,
                               uint64_t *seconds) DG_MUST_CHECK;
 void dg_calendar_format(uint64_t seconds, char text[DG_CALENDAR_TEXT]);
 
-/* The month of a time as year * 100 + month, and the time at which the next month begins. */
+/* Return the month of a time as year * 100 + month, and the time at which the next month begins. */
 unsigned dg_calendar_month(uint64_t seconds);
 uint64_t dg_calendar_next_month(uint64_t seconds);
 

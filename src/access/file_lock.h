@@ -21,7 +21,7 @@ struct dg_file_lock {
         -1                                                                                         \
     }
 
-/* DG_ERR_BUSY when another process holds the lock for longer than `wait_ms`. */
+/* Takes the lock. DG_ERR_BUSY: another process has held it for longer than `wait_ms`. */
 enum dg_err dg_file_lock_take(struct dg_file_lock *lock, const char *path, unsigned wait_ms,
                               struct dg_error *error) DG_MUST_CHECK;
 void dg_file_lock_drop(struct dg_file_lock *lock); /* a lock that is not held is fine */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reading goes line by line through base/option/opt_ini.h; a field is an option row, a hash or a
- * time, each by the parser of its kind. Names and hashes are held in a map while reading, so that
+/* The file is read line by line with base/option/opt_ini.h. A field is an option row, a hash or a
+ * time, and each kind has its own parser. Names and hashes are kept in maps while reading, so that
  * duplicates are found in one pass. */
 #include "access/key_file.h"
 #include "access/quota.h"
@@ -428,7 +428,7 @@ enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct 
     if (fd < 0)
         return dg_error_errno(error, "cannot open %s", path);
     dg_buf_init(&text, DG_KEY_FILE_BYTES);
-    /* Checks the rights of the open file, not of the file that the name may mean by now. */
+    /* Checks the permissions of the file that was opened: the path may name another file by now. */
     enum dg_err err = fstat(fd, &info) == 0 ? check_rights(&info, path, error)
                                             : dg_error_errno(error, "cannot look at %s", path);
     if (!err)
@@ -440,7 +440,7 @@ enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct 
     return err;
 }
 
-/* Owner, group and mode for the file that replaces `path`. */
+/* Finds the owner, group and mode for the file that replaces `path`. */
 static void inherit(const char *path, struct stat *info)
 {
     char folder[4096];

@@ -17,8 +17,8 @@
  *     note = whose key this is
  *     old-hash, old-until                         the secret before a rotation, valid until then
  *
- * A file may say, before anything else, that it has no key on purpose, because the last one was
- * revoked; one without that line and without keys was emptied by mistake:
+ * A file may say, before anything else, that it has no keys on purpose, because the last one was
+ * revoked. A file that has neither keys nor this line was emptied by mistake:
  *
  *     keys = none
  *
@@ -75,28 +75,29 @@ struct dg_key {
 extern const struct dg_opt_row dg_key_rows[];
 extern const size_t dg_key_n_rows;
 
-/* Sets all fields to their defaults, name and hash to nothing. Fails with DG_ERR_NOMEM only. */
+/* Sets all fields to their defaults, and name and hash to nothing. Fails only with DG_ERR_NOMEM. */
 enum dg_err dg_key_init(struct dg_key *key) DG_MUST_CHECK;
 void dg_key_deinit(struct dg_key *key);
 
-/* 1 to 64 letters, digits, '.', '_' and '-'. */
+/* Checks a name: 1 to 64 letters, digits, '.', '_' and '-'. */
 enum dg_err dg_key_check_name(struct dg_span name, struct dg_error *error) DG_MUST_CHECK;
 
-/* Whether the key may use a model of this name. */
+/* Returns whether the key may use a model of this name. */
 bool dg_key_allows(const struct dg_key *key, struct dg_span model);
 
 struct dg_key_file {
     struct dg_key *keys; /* [n] owned, in the order of the file */
     size_t n, cap;
     bool is_none;  /* the file states that it has no keys on purpose */
-    bool is_whole; /* read: its last line is DG_KEY_FILE_END */
+    bool is_whole; /* set by reading: the last line is DG_KEY_FILE_END */
 };
 
-/* What `dragoman keys` writes last. Servers that share keys read a file that changes by themselves,
- * and one that is still being written does not end so. */
+/* The line that `dragoman keys` writes last. Servers that share keys read a changed file without
+ * being told, and a file that is still being written does not end with this line. */
 #define DG_KEY_FILE_END "# end of keys"
 
-/* `origin` names the text in refusals. Two keys with the same name or secret are refused. */
+/* Reads the text of a key file. `origin` names the text in refusals. Two keys with the same name or
+ * secret are refused. */
 enum dg_err dg_key_file_parse(struct dg_key_file *file, const char *origin, struct dg_span text,
                               struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_key_file_print(const struct dg_key_file *file,
@@ -113,10 +114,10 @@ enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path,
 enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* The key of that name, or NULL. */
+/* Returns the key of that name, or NULL. */
 struct dg_key *dg_key_file_find(const struct dg_key_file *file, struct dg_span name);
 
-/* DG_ERR_EXISTS when the name is taken. On success the file owns what the key owned. */
+/* Adds a key. DG_ERR_EXISTS: the name is taken. On success the file owns what the key owned. */
 enum dg_err dg_key_file_add(struct dg_key_file *file, const struct dg_key *key,
                             struct dg_error *error) DG_MUST_CHECK;
 void dg_key_file_remove(struct dg_key_file *file, struct dg_key *key);

@@ -8,9 +8,9 @@
  *     err = dg_keyring_find(ring, &hash, now_s, &key);    NOT_FOUND: no such key; TIMEOUT: expired
  *     dg_keyring_free(ring);
  *
- * A ring is immutable; changed keys make a new ring. Of a client, only the hash of its secret is
- * kept, and it is looked up again when it matters, so that a revoked key stops working with its
- * ring.
+ * A ring is immutable; changed keys make a new ring. The server keeps only the hash of a client's
+ * secret, and looks it up again whenever that matters, so that a revoked key stops working once a
+ * new ring has replaced the old one.
  *
  * The duration of a look-up reveals nothing about the stored hashes: the table is ordered by
  * another hash under a random key of this process, and the hashes themselves are compared in
@@ -26,14 +26,14 @@ struct dg_keyring;
 enum dg_err dg_keyring_new(struct dg_key_file *file, struct dg_keyring **ring) DG_MUST_CHECK;
 void dg_keyring_free(struct dg_keyring *ring); /* NULL is fine */
 
-/* *key is borrowed until the ring is freed. A secret from before a rotation is valid until its
- * old-until. */
+/* Finds the key of a secret. *key is borrowed until the ring is freed. A secret from before a
+ * rotation is valid until its old-until. */
 enum dg_err dg_keyring_find(const struct dg_keyring *ring, const struct dg_secret_hash *hash,
                             uint64_t now_s, const struct dg_key **key) DG_MUST_CHECK;
 
 size_t dg_keyring_len(const struct dg_keyring *ring);
 
-/* Whether the file states that it deliberately has no key. */
+/* Returns whether the file states that it deliberately has no key. */
 bool dg_keyring_is_none(const struct dg_keyring *ring);
 
 #endif

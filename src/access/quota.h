@@ -14,15 +14,15 @@
  * on_verdict(ctx, &verdict) is called exactly once: either before dg_quota_charge returns (then the
  * ticket is NULL), or later from the loop, unless dg_quota_cancel(quota, ticket) is called first.
  *
- * A charge takes the whole amount or nothing. A window holds its time's worth, which flows
- * in evenly; a month, a calendar month UTC, begins anew. A charge above the whole worth of any
- * other window is allowed when that is full, and must be paid off before the next charge is
- * allowed.
+ * A charge takes the whole amount or nothing. A window holds as many units as its limit allows in
+ * its time, and units flow in evenly; only the window of a month (a calendar month, UTC) begins
+ * anew instead. In any other window, a charge of more than the whole window is allowed when the
+ * window is full, and must be paid off before the next charge is allowed.
  *
  * To implement a quota, fill a struct dg_quota_ops; its functions get `self`. An asynchronous
- * implementation copies what it needs of the ask, and must answer by itself after a while when the
- * store does not. It also charges a local quota (with `then` NULL), whose counts are then right
- * when it has to take over.
+ * implementation copies what it needs from the ask, and must answer by itself when the store does
+ * not answer in time. It also charges a local quota (with `then` NULL), so that the local counts
+ * are right when that quota has to take over.
  *
  * One thread: the loop's. */
 #ifndef DG_ACCESS_QUOTA_H
@@ -48,11 +48,11 @@ enum dg_quota_kind { DG_QUOTA_KEY, DG_QUOTA_ADDRESS };
 
 enum {
     DG_QUOTA_ID_MAX = 64,            /* bytes of an id */
-    DG_QUOTA_LIMIT_MAX = 1000000000, /* of the windows of a minute */
-    DG_QUOTA_LONG_MAX = 100000000,   /* only for the windows of an hour and of a day */
+    DG_QUOTA_LIMIT_MAX = 1000000000, /* the highest limit of a window of a minute */
+    DG_QUOTA_LONG_MAX = 100000000,   /* the highest limit of a window of an hour or of a day */
 };
 
-/* The state of one window. */
+/* What is fixed about each window. */
 extern const struct dg_quota_about {
     const char *name;       /* "requests-hour", as in RateLimit-Policy */
     const char *limit_name; /* "requests_per_hour", as in /v1/usage */
@@ -68,7 +68,7 @@ struct dg_quota_ask {
     uint64_t requests, characters;     /* the cost */
 };
 
-/* True when any window but the month has a limit. */
+/* Returns true when any window but the month has a limit. */
 bool dg_quota_is_limited(const struct dg_quota_ask *ask);
 
 struct dg_quota_state {

@@ -18,7 +18,7 @@ struct dg_quota_local {
 /* The counters of one client. */
 struct counters {
     struct dg_rate *rate;         /* NULL: no limit but that of the month, or no memory */
-    struct dg_usage_count *month; /* NULL: an address, or no memory */
+    struct dg_usage_count *month; /* NULL: the client is an address, or there is no memory */
 };
 
 struct dg_quota_local *dg_quota_local_new(const struct dg_clock *clock, struct dg_usage *usage,

@@ -24,7 +24,7 @@ static struct dg_span id_of(const struct dg_rate *rate)
     return dg_span_cstr(rate->id.text);
 }
 
-/* An entry that is in neither map nor list: new, or the oldest. */
+/* Returns an entry that is in neither map nor list: a new one, or the oldest. */
 static struct dg_rate *take_entry(struct dg_rates *rates)
 {
     if (rates->by_id.len < rates->by_id.max)

@@ -10,8 +10,8 @@
  *     dg_rates_deinit(&rates);
  *
  * A client that is removed gets full buckets when it returns. An idle bucket is full after its
- * window anyway, so this is an advantage only while more addresses than the maximum arrive within
- * that. One thread. */
+ * window anyway, so the client gains from this only while more addresses than the maximum arrive
+ * within one window. One thread. */
 #ifndef DG_ACCESS_RATES_H
 #define DG_ACCESS_RATES_H
 
@@ -34,7 +34,7 @@ struct dg_rates {
 void dg_rates_init(struct dg_rates *rates, size_t max);
 void dg_rates_deinit(struct dg_rates *rates);
 
-/* The buckets of an id (cut at DG_QUOTA_ID_MAX), full when it is new. */
+/* Returns the buckets of an id (cut at DG_QUOTA_ID_MAX), full when it is new. */
 struct dg_rate *dg_rates_get(struct dg_rates *rates, struct dg_span id);
 
 static inline size_t dg_rates_len(const struct dg_rates *rates)

@@ -34,7 +34,8 @@ void dg_secret_make(char text[DG_SECRET_TEXT]);
 void dg_secret_hash(struct dg_span secret, struct dg_secret_hash *hash);
 bool dg_secret_equal(const struct dg_secret_hash *a, const struct dg_secret_hash *b);
 
-/* "blake2b:" and 64 hexadecimal digits, and back; false when the text is anything else. */
+/* Write a hash as "blake2b:" and 64 hexadecimal digits, and read it back; false when the text is
+ * anything else. */
 void dg_secret_hash_format(const struct dg_secret_hash *hash, char text[DG_SECRET_HASH_TEXT]);
 bool dg_secret_hash_parse(struct dg_span text, struct dg_secret_hash *hash);
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A word is the text of a key file with that one key, or no text: revoked. A row is
+/* A statement about a name (a "word" in this file) is the text of a key file with that one key, or
+ * an empty text when the key is revoked. A row is
  *
  *     1 DATE MAC\n
  *     TEXT
  *
- * What is saved is, of each name, "NAME OWN LENGTH\n" and the row of that length: OWN is the hash
- * of what our own key file said of it last, or "-". */
+ * For each name, the line "NAME OWN LENGTH\n" is saved and then the row, which has that length. OWN
+ * is the hash of what our own key file last said about the name, or "-". */
 #include "access/shared_keys.h"
 #include "base/memory/map.h"
 #include "base/memory/mem.h"
@@ -67,7 +68,7 @@ static struct entry *find(const struct dg_shared_keys *keys, struct dg_span name
     return entry && entry->text ? entry : NULL;
 }
 
-/* The entry of that name, made if there is none; NULL: there is no memory. */
+/* Returns the entry of that name, made if there is none; NULL: there is no memory. */
 static struct entry *find_or_make(struct dg_shared_keys *keys, struct dg_span name)
 {
     struct entry *entry = dg_map_get_ptr(&keys->by_name, name);
@@ -114,7 +115,7 @@ enum dg_err dg_shared_keys_print_row(const struct dg_shared_keys *keys, struct d
     return entry ? print_entry(keys, entry, row) : DG_ERR_NOT_FOUND;
 }
 
-/* True when `text` is a key file that has this key and no other, or "". */
+/* Returns true when `text` is a key file that has this key and no other, or "". */
 static bool is_word(struct dg_span name, struct dg_span text)
 {
     struct dg_key_file file = {.n = 0};
@@ -159,8 +160,8 @@ static bool set_word(struct entry *entry, uint64_t date, struct dg_span text)
     return true;
 }
 
-/* Orders two statements of the same date as every server does: a revocation counts, otherwise the
- * lesser text. */
+/* Orders two statements as every server does: the one with the later date counts; of two with the
+ * same date a revocation, otherwise the lesser text. */
 static int compare(uint64_t date, struct dg_span text, const struct entry *entry)
 {
     const size_t len = strlen(entry->text);

@@ -26,39 +26,41 @@ struct dg_shared_keys;
 struct dg_shared_keys *dg_shared_keys_new(struct dg_span secret);
 void dg_shared_keys_free(struct dg_shared_keys *keys); /* NULL is fine */
 
-/* DG_ERR_INVALID: the file has no key and does not say that this is on purpose; DG_ERR_LIMIT,
- * DG_ERR_NOMEM. */
+/* Takes the statements of our own key file. DG_ERR_INVALID: the file has no keys and does not say
+ * that this is on purpose; DG_ERR_LIMIT, DG_ERR_NOMEM. */
 enum dg_err dg_shared_keys_take_file(struct dg_shared_keys *keys, const struct dg_key_file *file,
                                      uint64_t now_ms, struct dg_error *error) DG_MUST_CHECK;
 
 enum dg_shared_keys_verdict {
-    DG_SHARED_KEYS_FALSE, /* no row that a server with this secret made; or there is no memory */
+    DG_SHARED_KEYS_FALSE, /* no server with this secret made the row, or there is no memory */
     DG_SHARED_KEYS_SAME,
     DG_SHARED_KEYS_NEWER, /* the row is newer than what we know, and counts from now on */
-    DG_SHARED_KEYS_OLDER, /* the row is older than what we know, so the others are to be told */
+    /* the row is older than what we know, so the other servers must be told */
+    DG_SHARED_KEYS_OLDER,
 };
 enum dg_shared_keys_verdict dg_shared_keys_take_row(struct dg_shared_keys *keys,
                                                     struct dg_span name, struct dg_span row);
 
-/* DG_ERR_NOT_FOUND: the name is not known. */
+/* Appends the row of a name. DG_ERR_NOT_FOUND: the name is not known. */
 enum dg_err dg_shared_keys_print_row(const struct dg_shared_keys *keys, struct dg_span name,
                                      struct dg_buf *row) DG_MUST_CHECK;
 
-/* The names, in no particular order; *at is 0 at first. */
+/* Walks over the names, in no particular order; *at is 0 at first. */
 struct dg_shared_keys_state {
-    uint64_t version; /* the caller's: that of the row where it is kept */
-    bool is_new;      /* the others are to be told; the caller resets it */
+    uint64_t version; /* for the caller: the version of the row in the store */
+    bool is_new;      /* the other servers must be told; the caller resets it */
 };
 bool dg_shared_keys_next(const struct dg_shared_keys *keys, size_t *at, const char **name,
                          struct dg_shared_keys_state **state);
 struct dg_shared_keys_state *dg_shared_keys_state_of(const struct dg_shared_keys *keys,
                                                      struct dg_span name);
 
-/* Makes a key file of all keys that count, which the caller deinits. */
+/* Makes a key file of all keys in force; the caller deinits it. */
 enum dg_err dg_shared_keys_make(const struct dg_shared_keys *keys,
                                 struct dg_key_file *file) DG_MUST_CHECK;
 
-/* DG_ERR_FORMAT: the text is damaged; what came before the damage was taken. */
+/* Write all statements as text, and read them back. DG_ERR_FORMAT: the text is damaged; what came
+ * before the damage was taken. */
 enum dg_err dg_shared_keys_save(const struct dg_shared_keys *keys,
                                 struct dg_buf *text) DG_MUST_CHECK;
 enum dg_err dg_shared_keys_load(struct dg_shared_keys *keys, struct dg_span text,

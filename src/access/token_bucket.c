@@ -8,8 +8,9 @@
 
 static const uint64_t debt_max = 365 * 24 * 3600 * DG_CLOCK_S;
 
-/* The time that `n` units take to flow in, in two steps because n windows in nanoseconds need not
- * fit. Rounded down, so that a window's worth fits a window. */
+/* Returns the time that `n` units take to flow in. It is computed in two steps, because n windows
+ * in nanoseconds may overflow, and rounded down, so that the units of a whole window take no longer
+ * than the window. */
 static uint64_t cost(uint64_t limit, uint64_t window_s, uint64_t n)
 {
     uint64_t us = (n < DG_TOKEN_BUCKET_COST_MAX ? n : DG_TOKEN_BUCKET_COST_MAX) * window_s *

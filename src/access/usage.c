@@ -7,10 +7,10 @@
  *     202611 alice 12 3456 0123456789abcdef
  *
  * A count is in the list of changed counts, in the list of those being written, or in neither (then
- * its link may join others in neither). When a turn fails, the second list goes back to the first.
- * A turn copies some counts, or all of them when the journal is rewritten, one slice at a time;
- * changes made meanwhile are in the next turn. Every batch begins with an empty line, so that a
- * torn line before it does not spoil its first. */
+ * it may still be linked to other counts that are in neither). When a turn fails, the second list
+ * goes back to the first. A turn copies some counts, or all of them when the journal is rewritten,
+ * one slice at a time; changes made meanwhile are in the next turn. Every batch begins with an
+ * empty line, so that a torn line before it does not spoil its first. */
 #include "access/usage.h"
 #include "access/file_lock.h"
 #include "access/wall_time.h"

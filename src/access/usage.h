@@ -49,8 +49,8 @@ enum dg_err dg_usage_open(const struct dg_clock *clock, const char *path, struct
                           struct dg_usage **usage) DG_MUST_CHECK;
 void dg_usage_close(struct dg_usage *usage); /* NULL is fine; writes nothing */
 
-/* A key's counts of this month, which start at zero; borrowed until close. At most 200,000 names.
- */
+/* Returns a key's counts of this month, which start at zero; borrowed until close. At most 200,000
+ * names. */
 struct dg_usage_count *dg_usage_get(struct dg_usage *usage, struct dg_span name);
 void dg_usage_add(struct dg_usage *usage, struct dg_usage_count *count, uint64_t requests,
                   uint64_t characters);
@@ -72,9 +72,9 @@ struct dg_usage_write {
     struct dg_error error;
 };
 
-/* False when there is nothing to write. */
+/* Returns false when there is nothing to write. */
 bool dg_usage_begin(struct dg_usage *usage, struct dg_usage_write *write);
-/* True while there is more to copy. */
+/* Returns true while there is more to copy. */
 bool dg_usage_gather(struct dg_usage *usage, struct dg_usage_write *write);
 bool dg_usage_has_changed(const struct dg_usage *usage); /* true while there are changes to write */
 void dg_usage_run(struct dg_usage_write *write);
@@ -82,7 +82,7 @@ void dg_usage_run(struct dg_usage_write *write);
 enum dg_err dg_usage_end(struct dg_usage *usage, struct dg_usage_write *write,
                          struct dg_error *error) DG_MUST_CHECK;
 
-/* The time that determines the month, in seconds since 1970 (access/wall_time.h). */
+/* Returns the time that determines the month, in seconds since 1970 (access/wall_time.h). */
 uint64_t dg_usage_now(struct dg_usage *usage);
 
 size_t dg_usage_damaged(const struct dg_usage *usage);

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* End record, ZIP64 end record, central directory, local headers: read in this order, each field by
- * its offset in the APPNOTE's tables. Sorting the members by place shows overlaps, by name
- * duplicates. */
+ * its offset in the APPNOTE's tables. Sorting the members by position reveals overlaps, and sorting
+ * them by name reveals duplicates. */
 #include "archive/zip_in.h"
 #include "base/file/lfs.h"
 #include "base/file/tmp_file.h"
@@ -133,8 +133,8 @@ static bool climbs(struct dg_span name)
     return false;
 }
 
-/* Sizes and offset of a ZIP64 member stand in an extra field, only those that are all ones outside.
- */
+/* The sizes and the offset of a ZIP64 member are in an extra field, which holds only those whose
+ * ordinary fields are all ones. */
 static enum dg_err read_extra64(const struct reading *r, size_t extra, size_t extra_len,
                                 uint64_t *values[3], const bool wanted[3])
 {
@@ -400,7 +400,7 @@ static enum dg_err check_size(const struct dg_zip *zip, const struct dg_zip_memb
         return dg_error_set(error, DG_ERR_LIMIT,
                             "%s: offset %zu: member '%s' has %zu bytes, expected at most %zu",
                             zip->name, member->offset, member->name, member->len, limit);
-    /* Deflate never grows data more than about 1032 times: a larger claim is a lie. */
+    /* Deflate never grows data more than about 1032 times: a larger claim is false. */
     if (member->deflated && member->len / 1040 > member->packed_len)
         return dg_error_set(error, DG_ERR_FORMAT,
                             "%s: offset %zu: member '%s' claims %zu bytes from %zu", zip->name,
@@ -453,7 +453,7 @@ enum dg_err dg_zip_data(const struct dg_zip *zip, const struct dg_zip_member *me
 /* ---- Large data, through a file -------------------------------------------------------------- */
 
 /* Inflates a member into the file; DG_ERR_INTEGRITY when it is damaged, another error when it
- * cannot be written. What was read of the archive is given back on the way. */
+ * cannot be written. The pages of the archive that were read are released on the way. */
 static enum dg_err inflate_to(int fd, const struct dg_map_file *archive,
                               const struct dg_zip_member *member, uint8_t *part, uint32_t *crc)
 {

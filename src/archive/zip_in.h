@@ -2,15 +2,15 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Reads ZIP containers (.npz, pytorch_model.bin, .argosmodel, .docx) in a mapping: stored members
- * are used where they lie, deflated ones are inflated on demand. This reader replaces libzip
- * because models need the bytes in place, and a refusal must name offset and field.
+ * are used in place, and deflated ones are inflated on demand. This reader replaces libzip because
+ * models need the bytes in place, and a refusal must name offset and field.
  *
  * The central directory at the end lists the members; each entry points back to a local header,
- * whose own name and extra lengths say where the data begins. All is checked before any data is
- * returned: offsets and lengths are within the file, both headers have the same name, the method is
- * stored or deflate without encryption, no name leaves the directory (`..`, a leading `/`, a drive
- * letter, a backslash), no name occurs twice, and no two members share bytes. ZIP64 is supported.
- * A member's CRC is checked when the member is read.
+ * whose own name and extra lengths say where the data begins. Everything is checked before any data
+ * is returned: offsets and lengths are within the file, both headers have the same name, the method
+ * is stored or deflate without encryption, no name leaves the directory (`..`, a leading `/`, a
+ * drive letter, a backslash), no name occurs twice, and no two members share bytes. ZIP64 is
+ * supported. A member's CRC is checked when the member is read.
  *
  *     struct dg_zip zip;
  *     err = dg_zip_open(&zip, "model.npz", &error);
@@ -43,7 +43,7 @@ struct dg_zip_member {
 struct dg_zip {
     struct dg_map_file file;
     bool borrowed;    /* the bytes are the caller's */
-    const char *name; /* of the file, for sentences; in the arena */
+    const char *name; /* of the file, for error messages; in the arena */
     struct dg_arena arena;
     struct dg_zip_member *members; /* [n_members] sorted by name; in the arena */
     size_t n_members;
@@ -75,7 +75,7 @@ enum dg_err dg_zip_data(const struct dg_zip *zip, const struct dg_zip_member *me
                         struct dg_zip_data *data, struct dg_error *error) DG_MUST_CHECK;
 
 /* The same, but a large deflated member is inflated into a file without a name in TMPDIR (or
- * /var/tmp), piece by piece, and mapped: it takes no memory, and nothing stays behind however the
+ * /var/tmp), piece by piece, and mapped: it takes no memory, and no file remains however the
  * process ends. */
 enum dg_err dg_zip_data_spilt(const struct dg_zip *zip, const struct dg_zip_member *member,
                               size_t limit, struct dg_zip_data *data,

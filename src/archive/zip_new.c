@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Each member is its header and its bytes, as they are; then comes the directory. Nothing is
- * compressed. */
+/* Each member is a header followed by its bytes, and the directory follows the last member. Nothing
+ * is compressed. */
 #include "archive/zip_new.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 enum {
     VERSION = 20,
     UTF8_NAMES = 1 << 11,
-    DATE = 1 << 5 | 1, /* the first day of 1980, which is the first that there is */
+    DATE = 1 << 5 | 1, /* the first day of 1980, the earliest date of the format */
 };
 
 static void put(struct dg_zip_new *zip, uint32_t value, size_t n_bytes)

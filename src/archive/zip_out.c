@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* An archive is a row of stretches, each from one local header to the next. A stretch is copied
- * whole, or written anew; its row of the central directory then gets the new numbers. A new member
- * has its sizes in its header: a data descriptor after the data is not written again, nor is the
- * ZIP64 field that some programs put into local headers of small members. */
+/* An archive is a sequence of stretches, each from one local header to the next. A stretch is
+ * copied whole, or written anew; its row of the central directory then gets the new numbers. A new
+ * member has its sizes in its header: a data descriptor after the data is not written again, nor is
+ * the ZIP64 field that some programs put into local headers of small members. */
 #include "archive/zip_out.h"
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"
@@ -20,7 +20,7 @@ struct writing {
     const struct dg_zip *zip;
     const struct dg_zip_out *out;
     struct dg_error *error;
-    const struct dg_zip_member **order; /* owned; [n_members] as they lie in the archive */
+    const struct dg_zip_member **order; /* owned; [n_members] in the order of the archive */
     uint8_t *rows;                      /* owned; the new central directory and what follows it */
     uint64_t n_written;
 };

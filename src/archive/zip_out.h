@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Writes a ZIP archive again with some of its members replaced. What is not replaced is copied as
- * it is, compressed bytes, names, times, extra fields and gaps included, in the order of the
- * original; with nothing replaced, the copy is the original. A replaced member keeps its name,
- * time, attributes and method.
+/* Writes a ZIP archive again with some of its members replaced. Everything else is copied as it is,
+ * including compressed bytes, names, times, extra fields and gaps, in the order of the original;
+ * with nothing replaced, the copy is the original. A replaced member keeps its name, time,
+ * attributes and method.
  *
  *     const struct dg_zip_out out = {.replace = replace, .write = write, .ctx = job};
  *     err = dg_zip_out_copy(&zip, &out, &error);
@@ -26,8 +26,8 @@ struct dg_zip_out {
     void *ctx; /* passed to both */
 };
 
-/* DG_ERR_UNSUPPORTED (ZIP64), DG_ERR_FORMAT (members in each other's way), DG_ERR_LIMIT (more than
- * 4 GiB), DG_ERR_NOMEM, and whatever the callbacks return. */
+/* DG_ERR_UNSUPPORTED (ZIP64), DG_ERR_FORMAT (members that overlap), DG_ERR_LIMIT (more than 4 GiB),
+ * DG_ERR_NOMEM, and whatever the callbacks return. */
 enum dg_err dg_zip_out_copy(const struct dg_zip *zip, const struct dg_zip_out *out,
                             struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One read of the key file and one turn of the journal are under way at most. A reload that comes
+/* At most one read of the key file and one turn of the journal are under way. A reload that comes
  * while the file is being read asks for another read after it. */
 #include "daemon/keys.h"
 #include "access/quota_local.h"
@@ -33,7 +33,7 @@ struct reading {
     uv_work_t work;
     struct dg_keys *keys;
     char path[PATH_CAP];
-    bool is_told;            /* by a reload; else the file was seen to change */
+    bool is_told;            /* a reload asked for it; else the file was seen to change */
     struct dg_key_file file; /* what was read; where keys are shared, the loop's thread makes a ring
                                 of it */
     struct dg_keyring *ring; /* the ring of what was read; NULL where keys are shared */
@@ -92,8 +92,8 @@ static enum dg_err read_ring(const char *path, struct dg_error *error, struct dg
 }
 
 /* A file without keys locks everybody out where keys are required. If it does not say that it has
- * none on purpose, because the last one was revoked, it was emptied by mistake; and nobody begins
- * to require keys on purpose (`is_new`) while there is none. */
+ * none on purpose (because the last one was revoked), it was emptied by mistake. Nor does anybody
+ * mean to begin to require keys (`is_new`) while there are none. */
 static enum dg_err check_ring(const char *path, bool require_key, bool is_new,
                               const struct dg_keyring *ring, struct dg_error *error)
 {
@@ -210,7 +210,7 @@ static void begin_reading(struct dg_keys *keys, bool is_told)
                  "the old keys stay in use: the server is out of memory");
 }
 
-/* `dragoman keys` has written it, or somebody else has changed it. */
+/* Called when `dragoman keys` has written the file, or somebody else has changed it. */
 static void on_change(uv_fs_poll_t *watch, int status, const uv_stat_t *before,
                       const uv_stat_t *now)
 {
@@ -336,8 +336,8 @@ static void on_complete(void *user)
     tell_others(keys);
 }
 
-/* True when the row changes what counts. A row that no server has made is replaced by what we
- * know. */
+/* Returns true when the row changes which keys are in force. A row that none of our servers made is
+ * replaced by what we know. */
 static bool take_row(struct dg_keys *keys, const struct dg_redis_table_row *row)
 {
     const enum dg_shared_keys_verdict verdict =
@@ -355,7 +355,7 @@ static bool take_row(struct dg_keys *keys, const struct dg_redis_table_row *row)
     return verdict == DG_SHARED_KEYS_NEWER;
 }
 
-/* Makes a new ring of all keys that count. */
+/* Makes a new ring of all keys in force. */
 static void use_all(struct dg_keys *keys)
 {
     struct dg_key_file all = {.n = 0};
@@ -388,7 +388,7 @@ static void on_apply(void *user, const struct dg_redis_table_row *rows, size_t n
 static const struct dg_redis_table_ops table_ops = {
     .reset = on_reset, .apply = on_apply, .complete = on_complete};
 
-/* The first line of the file. */
+/* Reads the first line of the file. */
 static enum dg_err read_secret(const char *path, struct dg_error *error,
                                struct dg_shared_keys **common)
 {
@@ -614,8 +614,8 @@ enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_accoun
     return *keys->usage_path ? dg_process_hand_over(keys->usage_path, account, error) : DG_OK;
 }
 
-/* True when the file is so small that reading it does not hold the loop; false also when its size
- * cannot be read. */
+/* Returns true when the file is so small that reading it does not block the loop; false also when
+ * its size cannot be read. */
 static bool is_small(const char *path)
 {
     struct stat info;
@@ -644,8 +644,8 @@ enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_
     return err;
 }
 
-/* Reads another key file at once, on this thread: rules that ask for a key must not hold before its
- * keys do. */
+/* Reads another key file at once, on this thread: rules that require a key must not take effect
+ * before the keys of that file do. */
 static void change_file(struct dg_keys *keys, const char *path)
 {
     struct dg_keyring *ring = NULL;

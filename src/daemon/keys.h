@@ -42,11 +42,11 @@ enum dg_err dg_keys_hand_over(const struct dg_keys *keys, const struct dg_accoun
 enum dg_err dg_keys_check_reload(const struct dg_opt_set *live, const struct dg_opt_set *fresh,
                                  struct dg_error *error) DG_MUST_CHECK;
 
-/* Reads another file at once, and the same file on a background thread. If it cannot be read, the
- * old keys stay. */
+/* Reloads the keys: another key file is read at once, the same file on a background thread. If it
+ * cannot be read, the old keys stay. */
 void dg_keys_reload(struct dg_keys *keys, const struct dg_opt_set *options);
 
-/* Closes what hangs on the loop; idempotent, NULL is fine. */
+/* Closes the handles on the loop; idempotent, NULL is fine. */
 void dg_keys_close(struct dg_keys *keys);
 void dg_keys_free(struct dg_keys *keys); /* NULL is fine */
 

@@ -327,8 +327,8 @@ static enum dg_err open_loop(struct daemon *d, struct dg_error *error)
     return dg_signals_open(&d->signals, &d->loop, &signal_handlers, d, error);
 }
 
-/* Asked by the watchdog, from the loop: a worker that has been at one step for a whole period
- * hangs. */
+/* Called by the watchdog, from the loop. A worker that has been at one step for a whole period
+ * counts as hung. */
 static bool is_well(void *user, uint64_t period_ns)
 {
     struct daemon *d = user;
@@ -359,8 +359,8 @@ static enum dg_err open_keys(struct daemon *d, struct dg_error *error)
     return dg_keys_open(&d->keys, &d->loop, d->start, d->shared, d->log, error);
 }
 
-/* Bulk jobs are continued under the account that the daemon has changed to. Documents are kept as
- * they are, with them if jobs-dir is set. */
+/* Bulk jobs are continued under the account that the daemon has changed to. Documents are kept in
+ * the same way, and together with the jobs if jobs-dir is set. */
 static enum dg_err open_bulk(struct daemon *d, struct dg_error *error)
 {
     const struct dg_options *options = options_of(d->start);
@@ -453,7 +453,8 @@ static enum dg_err open_api(struct daemon *d, struct dg_error *error)
     return err;
 }
 
-/* True when a socket of systemd's has this very address, which may be configured in both places. */
+/* Returns true when a socket of systemd's has this very address, which may be configured in both
+ * places. */
 static bool is_served(const struct dg_server *server, const char *address)
 {
     for (size_t i = 0; i < dg_server_n_listeners(server); i++)

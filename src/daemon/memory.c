@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sharing out memory. The figures behind the factors: a waiting sentence takes about 60 bytes for
- * each source token (the ticket with its copy of the ids and room for what will be shown, the
+/* Divides the memory. The factors come from these figures: a waiting sentence takes about 60 bytes
+ * for each source token (the ticket with its copy of the ids and room for what will be shown, the
  * sentence with its offsets, the key of the cache); a request takes up to 16 times its text, at
- * worst (body, JSON values, the copy, segments, the result, the answer as JSON and on its way out).
- */
+ * worst (body, JSON values, the copy, segments, the result, the answer as JSON and on its way
+ * out). */
 #include "daemon/memory.h"
 
 #include <malloc.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Divides memory-limit, once, at start.
+/* Divides the memory that the option memory-limit allows, once, at the start.
  *
  *     err = dg_memory_plan(limit, dg_memory_resident(), cache_wanted, &error, &plan);
  * The process gets what it takes at start, and a margin; requests and their texts get an eighth,
@@ -25,10 +25,10 @@ struct dg_memory_plan {
     size_t models;       /* 0: no limit */
 };
 
-/* Bytes of this process that are in memory now; 0 when the system does not say. */
+/* Returns the bytes of this process that are in memory now; 0 when the system does not say. */
 size_t dg_memory_resident(void);
 
-/* `limit` 0: no limit. DG_ERR_LIMIT: not even the process fits. */
+/* `limit` 0: no limit. DG_ERR_LIMIT: the limit is too small even for the process alone. */
 enum dg_err dg_memory_plan(size_t limit, size_t resident, size_t cache_wanted,
                            struct dg_error *error, struct dg_memory_plan *plan) DG_MUST_CHECK;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragomand's option table, and the order in which its sources are read. An option exists when it
- * has an effect. */
+/* dragomand's option table, and the order in which its sources are read. An option exists only if
+ * it has an effect. */
 #include "daemon/options.h"
 
 #include "access/key_file.h"
@@ -304,8 +304,8 @@ static const struct dg_opt_table sections[] = {{
     .size = sizeof(struct dg_model_options),
 }};
 
-/* A prefix begins with one '/', does not end in one, and holds only what a path needs no escapes
- * for. */
+/* A prefix begins with one '/', does not end in one, and has only characters that need no escapes
+ * in a path. */
 static enum dg_err check_prefix(const char *prefix, struct dg_error *error)
 {
     static const char plain[] =
@@ -421,7 +421,7 @@ const struct dg_opt_table dg_options_table = {
     .check = check,
 };
 
-/* The file that a flag names must be there; the default one need not. */
+/* Reads the configuration. A file that a flag names must exist; the default file need not. */
 static enum dg_err read_config(struct dg_opt_set *set, struct dg_error *error)
 {
     const struct dg_options *options = dg_opt_values(set);

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Reads the configuration again in a running process. Options that may change get their new values;
- * a change of any other is logged and has no effect; a configuration with a mistake changes
+ * a change of any other option is logged and has no effect; a configuration with a mistake changes
  * nothing.
  *
  *     err = dg_reload(argc, argv, environ, live, log, &error, &fresh);

@@ -3,9 +3,9 @@
 
 /* Start and reload go the same way: list the models that the options name, open all of them, and
  * only then publish them. At the start the loop's thread opens them; at a reload a libuv worker
- * does, so that the loop can serve meanwhile. A model for which the memory-limit leaves no room
- * beside the loaded ones is listed but loaded only on demand. At a reload this may happen to a new
- * version of a model that serves. */
+ * does, so that the loop can serve meanwhile. A model for which the memory-limit leaves no room in
+ * addition to the loaded ones is listed but loaded only on demand. At a reload this may happen to a
+ * new version of a model that serves. */
 #include "daemon/service.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
@@ -78,8 +78,8 @@ struct dg_service {
     struct dg_engine *engine;
     pthread_mutex_t lock;
     struct dg_waker *waker; /* guarded, because workers use it, and it closes before they end */
-    struct dg_signed_models trust;  /* guarded; models that are loaded later are checked by the
-                               options in  force */
+    /* guarded; it follows the options in force, because it checks models that are loaded later */
+    struct dg_signed_models trust;
     struct list *reloading;         /* the reload that is under way */
     const struct dg_opt_set *again; /* options of a reload that was asked for meanwhile; borrowed;
                                        NULL: none */
@@ -170,8 +170,8 @@ static bool is_same_folder(const char *a, const char *b)
            one.st_ino == other.st_ino;
 }
 
-/* Two models of one name cannot both serve. Of two in folders the first counts; a folder and a
- * section with the same name are an error, because it is unclear which is meant. */
+/* Two models of the same name cannot both be served. If two folders have one, the first counts; a
+ * folder and a section with the same name are an error, because it is unclear which is meant. */
 static enum dg_err add_found(void *ctx, const char *name, const char *path, struct dg_error *error)
 {
     struct list *list = ctx;
@@ -202,8 +202,8 @@ static void free_list(struct list *list)
     dg_free(list);
 }
 
-/* True when nothing says where models are: no configuration file was read, and models-dir was not
- * given. */
+/* Returns true when nothing says where models are: no configuration file was read, and models-dir
+ * was not given. */
 static bool is_unconfigured(const struct dg_opt_set *set)
 {
     const struct dg_options *options = dg_opt_values(set);
@@ -315,7 +315,8 @@ static void forget(struct dg_service *service, const char *name)
         known->entries[at] = known->entries[--known->n];
 }
 
-/* If there is no memory for it now, the model is loaded later, and its path must be known. */
+/* Remembers what was published, with its path: a model for which there is no memory now is loaded
+ * later. */
 static void remember(struct dg_service *service, const struct entry *entry)
 {
     forget(service, entry->name);
@@ -446,7 +447,8 @@ static enum dg_err open_tick(struct dg_service *service)
     return dg_err_from_errno(-uv_timer_start(service->tick, on_tick, TICK_MS, TICK_MS));
 }
 
-/* A server without the data serves, but refuses requests that need a language detected. */
+/* Warns if there are no data for detecting languages: the server works without them, but refuses
+ * requests for which a language must be detected. */
 static void warn_of_langid(const struct dg_service *service)
 {
     struct dg_error error = DG_ERROR_NONE;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The translation service inside the daemon: the engine, its wake-up of the loop, and the models
- * that the options name: sections `[model NAME]`, and every sub-directory of models-dir; without a
- * configuration the installed ones (engine/models/model_folders.h).
+/* The translation service inside the daemon: the engine, the means by which it wakes the loop, and
+ * the models that the options name: sections `[model NAME]`, and every sub-directory of models-dir;
+ * without a configuration, the installed models (engine/models/model_folders.h).
  *
  *     struct dg_service *service;
  *     err = dg_service_open(&service, loop, options, shared, log, &error);    loads or offers every
@@ -36,16 +36,16 @@ enum dg_err dg_service_open(struct dg_service **service, uv_loop_t *loop,
 
 struct dg_engine *dg_service_engine(const struct dg_service *service);
 
-/* The share of memory-limit for buffers (memory.h); 0: no limit. */
+/* Returns the share of memory-limit for buffers (memory.h); 0: no limit. */
 size_t dg_service_buffers(const struct dg_service *service);
 
-/* The longest time that a worker has spent on its present step. */
+/* Returns the longest time that a worker has spent on its present step. */
 uint64_t dg_service_stalled_ns(const struct dg_service *service);
 
 /* `on_turn` is called after each dg_engine_poll. */
 void dg_service_on_turn(struct dg_service *service, void (*on_turn)(void *user), void *user);
 
-/* Whether a reload is under way or waits. */
+/* Returns whether a reload is under way or waits. */
 bool dg_service_is_reloading(const struct dg_service *service);
 
 /* Checks that no section has the name of a model of models-dir: DG_ERR_EXISTS, with both paths.
@@ -53,18 +53,18 @@ bool dg_service_is_reloading(const struct dg_service *service);
 enum dg_err dg_service_check(const struct dg_opt_set *options,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Opens every model that `options` name again and, when all of them work, puts them in place of
- * those that serve; models no longer named are removed. If one fails, all stay as they were, and
- * the log says why. `on_over` (err is that failure) is called once, later, from the loop. The
- * reload waits while models are being loaded; of several waiting reloads only the last happens.
- * `options` are borrowed until it has begun. */
+/* Opens anew every model that `options` name and, when all of them work, replaces the models that
+ * are being served; models that are no longer named are removed. If one fails, all stay as they
+ * were, and the log says why. `on_over` is called once, later, from the loop, with that failure as
+ * `err`. The reload waits while models are being loaded; if several reloads wait, only the last one
+ * happens. `options` are borrowed until it has begun. */
 enum dg_err dg_service_reload(struct dg_service *service, const struct dg_opt_set *options,
                               void (*on_over)(void *user, enum dg_err err),
                               void *user) DG_MUST_CHECK;
 
 /* A model to add or reload: it is opened in the background and published when it works. `path`
- * NULL: reload a model that is served already from its path. `options` (the daemon's) say which
- * keys to trust. */
+ * NULL: a model that is already served is loaded again from its present path. `options` (the
+ * daemon's) say which keys to trust. */
 struct dg_service_model {
     const char *name, *path;
     const char *source, *target; /* "": taken from the name */
@@ -78,14 +78,14 @@ enum dg_err dg_service_load(struct dg_service *service, const struct dg_opt_set 
                             const struct dg_service_model *model, dg_service_loaded_fn on_loaded,
                             void *user, struct dg_error *error) DG_MUST_CHECK;
 
-/* A model that the options name comes back with the next dg_service_reload. */
+/* Removes a model. If the options name it, it comes back with the next dg_service_reload. */
 enum dg_err dg_service_unload(struct dg_service *service, const char *name,
                               struct dg_error *error) DG_MUST_CHECK;
 
-/* Closes what hangs on the loop; idempotent, NULL is fine. */
+/* Closes the handles on the loop; idempotent, NULL is fine. */
 void dg_service_close(struct dg_service *service);
 
-/* After the loop has run out, and after the server is freed. NULL is fine. */
+/* Call it after the loop has ended and the server is freed. NULL is fine. */
 void dg_service_free(struct dg_service *service);
 
 #endif

@@ -16,7 +16,7 @@ enum {
     PASSWORD_MAX = 512,
     MARGIN_MS = 30, /* the engine's time limit ends this much after that of Redis, which therefore
                        always answers */
-    PUT_MS = 1000,  /* nobody waits for it */
+    PUT_MS = 1000,  /* the time limit of a put, for which nobody waits */
 };
 
 struct dg_shared {
@@ -93,7 +93,7 @@ struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota 
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* The first line of the file. */
+/* Reads the first line of the file. */
 static enum dg_err read_password(const char *path, char password[PASSWORD_MAX],
                                  struct dg_error *error)
 {

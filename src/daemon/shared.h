@@ -33,7 +33,7 @@ enum dg_err dg_shared_open(struct dg_shared **shared, uv_loop_t *loop,
                            const struct dg_options *options, struct dg_log *log,
                            struct dg_error *error) DG_MUST_CHECK;
 
-/* NULL shared is fine everywhere below. */
+/* In all functions below, `shared` may be NULL. */
 enum dg_err dg_shared_attach(struct dg_shared *shared, struct dg_engine *engine,
                              struct dg_error *error) DG_MUST_CHECK;
 
@@ -41,7 +41,7 @@ enum dg_err dg_shared_attach(struct dg_shared *shared, struct dg_engine *engine,
  * the result is *local. */
 struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota *local);
 
-/* The connection, for other things that servers share; NULL when nothing is shared. */
+/* Returns the connection, for other things that servers share; NULL when nothing is shared. */
 struct dg_redis *dg_shared_redis(struct dg_shared *shared);
 
 void dg_shared_close(struct dg_shared *shared); /* idempotent */

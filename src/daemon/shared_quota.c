@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A charge goes to Redis; its answer decides, and the local quota is charged along without being
- * asked. When there is no answer the local quota decides. A month is named by us, so that Redis
- * need not know calendars. Servers' clocks differ: at a month's end, what one of them has begun as
- * the next month stays that for those that are behind, up to a day. A month further in the future
- * came of a wrong clock, and its count goes on in the present one. */
+/* A charge goes to Redis, whose answer decides; the local quota is charged as well, but its verdict
+ * is ignored. When Redis does not answer, the local quota decides. This process names the month, so
+ * that Redis need not know calendars. Servers' clocks differ: when one server has begun the next
+ * month at a month's end, servers whose clocks are behind, by up to a day, count in that month too.
+ * A month further in the future came from a wrong clock, and its count continues in the present
+ * month. */
 #include "daemon/shared_quota.h"
 #include "access/calendar.h"
 #include "base/memory/mem.h"
@@ -14,11 +15,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Windows but the month are kept as the time, in microseconds, at which they are full again
+/* All windows except the month are kept as the time, in microseconds, at which they are full again
  * (access/token_bucket.c). KEYS: the hash. ARGV: the limits, requests and characters to count, what
- * to do (take, peek or give), the month ("" without one), seconds until the next. Answers: allowed,
- * refused by, retry, remaining and reset of each window, the month's requests and characters. The
- * windows are those of access/quota.h, in its order. */
+ * to do (take, peek or give), the month ("" without one), the seconds until the next month.
+ * Answers: allowed, refused by, retry, remaining and reset of each window, the month's requests and
+ * characters. The windows are those of access/quota.h, in its order. */
 static const char script[] =
     "local time = redis.call('TIME')\n"
     "local now, year = time[1] * 1e6 + time[2], 365 * 86400e6\n"
@@ -266,7 +267,7 @@ static void refund(void *self, const struct dg_quota_ask *ask)
     dg_quota_refund(&shared->local, ask);
 }
 
-/* The answer is still awaited, because the local quota is charged by it. */
+/* Does not stop waiting for the answer, because the local quota is charged according to it. */
 static void cancel(void *self, struct dg_quota_ticket *ticket)
 {
     ticket->then = NULL;

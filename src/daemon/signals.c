@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Signals through libuv, which turns them into events by a pipe of its own; before that, through a
- * handler that only counts. */
+/* libuv turns signals into events by a pipe of its own. Until it listens, a handler only counts
+ * them. */
 #include "daemon/signals.h"
 
 #include <signal.h>
@@ -10,8 +10,9 @@
 
 static const int numbers[DG_SIGNALS_N] = {SIGTERM, SIGINT, SIGHUP};
 
-/* How often each came while it was held. Counted by a handler rather than blocked: libraries may
- * have started threads before main, and those would still let a blocked signal through. */
+/* How often each signal came while signals were held. A handler counts them and does not block
+ * them: libraries may have started threads before main, and those would still let a blocked signal
+ * through. */
 static volatile sig_atomic_t held[DG_SIGNALS_N];
 
 static void on_held(int number)

@@ -10,8 +10,8 @@
  *     dg_signals_close(&signals);                          the loop must run once more
  *
  * SIGTERM and SIGINT call on_stop(user, n): n is 1 for the first of them, 2 for the second. The
- * third ends the process there and then. SIGHUP calls on_reload. SIGPIPE and SIGXFSZ are
- * ignored: what they tell of comes as the error of a write. */
+ * third ends the process there and then. SIGHUP calls on_reload. SIGPIPE and SIGXFSZ are ignored,
+ * because the failed write returns an error as well. */
 #ifndef DG_DAEMON_SIGNALS_H
 #define DG_DAEMON_SIGNALS_H
 

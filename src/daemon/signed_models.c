@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Files are hashed just before they are opened. A model is replaced by renaming a directory
- * (docs/MODEL-FILES.md), so who can change files in between can write to the models anyway. */
+ * (docs/MODEL-FILES.md), so anybody who can change a file in between can write to the models
+ * anyway. */
 #include "daemon/signed_models.h"
 #include "base/file/map_file.h"
 #include "model/file/manifest.h"

@@ -15,7 +15,8 @@
 #include <stdint.h>
 #include <uv.h>
 
-/* The number of sockets that were handed over, and the first; later calls return 0. */
+/* Returns the number of sockets that systemd handed over, and sets *first_fd; later calls return
+ * 0. */
 int dg_systemd_sockets(int *first_fd);
 
 void dg_systemd_ready(const char *status);

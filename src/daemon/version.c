@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Versions of the libraries that are loaded, if they can tell, otherwise of those that were
- * compiled against. */
+/* Prints the versions of the libraries that are loaded, if these can tell them, and otherwise the
+ * versions that the program was compiled against. */
 #include "daemon/version.h"
 
 #include "config.h"

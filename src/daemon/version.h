@@ -9,7 +9,7 @@
 /* "0.1.0" */
 const char *dg_version(void);
 
-/* One fact a line, on stdout. */
+/* Prints to stdout, one fact on each line. */
 void dg_version_print(void);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A batch is made of waiting texts in order of arrival, as many as the encoder takes at once. They
- * are encoded together; then the heads compute each result: for several texts together where all
- * want labels of whole texts, else text by text. A step does part of a batch, at least some rows of
- * an encoder stage or a few rows of a head; for a small network it does all of it. Texts of the
- * batch may be cancelled meanwhile; their rows stay. */
+/* A batch consists of waiting texts in order of arrival, as many as the encoder takes at once. They
+ * are encoded together; then the head computes each result: for several texts together if all want
+ * labels of whole texts, else text by text. A step does part of a batch, at least some rows of an
+ * encoder stage or a few rows of a head; for a small network it does all of it. Texts of the batch
+ * may be cancelled meanwhile; their rows remain in it. */
 #include "decode/analyser.h"
 #include "base/memory/mem.h"
 #include "decode/decoder.h"
@@ -259,7 +259,7 @@ size_t dg_analyser_n_texts(const struct dg_analyser *reader)
 
 /* ---- A step ---------------------------------------------------------------------------------- */
 
-/* The oldest text that is not in the batch yet; n_slots: there is none. */
+/* Returns the oldest text that is not in the batch yet; n_slots: there is none. */
 static size_t next_text(const struct dg_analyser *reader, uint64_t from)
 {
     size_t best = reader->n_slots;
@@ -286,7 +286,7 @@ static void gather(struct dg_analyser *reader)
     }
 }
 
-/* The job of the batch's text `i`; NULL when it was cancelled. */
+/* Returns the job of the batch's text `i`; NULL when it was cancelled. */
 static const struct dg_decode_job *job_of(const struct dg_analyser *reader, size_t i)
 {
     const struct text *text = &reader->texts[reader->batch[i]];
@@ -368,7 +368,7 @@ static void read_state(const struct dg_analyser *reader, size_t i)
     }
 }
 
-/* How many rows may go through the head within `work`. */
+/* Returns how many rows may go through the head within `work`. */
 static size_t rows_within(const struct dg_analyser *reader, uint64_t work)
 {
     const uint64_t of_each = (uint64_t)reader->bp->D * (reader->bp->D + reader->bp->decoder.V);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Runs many texts through one network that analyses texts and generates none: an encoder alone, or
- * a recurrent classifier. dg_decoder uses a dg_analyser for such networks, so that the scheduler
- * serves them like any other.
+/* Runs many texts through one network that analyses texts and generates none: an encoder-only
+ * network, or a recurrent classifier. dg_decoder uses a dg_analyser for such networks, so that the
+ * scheduler serves them like any other.
  *
- *     struct dg_analysis read = {.kind = DG_ANALYSIS_LABELS, .values = values}; [dg_analysis_size]
- * numbers struct dg_decode_job job = {.src = ids, .n_src = n, .read = &read, .events = &events,
+ *     float values[...];                                    dg_analysis_size numbers
+ *     struct dg_analysis read = {.kind = DG_ANALYSIS_LABELS, .values = values};
+ *     struct dg_decode_job job = {.src = ids, .n_src = n, .read = &read, .events = &events,
  *                                 .ctx = ctx};
  *     err = dg_decoder_add(decoder, &job, 1, &handle, &error);
  *     dg_decoder_step(decoder);                             calls on_read when `values` are filled
  *
- * The reader takes the waiting texts in batches, longest waiting first, each as large as the
- * encoder allows. A large network spreads a batch over many steps, so that other users of the
- * thread have their turns (step_work of decoder.h). The result for a text does not depend, to the
- * bit, on the other texts of its batch. One thread at a time. */
+ * The analyser takes the waiting texts in batches, longest waiting first, each batch as large as
+ * the encoder allows. For a large network it spreads a batch over many steps, so that other users
+ * of the thread have their turns (step_work of decoder.h). The result for a text does not depend,
+ * to the bit, on the other texts of its batch. One thread at a time. */
 #ifndef DG_DECODE_ANALYSER_H
 #define DG_DECODE_ANALYSER_H
 
@@ -35,7 +36,7 @@ enum dg_analysis_kind {
 
 enum { DG_ANALYSIS_BEST_MAX = 100 };
 
-/* What to compute for one text, and where to write it. The struct must live until on_read was
+/* What to compute for one text, and where to write it. The struct must live until on_read has been
  * called. */
 struct dg_analysis {
     enum dg_analysis_kind kind;
@@ -48,7 +49,7 @@ struct dg_analysis {
     int32_t *ids;        /* WORDS: [dg_analysis_size]; -1 follows the last word */
 };
 
-/* How many numbers the result for a text of n_src tokens has. */
+/* Returns how many numbers the result for a text of n_src tokens has. */
 size_t dg_analysis_size(const struct dg_blueprint *bp, const struct dg_analysis *read,
                         size_t n_src);
 

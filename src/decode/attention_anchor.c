@@ -39,7 +39,8 @@ float dg_attention_anchor_share(const struct dg_constraint *constraint, const fl
     return share;
 }
 
-/* The share that makes a phrase due. It is higher while a phrase with an earlier source is open. */
+/* Returns the share that makes a phrase due. It is higher while a phrase with an earlier source is
+ * open. */
 static float wanted(const struct dg_constrain *at, const struct dg_search_opts *opts, size_t item)
 {
     for (size_t i = 0; i < opts->n_constraints; i++)
@@ -89,6 +90,6 @@ bool dg_attention_anchor_is_barred(const struct dg_constrain *at, const struct d
     for (size_t i = 0; i < opts->n_constraints; i++)
         if (i != item && !is_met(at, i) && dg_attention_anchor_is_tied(&opts->constraints[i]) &&
             dg_attention_anchor_share(&opts->constraints[i], attention, n_src) > share)
-            return true; /* the place belongs to the other phrase rather than to this one */
+            return true; /* the place belongs to the other phrase, not to this one */
     return false;
 }

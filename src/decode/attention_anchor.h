@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Where a required phrase belongs. A tied constraint names the source tokens that its phrase
+/* Finds where a required phrase belongs. A tied constraint names the source tokens that its phrase
  * translates (search_opts.h); its phrase begins where the network attends to those tokens, because
  * the network would translate them there.
  *
@@ -22,23 +22,23 @@ static inline bool dg_attention_anchor_is_tied(const struct dg_constraint *const
     return constraint->src_to > constraint->src_from;
 }
 
-/* True when any constraint is tied: then the search needs attention weights. */
+/* Returns true when any constraint is tied: then the search needs attention weights. */
 bool dg_attention_anchor_any(const struct dg_search_opts *opts);
 
-/* True when every tied constraint is met. */
+/* Returns true when every tied constraint is met. */
 bool dg_attention_anchor_all_met(const struct dg_constrain *at, const struct dg_search_opts *opts);
 
-/* The share of the attention [n_src] that is on a tied constraint's source. */
+/* Returns the share of the attention [n_src] that is on a tied constraint's source. */
 float dg_attention_anchor_share(const struct dg_constraint *constraint, const float *attention,
                                 size_t n_src);
 
-/* The constraint that may begin in state `at` and whose source has the largest share of attention,
- * if that share is large enough; else -1. */
+/* Returns the constraint that may begin in state `at` and whose source has the largest share of
+ * attention, if that share is large enough; else -1. */
 int dg_attention_anchor_due(const struct dg_constrain *at, const struct dg_search_opts *opts,
                             const float *attention, size_t n_src);
 
-/* True when constraint `item` may not begin here: it is met already and may occur only once, or the
- * network attends elsewhere. */
+/* Returns true when constraint `item` may not begin here: it is met already and may occur only
+ * once, or the network attends elsewhere. */
 bool dg_attention_anchor_is_barred(const struct dg_constrain *at, const struct dg_search_opts *opts,
                                    size_t item, const float *attention, size_t n_src);
 

@@ -11,7 +11,7 @@ static bool is_open(const struct dg_constrain *at, size_t item)
     return !(at->met >> item & 1);
 }
 
-/* The constraints that may begin now are [first, end): all, or only the next one in order. */
+/* Finds the constraints that may begin now, [first, end): all, or only the next one in order. */
 static void startable(const struct dg_constrain *at, const struct dg_search_opts *opts,
                       size_t *first, size_t *end)
 {
@@ -35,7 +35,7 @@ static size_t add_id(int32_t *ids, size_t n, size_t cap, int32_t id)
     return n;
 }
 
-/* True when form `f` of the item in progress begins with the item's tokens so far. */
+/* Returns true when form `f` of the item in progress begins with the item's tokens so far. */
 static bool shares_beginning(const struct dg_constrain *at, const struct dg_constraint *constraint,
                              size_t f)
 {

@@ -16,27 +16,28 @@
 #include <string.h>
 
 enum {
-    STEP_ROWS = 32, /* with more than 8 rows a step takes longer in proportion, so more rows gain
-                       little */
+    /* beyond 8 rows, the time of a step grows in proportion to its rows, so that more rows gain
+     * little */
+    STEP_ROWS = 32,
     PROMPT_TOKENS = 256, /* prompt tokens that one step reads besides its rows, which bounds how
                             long the next token waits */
     /* a sentence that has shown nothing after this many steps loses its precedence */
     FIRST_STEPS = 24,
-    LEAD_ROWS = 16, /* a client that has had this many more rows than another waits for that one */
-    FEW_ROWS = 8,   /* a step is filled up to this many rows even then, because they hardly make it
-                       longer */
+    /* a client that has had this many more rows than another client waits for that client */
+    LEAD_ROWS = 16,
+    /* a step is filled up to this many rows all the same, because they hardly make it longer */
+    FEW_ROWS = 8,
     /* a client begins no more sentences while it is this many rows and source tokens ahead of
-     * another
-     */
+     * another client */
     LEAD_WORK = 64,
 };
 
 /* Which sentences go first in a step; see gather. */
 enum turn { FIRST_WORD, LATER, N_TURNS };
 
-/* A client. What was done for it counts from where the others were when it came; one without
- * sentences under way is remembered while others have some, if there is room, so that whoever was
- * ahead is so when he comes again. */
+/* A client. Its work is counted from the level that the others had when it came. A client without
+ * sentences under way is remembered while others have some, if there is room, so that a client that
+ * was ahead is still ahead when it comes again. */
 struct account {
     uint64_t client, n_rows_done;
     uint64_t work_done; /* source tokens, and rows as `charge` counts them */
@@ -102,7 +103,7 @@ static size_t step_rows(const struct dg_decoder_limits *limits)
 static struct dg_net_limits net_limits(const struct dg_net *net,
                                        const struct dg_decoder_limits *limits)
 {
-    /* because the rows of a sentence are not divided */
+    /* room for more than step_rows, because the rows of a sentence are not divided */
     size_t step_most = step_rows(limits) + 2 * DG_BEAM_MAX;
     return (struct dg_net_limits){
         .slots = limits->sentences,
@@ -276,8 +277,8 @@ static size_t target_cap(const struct dg_decoder *decoder, const struct dg_decod
     return cap < left ? cap : left;
 }
 
-/* The positions that the network needs for a target of `cap` tokens: at least one, plus those of
- * `lead`. */
+/* Returns the positions that the network needs for a target of `cap` tokens: at least one, plus
+ * those of `lead`. */
 static size_t n_positions(const struct dg_decode_job *job, size_t cap)
 {
     return (cap ? cap : 1) + job->opts->n_lead;
@@ -340,7 +341,7 @@ static size_t n_needed(const struct dg_decoder *decoder, const struct dg_decode_
                        n_positions(job, target_cap(decoder, job)));
 }
 
-/* The fewest rows that a client with sentences under way has had. */
+/* Returns the fewest rows that a client with sentences under way has had. */
 static uint64_t fewest_rows_done(const struct dg_decoder *decoder)
 {
     uint64_t fewest = UINT64_MAX;
@@ -350,7 +351,8 @@ static uint64_t fewest_rows_done(const struct dg_decoder *decoder)
     return fewest == UINT64_MAX ? 0 : fewest;
 }
 
-/* The least that was done for a client with sentences under way; 0 when there is none. */
+/* Returns the least work that was done for a client with sentences under way; 0 when there is
+ * none. */
 static uint64_t least_work_done(const struct dg_decoder *decoder)
 {
     uint64_t least = UINT64_MAX;
@@ -360,13 +362,14 @@ static uint64_t least_work_done(const struct dg_decoder *decoder)
     return least == UINT64_MAX ? 0 : least;
 }
 
-/* An account that is not in use is zeroed. */
+/* Returns true for the account of `client`. An account that is not in use is zeroed. */
 static bool is_of(const struct account *account, uint64_t client)
 {
     return account->client == client && (account->n_sentences > 0 || account->work_done > 0);
 }
 
-/* A client's account as it is when another sentence of it begins; it may be forgotten. */
+/* Returns a client's account as it is when another sentence of the client begins; the account may
+ * have been forgotten. */
 static struct account account_now(const struct dg_decoder *decoder, uint64_t client)
 {
     struct account now = {.client = client};
@@ -380,7 +383,7 @@ static struct account account_now(const struct dg_decoder *decoder, uint64_t cli
     return now;
 }
 
-/* What the client of jobs[n] has under way, with its jobs before that one. */
+/* Returns what the client of jobs[n] has under way, including its jobs before that one. */
 static struct account account_with(const struct dg_decoder *decoder,
                                    const struct dg_decode_job *jobs, size_t n)
 {
@@ -395,8 +398,8 @@ static struct account account_with(const struct dg_decoder *decoder,
     return sum;
 }
 
-/* Whether more was done for the client of jobs[n] than for another that has sentences under way, or
- * a job before that one. */
+/* Returns whether more work was done for the client of jobs[n] than for another client that has
+ * sentences under way, or a job before that one. */
 static bool has_lead(const struct dg_decoder *decoder, const struct dg_decode_job *jobs, size_t n,
                      const struct account *own)
 {
@@ -417,8 +420,9 @@ static bool is_too_much(size_t n, size_t all)
     return n > all - all / 4;
 }
 
-/* No more is begun for a client that has had more than others whose sentences are under way, nor
- * (but for its first sentence) what would leave others less than a quarter of the room. */
+/* Keeps out sentences of a client that has had more than others whose sentences are under way, and
+ * sentences that would leave others less than a quarter of the room, unless they are the first of
+ * their client. */
 bool dg_decoder_keeps_out(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                           size_t n)
 {
@@ -528,7 +532,7 @@ static enum dg_err complete_opts(struct dg_decoder *decoder, struct slot *slot)
     return DG_OK;
 }
 
-/* One row at position 0 that reads the start token. */
+/* Begins with one row at position 0 that reads the start token. */
 static void begin(const struct dg_decoder *decoder, struct slot *slot)
 {
     slot->position = 0;
@@ -536,8 +540,8 @@ static void begin(const struct dg_decoder *decoder, struct slot *slot)
     slot->moves[0] = (struct dg_search_move){0, dg_net_start_token(decoder->net)};
 }
 
-/* There is one for each slot, so never too few. The one that is forgotten for a new client is one
- * for whom least was done. */
+/* Returns a client's account. There is one for each slot, so never too few. For a new client, the
+ * account of a client for whom least was done is forgotten. */
 static struct account *account_of(struct dg_decoder *decoder, uint64_t client)
 {
     struct account *account = NULL;
@@ -659,7 +663,7 @@ static bool needs_attention(const struct slot *slot)
     return slot->alignment || slot->opts.coverage_penalty > 0 || slot->has_ties;
 }
 
-/* FIRST_WORD for an urgent sentence that has shown nothing yet. */
+/* Returns FIRST_WORD for an urgent sentence that has shown nothing yet. */
 static enum turn turn_of(const struct slot *slot)
 {
     return slot->job.is_urgent && slot->n_told == 0 && slot->position < FIRST_STEPS ? FIRST_WORD
@@ -689,8 +693,8 @@ static bool can_step(const struct slot *slot)
     return slot->is_used && !slot->is_reading && dg_search_state(slot->search) == DG_SEARCH_RUNNING;
 }
 
-/* Lists sentences of one kind in turn, of clients that are ahead or of the others, up to `n_max`
- * rows; of the others at least one if there is one. */
+/* Lists sentences of one kind in turn, up to `n_max` rows, either of clients that are ahead or of
+ * the other clients; of the others at least one sentence if there is one. */
 static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum turn turn,
                       bool is_ahead, size_t n_max)
 {
@@ -711,7 +715,7 @@ static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum
     }
 }
 
-/* The order in which prompts are read: urgent ones first, then by arrival. */
+/* Defines the order in which prompts are read: urgent ones first, then by arrival. */
 static bool reads_before(const struct slot *a, const struct slot *b)
 {
     return a->job.is_urgent != b->job.is_urgent ? a->job.is_urgent : a->n_arrival < b->n_arrival;
@@ -765,11 +769,11 @@ static void charge(struct dg_decoder *decoder, const struct dg_net_step *step)
         decoder->slots[decoder->rows[row].slot].account->work_done += each;
 }
 
-/* Chooses the sentences of this step. With more than `step_rows` rows a row would hardly cost less,
- * but every new sentence would wait longer; so beyond that, sentences take turns. Urgent sentences
- * that have shown nothing get three quarters of the rows first, the others at least a quarter.
- * A client that is ahead of another gets only what makes a small step hardly longer.
- * `step->shortlist` is set when every chosen sentence has a shortlist. */
+/* Chooses the sentences of this step. With more than `step_rows` rows each row would cost hardly
+ * less, but every new sentence would wait longer; so beyond that number, sentences take turns.
+ * First, urgent sentences that have shown nothing get three quarters of the rows; the others get at
+ * least a quarter. A client that is ahead of another gets only rows that make a small step hardly
+ * longer. `step->shortlist` is set when every chosen sentence has a shortlist. */
 static void gather(struct dg_decoder *decoder, struct dg_net_step *step)
 {
     size_t most = decoder->limits.step_rows;
@@ -877,7 +881,7 @@ static bool takes_parts(const struct dg_decoder *decoder, const struct dg_net_st
     return all;
 }
 
-/* A part of a row's logits, on its way from the network to the row's search. */
+/* Passes a part of a row's logits from the network to the row's search. */
 static void take(void *ctx, size_t row, float *logits, size_t first, size_t n)
 {
     struct dg_decoder *decoder = ctx;

@@ -7,9 +7,9 @@
  * Sentences are added in batches whenever there is room, also while others are under way. Each step
  * advances every live row of every sentence by one token; when there are many sentences, they take
  * turns. A finished sentence leaves at once and frees its rows. Clients share the steps and the
- * encoding: one with more or wider searches than another gets no more rows than that, none begins
- * more sentences while it is ahead of others in rows and source tokens, and a quarter of the room
- * is always left for others.
+ * encoding. A client with more or wider searches than another gets no more rows than the other. A
+ * client that is ahead of others in rows and source tokens begins no more sentences until they have
+ * caught up. A quarter of the room is always left for others.
  *
  *     struct dg_decoder *decoder;
  *     err = dg_decoder_new(&decoder, net, &limits, &error);
@@ -23,8 +23,8 @@
  * A network that analyses texts and generates none is driven in the same way; its jobs have a
  * `read` (analyser.h).
  *
- * A sentence's answer does not depend, to the bit, on other sentences. Nothing is allocated per
- * token. One thread at a time. */
+ * No bit of a sentence's answer depends on other sentences. Nothing is allocated per token. One
+ * thread at a time. */
 #ifndef DG_DECODE_DECODER_H
 #define DG_DECODE_DECODER_H
 
@@ -55,9 +55,9 @@ struct dg_decoder_limits {
                             default */
     size_t step_prompt;  /* prompt tokens (of language models) that one step reads besides its rows;
                             0: a default */
-    uint64_t step_work;  /* for encoders alone: about how many multiplications one step makes; 0: a
-                            default */
-    size_t kv_tokens;    /* cached positions of all sentences; 0: enough for all at full length */
+    /* for encoder-only networks: about how many multiplications one step makes; 0: a default */
+    uint64_t step_work;
+    size_t kv_tokens; /* cached positions of all sentences; 0: enough for all at full length */
     size_t alignment_layer; /* the decoder layer whose attention is kept, from 1; 0: the last */
     size_t alignment_head; /* the head of that layer, from 1; 0: the mean of all heads. If layer and
                               head are 0, the model chooses */
@@ -74,8 +74,8 @@ struct dg_decode_events {
     /* The sentence is finished. The search holds its answers until this function returns; the
      * function may call dg_decoder_alignment. */
     void (*on_done)(void *ctx, const struct dg_search *search);
-    /* Called instead of the other two for a text that is read: its values are filled in, or
-     * `err` says why not. */
+    /* Called instead of the other two for a text that is read: its values are filled in, or `err`
+     * says why they are not. */
     void (*on_read)(void *ctx, enum dg_err err);
 };
 
@@ -86,8 +86,8 @@ struct dg_decode_job {
     const struct dg_search_opts *opts; /* checked by dg_search_opts_check */
     const struct dg_decode_events *events;
     void *ctx;
-    bool is_urgent; /* a user waits for its first token, which is computed before the next tokens of
-                       others */
+    /* a user waits for its first token, which goes before the next tokens of other sentences */
+    bool is_urgent;
     const struct dg_analysis *read; /* what to read from the text, for networks that read; `opts` is
                                    ignored then */
     uint64_t client; /* The client of the job. Clients share the steps; 0: no particular client,
@@ -103,11 +103,11 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
                            struct dg_error *error) DG_MUST_CHECK;
 void dg_decoder_free(struct dg_decoder *decoder); /* sentences under way get no events */
 
-/* Lets the helpers take part in all later steps, until this is called with NULL: see
+/* Lets the helpers take part in all later steps, until it is called with NULL: see
  * dg_net_state_lend. */
 void dg_decoder_lend(struct dg_decoder *decoder, struct dg_helpers *helpers);
 
-/* The bytes of memory that such a decoder takes. */
+/* Computes the bytes of memory that such a decoder takes. */
 enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
                             size_t *bytes, struct dg_error *error) DG_MUST_CHECK;
 
@@ -115,34 +115,35 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
 enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_decode_job *job,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* How many of the first `n` jobs may be added together now. */
+/* Returns how many of the first `n` jobs may be added together now. */
 size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                             size_t n);
 
-/* Whether jobs[n] does not fit next to the jobs before it because its client has its share: jobs of
- * other clients may fit then. */
+/* Returns whether jobs[n] cannot be added with the jobs before it because its client already has
+ * its share. Jobs of other clients may fit then. */
 bool dg_decoder_keeps_out(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                           size_t n);
 
 /* Encodes `n` sentences as one batch and gives them slots. DG_ERR_BUSY: there is no room. On any
- * failure none is added. `handles[i]` identifies sentence i for cancel; `handles` may be NULL. */
+ * failure no sentence is added. `handles[i]` identifies sentence i for cancel; `handles` may be
+ * NULL. */
 enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_job *jobs, size_t n,
                            uint32_t *handles, struct dg_error *error) DG_MUST_CHECK;
 
 /* Reads up to `step_prompt` tokens of language models' prompts, and advances up to `step_rows` live
  * rows by one token each. When there are more rows, sentences take turns, and urgent ones that have
- * shown nothing go first. A no-op when idle. Returns the number of rows computed, prompt tokens
- * included. */
+ * shown nothing go first. Does nothing when no sentence is under way. Returns the number of rows
+ * computed, prompt tokens included. */
 size_t dg_decoder_step(struct dg_decoder *decoder);
 
 /* Ends a sentence, with on_done and finish CANCELLED: at once or, from inside a callback, at the
- * end of the present step. False when the sentence has ended already. */
+ * end of the present step. Returns false when the sentence has ended already. */
 bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle);
 
 size_t dg_decoder_n_sentences(const struct dg_decoder *decoder);
 
-/* For on_done of a sentence with want_alignment: the attention [n_src] of token `t` of answer
- * `index` over the source, averaged over the alignment heads. NULL when none was kept. */
+/* Returns, for on_done of a sentence with want_alignment, the attention [n_src] of token `t` of
+ * answer `index` over the source, averaged over the alignment heads. NULL when none was kept. */
 const float *dg_decoder_alignment(const struct dg_decoder *decoder, const struct dg_search *search,
                                   size_t index, size_t t);
 

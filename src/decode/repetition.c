@@ -6,7 +6,7 @@
 #include "decode/repetition.h"
 
 enum {
-    RUN_LEAST = 16,   /* a shorter run is never taken for a loop */
+    RUN_LEAST = 16,   /* a shorter run never counts as a loop */
     COPIES_SHORT = 4, /* how many copies of a phrase of up to PERIOD_SHORT tokens make a loop */
     COPIES_LONG = 3,
     PERIOD_SHORT = 4,

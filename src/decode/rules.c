@@ -25,7 +25,7 @@ long dg_columns_find(const struct dg_columns *columns, int32_t id)
     return low < columns->n && columns->ids[low] == id ? (long)low : -1;
 }
 
-/* The logit of a word; NULL if it is not there. */
+/* Returns the logit of a word; NULL if the row does not hold it. */
 static float *logit_of(const struct dg_rules *rules, float *logits, int32_t id)
 {
     const long column = dg_columns_find(&rules->columns, id);
@@ -41,8 +41,8 @@ static void forbid(const struct dg_rules *rules, float *logits, int32_t id)
         *logit = -INFINITY;
 }
 
-/* Divides positive and multiplies negative scores of every earlier word, once each (Keskar et al.,
- * 2019). A word that occurred before in `said` was handled already. */
+/* Divides the positive and multiplies the negative scores of every earlier word, once each (Keskar
+ * et al., 2019). A word that occurred before in `said` was handled already. */
 static void penalise(const struct dg_rules *rules, const int32_t *said, size_t n_said,
                      float *logits)
 {

@@ -16,7 +16,7 @@ struct dg_columns {
     size_t n;           /* columns of a row */
 };
 
-/* The column of `id`, or -1 when it has none. */
+/* Returns the column of `id`, or -1 when it has none. */
 long dg_columns_find(const struct dg_columns *columns, int32_t id);
 
 static inline int32_t dg_columns_id(const struct dg_columns *columns, size_t column)

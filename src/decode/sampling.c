@@ -3,8 +3,8 @@
 
 /* Candidates from a row of logits.
  *
- * Drawing: with top_k the pool is the k likeliest, best first; without, the draw walks the whole
- * row in column order, which needs no sorting. */
+ * Drawing: with top_k, the pool is the k likeliest candidates, best first; without top_k, the draw
+ * walks the whole row in column order, which needs no sorting. */
 #include "decode/sampling.h"
 #include "base/memory/mem.h"
 #include "decode/search_opts.h"
@@ -95,7 +95,7 @@ static size_t walk(const double *weight, size_t n, double at)
     return last;
 }
 
-/* Unnormalised weight of a logit: 1 for the largest of the row. */
+/* Returns the unnormalised weight of a logit: 1 for the largest of the row. */
 static double weigh(float logit, float largest, float temperature)
 {
     return logit > -INFINITY ? exp(((double)logit - (double)largest) / (double)temperature) : 0.0;
@@ -136,8 +136,8 @@ static void weigh_row(struct dg_sampling *pick, const float *logits, size_t n, f
         total += pick->weight[i] = weigh(logits[i], largest, temperature);
     if (top_p >= 1.0f)
         return;
-    /* the threshold lies between: the weights of at least `low` hold enough mass, those of at
-     * least `high` do not */
+    /* the threshold lies between the two: the weights of at least `low` hold enough mass, those of
+     * at least `high` do not */
     double low = 0, high = 1;
     for (int halving = 0; halving < HALVINGS; halving++) {
         double mid = low + (high - low) / 2, mass = 0;

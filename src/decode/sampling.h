@@ -25,9 +25,9 @@ struct dg_candidate {
 
 /* Scratch for rows of up to `n_columns_max`, over the given kernels. One thread. */
 struct dg_sampling;
-struct dg_sampling *dg_sampling_new(const struct dg_kernels *kernels,
-                                    size_t n_columns_max); /* NULL:
-                                                      no memory */
+
+/* NULL: no memory. */
+struct dg_sampling *dg_sampling_new(const struct dg_kernels *kernels, size_t n_columns_max);
 void dg_sampling_free(struct dg_sampling *pick);
 
 /* Writes, in one pass over the row, the `k` largest (0 to DG_TOP_K_MAX) to `out`, best first, and
@@ -37,8 +37,8 @@ size_t dg_sampling_top(struct dg_sampling *pick, const float *logits, size_t n, 
                        struct dg_candidate *out, float *lse);
 
 /* The same for a row whose columns come in parts, from left to right: begin, take each part, end.
- * The results are those of dg_sampling_top to the bit. `k` is at most DG_SAMPLING_PARTS_MAX and the
- * same in all three. */
+ * Every bit of the results is that of dg_sampling_top. `k` is at most DG_SAMPLING_PARTS_MAX and the
+ * same in all three calls. */
 enum { DG_SAMPLING_PARTS_MAX = 32 };
 struct dg_sampling_parts {
     struct dg_log_sum_exp so_far;

@@ -53,7 +53,7 @@ void dg_scorer_free(struct dg_scorer *scorer)
     dg_free(scorer);
 }
 
-/* The token at position `i` of the lead followed by the target. */
+/* Returns the token at position `i` of the lead followed by the target. */
 static int32_t id_at(const struct dg_scorer_target *target, size_t i)
 {
     return i < target->n_lead ? target->lead[i] : target->ids[i - target->n_lead];
@@ -81,7 +81,7 @@ static enum dg_err check(const struct dg_scorer *scorer, const int32_t *src, siz
     return DG_OK;
 }
 
-/* The log-probability of `id` in a row of logits, without padding. */
+/* Returns the log-probability of `id` in a row of logits, without padding. */
 static float logprob_of(const struct dg_scorer *scorer, float *logits, int32_t id)
 {
     float lse;

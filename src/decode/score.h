@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How likely a given target is: one teacher-forced pass under the causal mask, without a search.
+/* Computes how likely a given target is: one teacher-forced pass under the causal mask, without a
+ * search.
  *
  *     struct dg_scorer *scorer;
  *     err = dg_scorer_new(&scorer, net, 512, 512, &error);
@@ -44,8 +45,8 @@ struct dg_scorer_target {
 };
 
 /* Writes the log-probability of each target token (of the end token too, if the target has it)
- * given the source and the tokens before. Words that the model never generates (padding) are left
- * out of the distribution; their own value is -infinity. `attention` may be NULL. */
+ * given the source and the tokens before it. Words that the model never generates (padding) are
+ * left out of the distribution; their own value is -infinity. `attention` may be NULL. */
 enum dg_err dg_scorer_run(struct dg_scorer *scorer, const int32_t *src, size_t n_src,
                           const struct dg_scorer_target *target, float *logprobs,
                           const struct dg_scorer_attention *attention,

@@ -5,7 +5,7 @@
  *
  *     propose   every live hypothesis offers candidates         \ search_choose.c
  *     choose    the best candidates live on or are finished   /
- *     guard     looping hypotheses are dropped; when none is left, begin again or give up
+ *     guard     looping hypotheses are dropped; when none is left, restart or stop
  *     settle    decide whether the search is over, and how much of the answer is final
  *
  * Hypotheses are plain arrays; a child copies its parent's (a few hundred bytes), which is cheaper
@@ -171,7 +171,7 @@ static void copy_hyp(const struct dg_search *search, struct hyp *to, const struc
         memcpy(to->coverage, from->coverage, search->n_src * sizeof *to->coverage);
 }
 
-/* `to` becomes live hypothesis `from` followed by `id`. */
+/* Makes `to` live hypothesis `from` followed by `id`. */
 static void extend(struct dg_search *search, struct hyp *to, int from, int32_t id, float logprob,
                    const float *const *attention)
 {
@@ -291,7 +291,8 @@ static void repair(struct dg_search *search)
 /* ---- Settle ---------------------------------------------------------------------------------- */
 
 /* Turns live hypotheses into answers that were cut short. At the length limit, where the beam
- * narrows, each competes with those that ended; otherwise they come after them, best first. */
+ * narrows, each competes with those that ended; otherwise the live hypotheses come after those that
+ * ended, best first. */
 static void keep_live(struct dg_search *search, bool at_cap, enum dg_finish finish)
 {
     if (search->narrows && at_cap) {
@@ -317,7 +318,7 @@ static void keep_live(struct dg_search *search, bool at_cap, enum dg_finish fini
     }
 }
 
-/* True while a live hypothesis could still become better than the worst answer kept. */
+/* Returns true while a live hypothesis could still become better than the worst answer kept. */
 static bool could_improve(const struct dg_search *search)
 {
     if (search->n_kept < search->n_keep)
@@ -346,7 +347,7 @@ static bool is_enough(const struct dg_search *search)
     return has_wanted && (search->opts->early_stop || !could_improve(search));
 }
 
-/* The number of first tokens that all possible answers share. */
+/* Returns the number of first tokens that all possible answers share. */
 static size_t shared_beginning(const struct dg_search *search, const struct hyp **of)
 {
     const struct hyp *first = search->n_kept ? &search->kept[0] : &search->live[0];
@@ -401,8 +402,8 @@ static void settle(struct dg_search *search)
         if (search->n_stuck)
             repair(search);
         else
-            search->state = DG_SEARCH_DONE; /* no score was finite: the answer is empty, and its
-                                               state is FAILED */
+            /* no score was finite: the answer is empty and its finish is FAILED */
+            search->state = DG_SEARCH_DONE;
     } else if (search->n_live == 0 || at_cap || is_enough(search)) {
         if (at_cap || search->n_kept < search->n_keep)
             keep_live(search, at_cap, DG_FINISH_LENGTH);

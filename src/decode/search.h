@@ -4,9 +4,9 @@
 /* The search for one sentence's translation: a state machine that takes logits and returns the rows
  * that live on.
  *
- * The search knows no network. Its driver (decoder.h) runs one step of the network for the live
- * rows, passes in the logits, and carries out the moves: new row i continues old row `from` with
- * `token`.
+ * The search does not depend on the network. Its driver (decoder.h) runs one step of the network
+ * for the live rows, passes in the logits, and carries out the moves: new row i continues old row
+ * `from` with `token`.
  *
  *     start -> RUNNING --advance--> RUNNING ... -> DONE
  *                  ^                   |
@@ -38,10 +38,11 @@ enum dg_finish {
     DG_FINISH_FAILED,    /* the model gave no finite score */
 };
 
-/* "eos", "length", "loop", "cancelled", "failed": stable, as seen by API users. */
+/* Returns "eos", "length", "loop", "cancelled" or "failed". Users of the API see these names, so
+ * they do not change. */
 const char *dg_finish_name(enum dg_finish finish);
 
-/* What the search needs to know of the model. */
+/* What the search needs to know about the model. */
 struct dg_search_words {
     size_t n_vocab;
     int32_t eos_id;
@@ -88,14 +89,15 @@ enum dg_err dg_search_start(struct dg_search *search, const struct dg_search_opt
 
 enum dg_search_state dg_search_state(const struct dg_search *search);
 
-/* The number of live rows, and the most that there can ever be, which the driver reserves. */
+/* Return the number of live rows, and the most that there can ever be, which the driver
+ * reserves. */
 int dg_search_n_live(const struct dg_search *search);
 int dg_search_width(const struct dg_search_opts *opts);
 
-/* True if the next step can do without whole rows of logits: their columns may come in parts then,
- * each row's from left to right (dg_search_take, by live hypothesis; `parts` [live rows] is memory
- * of the caller), before dg_search_advance gets `parts` in place of `logits`. The answers are the
- * same to the bit. */
+/* Returns true if the next step can do without whole rows of logits. The columns of each row may
+ * then come in parts, from left to right (dg_search_take, by live hypothesis; the caller owns
+ * `parts` [live rows]), before dg_search_advance gets `parts` in place of `logits`. The answers are
+ * the same to the bit. */
 bool dg_search_takes_parts(const struct dg_search *search);
 void dg_search_take(const struct dg_search *search, const struct dg_search_scratch *scratch,
                     struct dg_sampling_parts *parts, int i, float *logits, size_t first, size_t n);
@@ -114,10 +116,11 @@ void dg_search_restarted(struct dg_search *search);
  * or FAILED). */
 void dg_search_stop(struct dg_search *search, enum dg_finish finish);
 
-/* The beginning of the answer that is final so far. It only grows. */
+/* Returns the beginning of the answer that is final so far. It only grows. */
 size_t dg_search_shown(const struct dg_search *search, const int32_t **ids, const float **logprobs);
 
-/* When DONE: the number of answers (at least one), and the answer at `index`, the best being 0. */
+/* When DONE: return the number of answers (at least one), and the answer at `index`, the best being
+ * 0. */
 size_t dg_search_n_answers(const struct dg_search *search);
 struct dg_answer dg_search_answer(const struct dg_search *search, size_t index);
 

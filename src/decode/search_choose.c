@@ -66,8 +66,9 @@ static void propose_constraints(struct dg_search *search, int from, int due, con
     }
 }
 
-/* True when only a constraint's next word may follow: inside a copy; when the remaining length just
- * suffices; and, with a single hypothesis, once a phrase has begun or the sentence wants to end. */
+/* Returns true when only a constraint's next word may follow: inside a copy; when the remaining
+ * length is only just enough; and, with a single hypothesis, once a phrase has begun or the
+ * sentence wants to end. */
 static bool must_serve_constraint(const struct dg_search *search, const struct hyp *hyp,
                                   bool wants_to_end)
 {
@@ -117,8 +118,8 @@ static void forbid_displaced(const struct dg_search *search, int from, float *lo
             forbid_word(search, search->place.puts[k].displaced, logits);
 }
 
-/* By the network's attention, forbids the first words of phrases that do not belong here, and
- * returns the constraint that is due, or -1. */
+/* Forbids the first words of phrases that do not belong here according to the network's attention,
+ * and returns the constraint that is due, or -1. */
 static int watch_ties(struct dg_search *search, int from, float *logits)
 {
     const struct hyp *hyp = &search->live[from];
@@ -143,8 +144,8 @@ static int watch_ties(struct dg_search *search, int from, float *logits)
     return due;
 }
 
-/* When the sentence wants to end but a phrase was never due: restarts with the phrase where its
- * source received most attention. False when that is no better than the end. */
+/* When the sentence wants to end but a phrase was never due, restarts with the phrase where its
+ * source received most attention. Returns false when that is no better than ending. */
 static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
 {
     const struct dg_search_opts *opts = search->opts;
@@ -168,7 +169,7 @@ static bool move_phrase(struct dg_search *search, const struct hyp *hyp)
     return false;
 }
 
-/* Notes, for each phrase that may have to be placed, what this position is worth. */
+/* Notes, for each phrase that may have to be placed, how good this position is. */
 static void note_places(struct dg_search *search, int from, const float *logits, float lse)
 {
     if (dg_term_placement_is_open(&search->place))
@@ -177,8 +178,8 @@ static void note_places(struct dg_search *search, int from, const float *logits,
                                &search->columns, logits, lse);
 }
 
-/* Offers the word that stood here before the last phrase was placed, when it is about as good as
- * the best. */
+/* Offers the word that was here before the last phrase was placed, if it is about as good as the
+ * best word. */
 static bool goes_on_as_before(struct dg_search *search, int from, const float *logits)
 {
     const struct hyp *hyp = &search->live[from];
@@ -209,8 +210,8 @@ static struct dg_rules rules_of(const struct dg_search *search)
     };
 }
 
-/* Prepares the row of live hypothesis `from`. False when its next word is forced or constrained and
- * was offered already. */
+/* Prepares the row of live hypothesis `from`. Returns false when its next word is forced or
+ * constrained and was offered already. */
 static bool prepare_row(struct dg_search *search, int from, float *logits)
 {
     float lse;
@@ -273,8 +274,8 @@ static void propose(struct dg_search *search, float *const *logits)
     }
 }
 
-/* Options that look at single logits need whole rows. The penalty for repetition could be applied
- * to parts, but its time for each part grows with the square of the length. */
+/* Returns false for options that need single logits, and so whole rows. The repetition penalty
+ * could be applied to parts, but its time for each part grows with the square of the length. */
 bool dg_search_takes_parts(const struct dg_search *search)
 {
     return !search->opts->sample && search->opts->n_constraints == 0 && !search->opts->joining &&
@@ -308,7 +309,8 @@ static void propose_parts(struct dg_search *search, const struct dg_sampling_par
 
 /* ---- Choose ---------------------------------------------------------------------------------- */
 
-/* The best candidate not taken yet, of one bank, or of any bank when it is -1; else NULL. */
+/* Returns the best candidate that is not taken yet, of one bank or, with -1, of any bank; NULL:
+ * there is none. */
 static struct candidate *best_candidate(struct dg_search *search, int bank)
 {
     struct candidate *best = NULL;
@@ -321,9 +323,9 @@ static struct candidate *best_candidate(struct dg_search *search, int bank)
     return best;
 }
 
-/* The number of hypotheses that may still be added to those that live on. Where the beam narrows,
- * each finished hypothesis, of this step or an earlier one, keeps its place, of which there are as
- * many as the beam is wide, or with `patience` more. */
+/* Returns the number of hypotheses that may still be added to those that live on. If the beam
+ * narrows, each finished hypothesis, of this step or an earlier one, keeps its place; there are as
+ * many places as the beam is wide, or more with `patience`. */
 static int n_places(const struct dg_search *search)
 {
     const int n_wanted = dg_search_n_wanted(search), width = search->width;
@@ -340,8 +342,8 @@ static void take(struct dg_search *search, struct candidate *candidate,
     dg_search_follow(search, candidate->hyp, id, candidate->logprob, attention);
 }
 
-/* With constraints, every bank (number of constraint tokens produced) gets a share of the beam
- * first, so that hypotheses with an unlikely phrase are not displaced by those that have not begun
+/* With constraints, first gives every bank (number of constraint tokens produced) a share of the
+ * beam, so that hypotheses with an unlikely phrase are not displaced by those that have not begun
  * it. */
 static void choose_by_bank(struct dg_search *search, const float *const *attention)
 {
@@ -384,8 +386,8 @@ static void choose(struct dg_search *search, const float *const *attention)
     }
 }
 
-/* Sampling: every draw is independent. The draws become separate rows at the first word that is not
- * forced. */
+/* Draws the next words. Every draw is independent. The draws become separate rows at the first word
+ * that is not forced. */
 static void draw(struct dg_search *search, float *const *logits, const float *const *attention)
 {
     const struct dg_search_opts *opts = search->opts;

@@ -96,10 +96,10 @@ struct dg_search_scratch {
 void dg_search_choose(struct dg_search *search, float *const *logits,
                       const struct dg_sampling_parts *parts, const float *const *attention);
 
-/* The number of finished hypotheses after which the search may end. */
+/* Returns the number of finished hypotheses after which the search may end. */
 int dg_search_n_wanted(const struct dg_search *search);
 
-/* Candidate `id` of live hypothesis `from` becomes a live or a finished hypothesis. */
+/* Makes candidate `id` of live hypothesis `from` a live or a finished hypothesis. */
 void dg_search_follow(struct dg_search *search, int from, int32_t id, float logprob,
                       const float *const *attention);
 

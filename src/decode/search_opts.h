@@ -43,9 +43,9 @@ struct dg_constraint {
     size_t n_forms;                /* 1 or more */
     bool is_copy;                  /* a span that is copied whole: once begun, it is finished */
     bool is_once;                  /* its first word may occur at no other place */
-    /* The search first runs without it. If the phrase is then missing where the network attended
-     * to its source, a further attempt puts it there, or, without a source, where it is most
-     * probable (term_placement.h). */
+    /* The search first runs without it. If the phrase is then missing where the network attended to
+     * its source, a further attempt puts it there, or, for a phrase without a source, where it is
+     * most probable (term_placement.h). */
     bool is_placed;
     /* The source tokens that it translates: it begins where the network attends to them. If both
      * are equal, the tokens are unknown, and it may begin anywhere. */
@@ -118,20 +118,20 @@ struct dg_search_opts {
         .repetition_penalty = 1.0f, .loop_guard = true                                             \
     }
 
-/* The model's own length penalty, limited to 0 to 10. Constraint words are less probable than
- * freely chosen ones, so a penalty above 1 would reward adding any words after them: with
- * `is_demanding` it is at most 1. */
+/* Returns the model's own length penalty, limited to 0 to 10. Constraint words are less probable
+ * than freely chosen words, so a penalty above 1 would reward adding any words after them: with
+ * `is_demanding` the penalty is at most 1. */
 float dg_search_usual_length_penalty(const struct dg_blueprint *bp, bool is_demanding);
 
-/* Which options nobody has asked for, so that they are the model's own. */
+/* Which options no request has set, so that the model's own values are used. */
 struct dg_search_usual {
     bool beam, length_penalty;
 };
 
-/* Makes those options the model's own, and the rule of the beam, which always is. This decides the
- * search of every program, tool and API. The beam becomes 1 for sampling; otherwise it is at least
- * n_best wide and, that granted, at most `beam_max` (0: no such limit). Constraints are set before.
- */
+/* Sets those options to the model's own values, and the beam's rule, which is always the model's.
+ * This decides the search of every program, tool and API. The beam becomes 1 for sampling;
+ * otherwise it is at most `beam_max` wide (0: no such limit), but at least n_best. Set the
+ * constraints before this call. */
 void dg_search_opts_complete(struct dg_search_opts *opts, const struct dg_blueprint *bp,
                              struct dg_search_usual usual, size_t beam_max);
 
@@ -139,7 +139,8 @@ void dg_search_opts_complete(struct dg_search_opts *opts, const struct dg_bluepr
 enum dg_err dg_search_opts_check(const struct dg_search_opts *opts, size_t n_vocab,
                                  struct dg_error *error) DG_MUST_CHECK;
 
-/* The longest target for a source of `n_src` tokens, the end token counted. */
+/* Returns the length of the longest target for a source of `n_src` tokens, the end token
+ * counted. */
 int dg_search_opts_cap(const struct dg_search_opts *opts, size_t n_src);
 
 #endif

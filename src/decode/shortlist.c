@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Counting the users of each word makes join and leave one pass over the sentence's own words. */
+/* Because the users of each word are counted, join and leave are one pass over the sentence's own
+ * words. */
 #include "decode/shortlist.h"
 #include "base/memory/mem.h"
 
@@ -113,7 +114,8 @@ static void give_column(struct dg_shortlist *shortlist, int32_t id)
     shortlist->words[shortlist->n++] = id;
 }
 
-/* A dropped word may still have its column, if that column still holds the word. */
+/* Returns true if a dropped word still has its column, that is, if the column still holds the
+ * word. */
 static bool has_old_column(const struct dg_shortlist *shortlist, int32_t id)
 {
     const uint32_t column = shortlist->column_of[id];

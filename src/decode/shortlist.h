@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Output products over fewer words. A model's lexical shortlist (model/lexicon.h) names the target
- * words that each source word may become. A sentence's list is the union over its source words,
- * plus the words that are always allowed and, where both sides share a vocabulary, the source words
- * themselves. As in Marian it is filled up to a multiple of eight, with the first words after
- * those that are always allowed.
+/* Shortens the output product to fewer words. A model's lexical shortlist (model/lexicon.h) names
+ * the target words that each source word may become. A sentence's list is the union over its source
+ * words, plus the words that are always allowed and, where both sides share a vocabulary, the
+ * source words themselves. As in Marian, the list is filled up to a multiple of eight with the
+ * first words after those that are always allowed.
  *
  * Each sentence searches over its own list only, so its answer does not depend on other sentences.
  * One matrix product serves all sentences under way: its columns are the union of their lists.
@@ -44,17 +44,17 @@ struct dg_shortlist {
     size_t n_homeless;   /* listed words that have no column for lack of room */
 };
 
-/* A NULL `lex` leaves the shortlist off. DG_ERR_NOMEM leaves nothing to release. */
+/* Without a `lex` (NULL) the shortlist is off. After DG_ERR_NOMEM there is nothing to release. */
 enum dg_err dg_shortlist_init(struct dg_shortlist *shortlist, const struct dg_lexicon *lex,
                               const struct dg_blueprint *bp) DG_MUST_CHECK;
 void dg_shortlist_deinit(struct dg_shortlist *shortlist); /* mirror; zeroed is fine */
 
-/* The columns that a decoder with this shortlist needs, and the bytes of memory that the shortlist
- * takes. */
+/* Return the number of columns that a decoder with this shortlist needs, and the bytes of memory
+ * that the shortlist takes. */
 size_t dg_shortlist_columns(const struct dg_lexicon *lex, const struct dg_blueprint *bp);
 size_t dg_shortlist_bytes(const struct dg_lexicon *lex, const struct dg_blueprint *bp);
 
-/* An upper bound on the number of ids that dg_shortlist_words writes; 0 without a lex. */
+/* Returns an upper bound on the number of ids that dg_shortlist_words writes; 0 without a lex. */
 size_t dg_shortlist_bound(const struct dg_shortlist *shortlist, const int32_t *src, size_t n_src);
 
 /* Writes the sentence's words, ascending, each once; returns how many. */
@@ -64,7 +64,8 @@ size_t dg_shortlist_words(struct dg_shortlist *shortlist, const int32_t *src, si
 void dg_shortlist_join(struct dg_shortlist *shortlist, const int32_t *ids, size_t n);
 void dg_shortlist_leave(struct dg_shortlist *shortlist, const int32_t *ids, size_t n);
 
-/* Updates the columns of `state`. False: compute logits of the whole vocabulary. */
+/* Updates the columns of `state`. Returns false when logits of the whole vocabulary must be
+ * computed. */
 bool dg_shortlist_ready(struct dg_shortlist *shortlist, struct dg_net_state *state);
 
 #endif

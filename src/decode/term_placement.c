@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Where a phrase goes. The thresholds were measured (docs/internals/search.md). */
+/* Finds the place for a phrase. The thresholds were measured (docs/internals/search.md). */
 #include "decode/term_placement.h"
 #include "decode/attention_anchor.h"
 
@@ -15,7 +15,7 @@ static const float fluency = 0.3f, logprob_least = -12.0f;
  * of attention is at least this fraction of the largest share. */
 static const float own_share = 0.25f;
 
-/* A token that had this much of the attention on the phrase's source was a translation of it. */
+/* A token with at least this share of attention on the phrase's source was a translation of it. */
 static const float displacing_share = 0.3f;
 
 void dg_term_placement_start(struct dg_term_placement *place, const struct dg_search_opts *opts,
@@ -49,7 +49,7 @@ void dg_term_placement_forget(struct dg_term_placement *place, size_t at, size_t
         *note_at(place, at, row, k) = (struct dg_term_placement_note){.share = 0, .form = -1};
 }
 
-/* Whether the phrase's `where` permits position `at`. */
+/* Returns whether the phrase's `where` permits position `at`. */
 static bool may_stand(const struct dg_phrase *phrase, size_t at)
 {
     return phrase->where == DG_PHRASE_ANYWHERE || (phrase->where == DG_PHRASE_FIRST) == (at == 0);
@@ -90,13 +90,13 @@ bool dg_term_placement_is_displaced(const struct dg_term_placement *place,
                displacing_share;
 }
 
-/* True when token `at` begins a word, as far as is known. */
+/* Returns true when token `at` begins a word, as far as is known. */
 static bool begins_word(const struct dg_search_opts *opts, const int32_t *ids, size_t n, size_t at)
 {
     return !opts->joining || at >= n || !opts->joining[ids[at]];
 }
 
-/* True when the phrase's tokens are at `at` and are whole words. */
+/* Returns true when the phrase's tokens are at `at` and are whole words. */
 static bool stands_at(const struct dg_search_opts *opts, const struct dg_phrase *phrase,
                       const int32_t *ids, size_t n, size_t at)
 {
@@ -128,7 +128,7 @@ static bool is_taken(const struct answer *answer, size_t from, size_t to)
     return false;
 }
 
-/* Looks for phrase k where the network attended to its source. */
+/* Looks for phrase k in the places where the network attended to its source. */
 static void find_said(const struct dg_term_placement *place, const struct dg_search_opts *opts,
                       struct answer *answer, size_t k)
 {
@@ -158,7 +158,7 @@ static float worth(const struct dg_term_placement_note *note)
     return logf(note->share + 1e-6f) + fluency * fmaxf(note->logprob, logprob_least);
 }
 
-/* The best position of phrase k; false when it has none. */
+/* Finds the best position of phrase k; returns false when it has none. */
 static bool best_place(const struct dg_term_placement *place, const struct dg_search_opts *opts,
                        const struct answer *answer, size_t k, size_t cap, size_t *at, int32_t *form)
 {
@@ -177,8 +177,8 @@ static bool best_place(const struct dg_term_placement *place, const struct dg_se
     return *form >= 0;
 }
 
-/* The end of what phrase k replaces, which begins at `at`: the word there and further translations
- * of the phrase's source. */
+/* Finds the end of what phrase k replaces, which begins at `at`: the word there and further
+ * translations of the phrase's source. */
 static size_t end_of_replaced(const struct dg_term_placement *place,
                               const struct dg_search_opts *opts, const struct answer *answer,
                               size_t at, size_t k)

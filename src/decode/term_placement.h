@@ -3,10 +3,10 @@
 
 /* Places phrases where they belong (constraints with is_placed). The search first runs
  * unconstrained. At each step it notes how much the network attends to each phrase's source, and
- * how likely the phrase would be there. A phrase that the answer already contains where the network
- * attended to its source is done. Of the others, the phrase whose best position is earliest is
- * placed there: the search restarts with the tokens before that position and the phrase as a forced
- * prefix. This repeats until all phrases are placed.
+ * how likely the phrase would be there. A phrase needs nothing more if the answer already contains
+ * it where the network attended to its source. Of the other phrases, the one whose best position is
+ * earliest is placed there: the search restarts with the tokens before that position and the phrase
+ * as a forced prefix. This repeats until all phrases are placed.
  *
  *     dg_term_placement_start(&place, opts, width);
  *     place.notes = ...                             dg_term_placement_size bytes
@@ -14,9 +14,9 @@
  *     at the end: if (dg_term_placement_find(&place, ..., &at, &phrase)) ... begin again
  *
  * Because the search restarts, an article or a preposition that the phrase needs stays before it; a
- * phrase forced as soon as its source is attended to would have none. After the phrase the sentence
- * continues as it did before, wherever the network finds that about as good as its present choice,
- * because a phrase that the network does not expect can lead it astray. */
+ * phrase that was forced as soon as the network attended to its source would have none. After the
+ * phrase, the sentence continues as it did before wherever the network finds that about as good as
+ * its present choice, because a phrase that the network does not expect can lead it astray. */
 #ifndef DG_DECODE_TERM_PLACEMENT_H
 #define DG_DECODE_TERM_PLACEMENT_H
 
@@ -34,8 +34,8 @@ struct dg_term_placement_note {
 };
 
 struct dg_term_placement {
-    uint32_t all, put; /* sets of constraints, one bit each: all that are to be placed, and those
-                          that were */
+    /* sets of constraints, one bit each: all that are to be placed, and those that were placed */
+    uint32_t all, put;
     uint8_t items[DG_PLACED_MAX]; /* [n] indices of the placed constraints */
     struct dg_term_placement_said {
         size_t from, to;
@@ -60,26 +60,26 @@ static inline bool dg_term_placement_is_open(const struct dg_term_placement *pla
     return place->put != place->all;
 }
 
-/* For step `at` and row `row`: `forget` marks that no phrase may stand there, `note` records what
- * the position is worth. */
+/* For step `at` and row `row`: `forget` marks that no phrase may stand there; `note` records how
+ * good the position is. */
 void dg_term_placement_forget(struct dg_term_placement *place, size_t at, size_t row);
 void dg_term_placement_note(struct dg_term_placement *place, const struct dg_search_opts *opts,
                             size_t at, size_t row, const float *attention, size_t n_src,
                             const struct dg_columns *columns, const float *logits, float lse);
 
-/* True where the network attends again to the source of phrase k after that phrase replaced another
- * translation of it. */
+/* Returns true where the network attends again to the source of phrase k after that phrase has
+ * replaced another translation of it. */
 bool dg_term_placement_is_displaced(const struct dg_term_placement *place,
                                     const struct dg_search_opts *opts, size_t k,
                                     const float *attention, size_t n_src);
 
-/* The token that would follow `ids` [n] if this answer continued like the one into which the last
- * phrase was placed: `eos_id` where that answer ended, -1 where the two have diverged. */
+/* Returns the token that would follow `ids` [n] if this answer continued like the one into which
+ * the last phrase was placed: `eos_id` where that answer ended, -1 where the two have diverged. */
 int32_t dg_term_placement_next(const struct dg_term_placement *place, const int32_t *ids, size_t n,
                                int32_t eos_id);
 
 /* Finds the next phrase to place into the answer `ids` [n], whose tokens came from rows `row_of`,
- * and its position *at, which is not before `from`. False when there is none. */
+ * and its position *at, which is not before `from`. Returns false when there is no such phrase. */
 bool dg_term_placement_find(struct dg_term_placement *place, const struct dg_search_opts *opts,
                             const int32_t *ids, const int16_t *row_of, size_t n, size_t from,
                             size_t cap, size_t *at, const struct dg_phrase **phrase) DG_MUST_CHECK;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Making and freeing the engine, its poll, which passes news from workers to requests, and its
+/* Makes and frees the engine, polls it, which passes news from workers to requests, and reads its
  * figures. Requests come in elsewhere: engine_submit.c (translations), generation.c, reading.c;
  * other files of the engine are engine_quality.c (quality estimates), engine_models.c (the models,
- * and which of them a request means). */
+ * and how a request's model is chosen). */
 #include "engine/engine.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
@@ -65,8 +65,8 @@ static struct dg_decoder_limits limits_of(const struct dg_engine_opts *opts)
     return limits;
 }
 
-/* Without the data a server still translates; a request that needs detection is refused with the
- * reason. */
+/* Opens the data of language identification. Without the data a server still translates; a request
+ * that needs detection is refused with the reason. */
 static void open_langid(struct dg_engine *engine, const char *path)
 {
     if (!path || !*path)
@@ -76,7 +76,7 @@ static void open_langid(struct dg_engine *engine, const char *path)
         engine->langid = NULL;
 }
 
-/* Drops the answers of a model that no new request gets. */
+/* Drops the cached answers of a model that gets no new requests. */
 static void on_retired(void *arg, const struct dg_served_model *served)
 {
     struct dg_engine *engine = arg;
@@ -195,7 +195,7 @@ void dg_engine_free(struct dg_engine *engine)
     engine->tools.lookups.remote = (struct dg_remote){.get = NULL};
     dg_tasks_drain(&engine->tasks, take_last_news, engine);
     dg_subword_work_free(engine->tasks.subword);
-    while (!dg_list_is_empty(&engine->judgements)) /* nobody will report that these have ended */
+    while (!dg_list_is_empty(&engine->judgements)) /* the end of these will not be reported */
         dg_quality_estimate_free(
             DG_LIST_ITEM(engine->judgements.next, struct dg_quality_estimate, link));
     dg_registry_free(engine->registry);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The engine: text in, text out, for many at once.
+/* The engine: takes texts from many clients at once and returns their translations.
  *
  *     struct dg_engine *engine;
  *     struct dg_engine_opts opts = {.wake = wake_loop, .wake_arg = loop};
@@ -90,18 +90,19 @@ struct dg_engine;
 enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *error,
                           struct dg_engine **engine) DG_MUST_CHECK;
 
-/* Unfinished requests end without events. NULL is fine. */
+/* Frees the engine. Unfinished requests end without events. NULL is fine. */
 void dg_engine_free(struct dg_engine *engine);
 
 /* Loads a model directory under `name`, after a trial translation has shown that the model works. A
- * model that had the name finishes what it has begun. `source` and `target` NULL: from the name. */
+ * model that had the name finishes what it has begun. `source` and `target` NULL: the languages
+ * come from the name. */
 enum dg_err dg_engine_load(struct dg_engine *engine, const char *name, const char *path,
                            const char *source, const char *target,
                            struct dg_error *error) DG_MUST_CHECK;
 
-/* The same in two steps: opening takes long and may run on any thread; publishing is quick and
- * runs on the consumer's thread. The caller closes a model that it does not publish (consumer
- * thread). */
+/* The same in two steps: opening takes long and may run on any thread; publishing is quick and runs
+ * on the consumer's thread. A caller that does not publish the model must close it, on the
+ * consumer's thread. */
 struct dg_served_model;
 enum dg_err dg_engine_open(struct dg_engine *engine, const struct dg_engine_model *model,
                            struct dg_error *error, struct dg_served_model **served) DG_MUST_CHECK;
@@ -151,11 +152,11 @@ struct dg_engine_model_info {
                              "most" texts; NULL: nothing */
 };
 
-/* The scheduler's counts for a model, under its name and since the start. */
+/* Reads the scheduler's counts for a model, under its name and since the start. */
 void dg_engine_read_model_stats(struct dg_engine *engine, size_t index,
                                 struct dg_sched_stats *stats);
 
-/* How many models are offered, and how many of them are usable: in any state but FAILED. */
+/* Return how many models are offered, and how many of them are usable: in any state but FAILED. */
 size_t dg_engine_n_models(const struct dg_engine *engine);
 size_t dg_engine_n_usable(const struct dg_engine *engine);
 struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine, size_t index);
@@ -164,28 +165,29 @@ struct dg_engine_model_info dg_engine_model_info(const struct dg_engine *engine,
  * report is out of date. */
 uint64_t dg_engine_models_version(const struct dg_engine *engine);
 
-/* True when a text in `source` can be translated to `target`, so that submit would not refuse it.
- */
+/* Returns true when a text in `source` can be translated to `target`, so that submit would not
+ * refuse it. */
 bool dg_engine_leads(const struct dg_engine *engine, const char *source, const char *target);
 
-/* DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_DENIED: it exists, but `only` excludes it;
- * DG_ERR_BUSY: the engine is full (*retry_ms says when to try again); DG_ERR_UTF8, DG_ERR_RANGE and
- * others come with a sentence. Errors inside a long document are reported by on_done. *id names the
- * request for cancel. */
+/* Submits a request. DG_ERR_NOT_FOUND: no such model or pair; DG_ERR_DENIED: it exists, but `only`
+ * excludes it; DG_ERR_BUSY: the engine is full (*retry_ms says when to try again); DG_ERR_UTF8,
+ * DG_ERR_RANGE and others come with a sentence. Errors inside a long document are reported by
+ * on_done. *id names the request for cancel. */
 enum dg_err dg_engine_submit(struct dg_engine *engine, const struct dg_engine_request *request,
                              const struct dg_engine_events *events, void *ctx,
                              struct dg_error *error, uint64_t *retry_ms,
                              uint64_t *id) DG_MUST_CHECK;
 
-/* Whether there is a model for the request; its text may be empty. Errors as of dg_engine_submit.
- */
+/* Checks whether there is a model for the request, whose text may be empty. Errors are those of
+ * dg_engine_submit. */
 enum dg_err dg_engine_can(struct dg_engine *engine, const struct dg_engine_request *request,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* Cancels a request; a later poll calls on_done (err CANCELLED). False: the request is over. */
+/* Cancels a request; a later poll calls on_done (err CANCELLED). Returns false when the request is
+ * over. */
 bool dg_engine_cancel(struct dg_engine *engine, uint64_t id);
 
-/* Handles all news; returns how many requests are under way. Call it at every wake-up and also a
+/* Handles all news and returns how many requests are under way. Call it at every wake-up and also a
  * few times a second: nothing else notices when a request that waits for a model is late, or when a
  * model has become idle. */
 size_t dg_engine_poll(struct dg_engine *engine);
@@ -196,9 +198,9 @@ struct dg_engine_languages {
     size_t n;
 };
 
-/* The likeliest languages of a text, best first, at most `max`; *n is 0 for a text without letters.
- * Only languages of `among` are named, as far as the data knows them; NULL: every language that the
- * data knows, not only the models' languages. DG_ERR_UNSUPPORTED: there is no data. */
+/* Guesses the likeliest languages of a text, best first, at most `max`; *n is 0 for a text without
+ * letters. The guesses are languages of `among` that the data knows; `among` NULL: all languages
+ * that the data knows, not only the models' languages. DG_ERR_UNSUPPORTED: there is no data. */
 struct dg_langid_guess;
 enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text,
                              const struct dg_engine_languages *among,
@@ -214,8 +216,8 @@ void dg_engine_read_cache_stats(const struct dg_engine *engine,
 void dg_engine_read_quality_stats(const struct dg_engine *engine, size_t index,
                                   struct dg_engine_quality_stats *stats);
 
-/* Memory promised to models (including those that are being freed), and requests that wait for
- * it. */
+/* The memory promised to models (including those that are being freed), and the number of requests
+ * that wait for models. */
 struct dg_engine_memory {
     size_t models, models_max; /* max 0: no limit */
     size_t texts;              /* bytes of the texts of requests under way */

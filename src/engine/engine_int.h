@@ -16,15 +16,15 @@
 #include "engine/models/served_model.h"
 #include "text/language/langid.h"
 
-/* Finds the model that would serve the request, with a reference for the caller, and its languages,
- * borrowed from it. Errors as of dg_engine_submit; DG_ERR_BUSY also when the model is not loaded:
- * its loading has then been requested. */
+/* Finds the model that would serve the request, with a reference for the caller, and the languages,
+ * borrowed from the model. Errors are those of dg_engine_submit; DG_ERR_BUSY also when the model is
+ * not loaded: its loading has then been requested. */
 enum dg_err dg_engine_find(struct dg_engine *engine, const struct dg_engine_request *request,
                            struct dg_error *error, struct dg_served_model **served,
                            struct dg_lang_pair *pair) DG_MUST_CHECK;
 
-/* Submits an empty text for the model that would serve the request: it is done once the model is
- * loaded. */
+/* Submits an empty text for the model that would serve the request. The empty text is done once the
+ * model is loaded. */
 enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_request *request,
                             const struct dg_engine_events *events, void *ctx,
                             struct dg_error *error, uint64_t *id) DG_MUST_CHECK;
@@ -52,8 +52,8 @@ static inline bool dg_engine_is_lm(const struct dg_served_model *model)
     return dg_blueprint_family(&model->blueprint)->has_prompt;
 }
 
-/* Models (engine_models.c). find_estimator gives the estimator that judges the translations of
- * `name`, a routing's name; NULL: there is none. */
+/* Models (engine_models.c). find_estimator returns the estimator that judges the translations of
+ * `name`, which is a routing's name; NULL: there is none. */
 const struct dg_served_model *dg_engine_find_named(const struct dg_engine *engine,
                                                    const char *name);
 const struct dg_served_model *dg_engine_find_estimator(const struct dg_engine *engine,
@@ -66,11 +66,11 @@ enum dg_err dg_engine_find_way(const struct dg_engine *engine,
  */
 extern const struct dg_task_ops dg_engine_request_ops;
 
-/* True while a translated request waits for its quality estimate; an error of the estimate becomes
- * the request's error. */
+/* Returns true while a translated request waits for its quality estimate; an error of the estimate
+ * becomes the request's error. */
 bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *request);
 
-/* Gives up the estimate of a request: its result is no longer wanted. */
+/* Abandons the estimate of a request whose result is no longer wanted. */
 void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *request);
 
 #endif

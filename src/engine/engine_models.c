@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The models of an engine: which there are, how they come and go (registry.h), what is known of
- * them, and which of them a request means (routing.h). The functions are those of engine.h, and
- * some for engine_submit.c. */
+/* The models of an engine: which there are, how they are loaded and unloaded (registry.h), what is
+ * known about them, and which of them a request means (routing.h). The functions are those of
+ * engine.h, and some for engine_submit.c. */
 #include "engine/engine_int.h"
 
 #include <string.h>
@@ -88,7 +88,7 @@ const char *dg_engine_model_state_name(enum dg_engine_model_state state)
     return names[state];
 }
 
-/* What a model that reads texts can do, a bit for each task. */
+/* Returns what a model that reads texts can do, a bit for each task. */
 static unsigned tasks_of(const struct dg_blueprint *bp)
 {
     unsigned can = 0;
@@ -97,7 +97,7 @@ static unsigned tasks_of(const struct dg_blueprint *bp)
     return can;
 }
 
-/* The name in the API. */
+/* Returns the name in the API. */
 static const char *labels_of(const struct dg_blueprint *bp)
 {
     if (!dg_reading_fits(bp, DG_TASK_CLASSIFY))
@@ -157,8 +157,8 @@ enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text
 
 /* ---- Which of them is meant ------------------------------------------------------------------ */
 
-/* The models that translate: all but readers and language models without a template. `kept` has
- * room for all models. */
+/* Lists the models that translate: all but readers and language models without a template. `kept`
+ * has room for all models. */
 static void list_translators(const struct dg_engine *engine, struct dg_served_model **kept,
                              struct dg_routing_map *map)
 {
@@ -181,7 +181,7 @@ const struct dg_served_model *dg_engine_find_named(const struct dg_engine *engin
     return NULL;
 }
 
-/* The estimator for translations by this routing; NULL: there is none. */
+/* Finds the estimator for translations by this routing; NULL: there is none. */
 const struct dg_served_model *dg_engine_find_estimator(const struct dg_engine *engine,
                                                        const char *name)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Quality estimates of requests: when all is translated, the source and translation of each
- * sentence go to the estimator (quality_estimate.h) as a reading of the same engine; the request
- * ends when the reading has ended. */
+/* Quality estimates of requests: when all sentences are translated, the source and translation of
+ * each go to the estimator (quality_estimate.h) as a reading of the same engine; the request ends
+ * when the reading has ended. */
 #include "engine/engine_int.h"
 #include "engine/read/quality_estimate.h"
 #include "engine/request/request.h"
 
-/* Gives the source and translation of each sentence to the estimator, when all is translated. */
+/* Gives the source and translation of each sentence to the estimator, when all sentences are
+ * translated. */
 static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *request)
 {
     struct dg_quality_estimate *estimate = request->estimate;
@@ -34,7 +35,7 @@ static enum dg_err ask_judgement(struct dg_engine *engine, struct dg_request *re
     return dg_quality_estimate_ask(estimate, &how, &request->task.error);
 }
 
-/* Under the estimator's name, if it is still there. */
+/* Counts the qualities under the estimator's name, if the estimator is still there. */
 static void count_qualities(const struct dg_engine *engine,
                             const struct dg_quality_estimate *estimate)
 {
@@ -52,8 +53,8 @@ static void count_qualities(const struct dg_engine *engine,
     }
 }
 
-/* True while a translated request waits for its quality estimate; an error of the estimate becomes
- * the request's error. */
+/* Returns true while a translated request waits for its quality estimate; an error of the estimate
+ * becomes the request's error. */
 bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *request)
 {
     struct dg_quality_estimate *estimate = request->estimate;
@@ -73,7 +74,7 @@ bool dg_engine_is_being_judged(struct dg_engine *engine, struct dg_request *requ
     return !request->task.err && !estimate->is_done;
 }
 
-/* Gives up the estimate: its result is no longer wanted. */
+/* Abandons the estimate, whose result is no longer wanted. */
 void dg_engine_stop_judging(struct dg_engine *engine, const struct dg_request *request)
 {
     const struct dg_quality_estimate *estimate = request->estimate;

@@ -12,7 +12,7 @@
 
 /* ---- Beginning ------------------------------------------------------------------------------- */
 
-/* The first of the routing's models that is not loaded; NULL: all are. */
+/* Returns the first of the routing's models that is not loaded; NULL: all are. */
 static struct dg_served_model *missing_of(const struct dg_routing *routing)
 {
     for (size_t i = 0; i < routing->n_hops; i++)
@@ -39,8 +39,8 @@ static enum dg_err want(struct dg_engine *engine, const struct dg_routing *routi
     return err;
 }
 
-/* The same of the estimator, which is needed when all is translated; dg_engine_find_way has found
- * that there is one. */
+/* The same for the estimator, which is needed when all sentences are translated; dg_engine_find_way
+ * has found that there is one. */
 static enum dg_err want_estimator(struct dg_engine *engine, const struct dg_routing *routing,
                                   struct dg_error *error)
 {
@@ -65,7 +65,7 @@ static enum dg_err check(const struct dg_engine *engine, const struct dg_routing
     return dg_search_opts_check(&search, model->blueprint.decoder.V, error);
 }
 
-/* The request waits for `missing`, with copies of all that it was given. */
+/* Makes the request wait for `missing`, with copies of everything that it was given. */
 static enum dg_err wait_for(const struct dg_engine *engine, struct dg_request *request,
                             const struct dg_routing *routing, struct dg_served_model *missing,
                             struct dg_error *error)
@@ -83,8 +83,9 @@ static enum dg_err wait_for(const struct dg_engine *engine, struct dg_request *r
 }
 
 /* When a request needs two models, the one loaded first must still be there when the other one is.
- * Only the request that has waited longest keeps such a model, even if that was to make room for
- * others: otherwise waiting requests could fill the memory with models that they do not use yet. */
+ * Only the request that has waited longest keeps such a model, even if the model should make room
+ * for others: otherwise waiting requests could fill the memory with models that they do not use
+ * yet. */
 static void hold_on(const struct dg_engine *engine, struct dg_request *request,
                     struct dg_routing *routing)
 {
@@ -169,7 +170,7 @@ static enum dg_err begin(struct dg_task *task, struct dg_task_turn *turn, struct
     }
     turn->wants_more = (task->n_open == 0 || dg_request_wants_turn(request)) && err != DG_ERR_BUSY;
     if (dg_request_is_stuck(request))
-        task->ops->finish(task); /* the task stays in the list until its worker lets go of it */
+        task->ops->finish(task); /* the task stays in the list until its worker has released it */
     return DG_OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A reference to a model, and what one thread needs to ask it: made at the first run, on that
- * thread. */
+/* A reference to a model, and what one thread needs to use it, which is made at the first run, on
+ * that thread. */
 #include "engine/scoring.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -194,7 +194,7 @@ static enum dg_err make_room(struct dg_scoring *scoring, size_t n_source, size_t
                                                                                  : DG_ERR_NOMEM;
 }
 
-/* Both sides must fit: the sentence says which one does not. */
+/* Checks that both sides fit; the sentence says which side does not. */
 static enum dg_err check_lengths(const struct dg_scoring *scoring, size_t n_source, size_t n_target,
                                  struct dg_error *error)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Parsed with the strict JSON reader; texts are checked as they are copied into the arena. */
+/* The strict JSON reader parses the catalogue; texts are checked while they are copied into the
+ * arena. */
 #include "fetch/catalogue.h"
 
 #include "base/file/map_file.h"
@@ -247,7 +248,7 @@ static enum dg_err read_source(struct dg_catalogue *catalogue, const struct dg_j
     return err;
 }
 
-/* An array of at most `max` elements, and zeroed memory for them. */
+/* Gets an array of at most `max` elements, and zeroed memory for them. */
 static enum dg_err get_list(struct dg_catalogue *catalogue, const struct dg_json *json,
                             const char *name, size_t max, size_t size, struct dg_error *error,
                             const struct dg_json **list, void **items)

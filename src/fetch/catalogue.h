@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The catalogue: which models can be fetched, and where their files lie. A JSON file that is
- * installed with the program, written by data/catalogue/make.py and by `dragoman get
- * --update-catalogue`; docs/models.md describes it. All of it is hostile input: whoever wrote it
- * decides neither where files go nor how large they become.
+/* The catalogue lists which models can be fetched, and where their files are. It is a JSON file
+ * that is installed with the program; data/catalogue/make.py and `dragoman get --update-catalogue`
+ * write it, and docs/models.md describes it. All of it is treated as hostile input: its author can
+ * decide neither where files are written nor how large they become.
  *
  *     err = dg_catalogue_read(&catalogue, path, &error);
  *     for (size_t i = 0; i < catalogue.n_models; i++)
@@ -48,7 +48,7 @@ struct dg_catalogue_file {
 struct dg_catalogue_source {
     const char *name;      /* "firefox" */
     const char *base;      /* "https://.../" */
-    const char *list;      /* where its publisher lists what there is now; "": nowhere */
+    const char *list;      /* where its publisher lists the present models; "": nowhere */
     const char *licence;   /* in words */
     const char *scores_by; /* who published the scores, and on which texts; "": there are none */
 };
@@ -58,7 +58,7 @@ struct dg_catalogue_model {
     const struct dg_catalogue_source *from;
     const char *kind;    /* "tiny", "base-memory", "base", "argos" */
     const char *version; /* "3.0"; one with a letter is a trial; "": not numbered */
-    const char *filter;  /* for which copies of Firefox it is meant; "": for all */
+    const char *filter;  /* the copies of Firefox for which it is meant; "": all */
     int64_t changed;     /* seconds since 1970; 0: not known */
     double bleu, comet;  /* below 0: not known */
     const struct dg_catalogue_file *files;
@@ -81,24 +81,25 @@ enum dg_err dg_catalogue_read(struct dg_catalogue *catalogue, const char *path,
                               struct dg_error *error) DG_MUST_CHECK;
 void dg_catalogue_free(struct dg_catalogue *catalogue);
 
-/* Appends the file. */
+/* Appends the catalogue as its JSON file. */
 enum dg_err dg_catalogue_print(const struct dg_catalogue *catalogue,
                                struct dg_buf *out) DG_MUST_CHECK;
 
-/* NULL when there is none. */
+/* Returns the source of this name; NULL when there is none. */
 const struct dg_catalogue_source *dg_catalogue_source(const struct dg_catalogue *catalogue,
                                                       const char *name);
 
-/* ---- What texts from elsewhere must be ------------------------------------------------------- */
+/* ---- Checks of texts from elsewhere ---------------------------------------------------------- */
 
-/* A file name that stays in its folder: letters, digits, '.', '_', '-', '+'; no '.' in front. */
+/* True for a file name that stays in its folder: letters, digits, '.', '_', '-', '+'; no '.' in
+ * front. */
 bool dg_catalogue_is_name(struct dg_span text);
 
 /* At most DG_CATALOGUE_TEXT_MAX bytes without control characters, which a terminal would obey. */
 bool dg_catalogue_is_text(struct dg_span text);
 
-/* The rest of a URL: such names and '%', '=', ',', '~' with '/' between; no part is empty or "..".
- */
+/* True for the rest of a URL: parts with the characters of file names and '%', '=', ',', '~',
+ * separated by '/'; no part is empty or "..". */
 bool dg_catalogue_is_place(struct dg_span text);
 
 /* "fr", "zh-Hans", "pt-BR". */
@@ -107,7 +108,8 @@ bool dg_catalogue_is_language(struct dg_span text);
 /* `n` hexadecimal digits in lower case. */
 bool dg_catalogue_is_hash(struct dg_span text, size_t n);
 
-/* https:// and a host, then what a URL may have, without blanks, quotes and user names. */
+/* True for https:// and a host, followed by characters that a URL may have; no blanks, quotes or
+ * user names. */
 bool dg_catalogue_is_url(struct dg_span text);
 
 #endif

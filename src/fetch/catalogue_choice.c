@@ -50,7 +50,7 @@ static int rank_of_source(const struct dg_catalogue_model *model)
                                                                : 0;
 }
 
-/* "3.1" as 3.1; a model without a number comes after any with one. */
+/* Returns the number, 3.1 for "3.1"; a model without a number comes after all models with one. */
 static double number_of(const struct dg_catalogue_model *model)
 {
     char *end;
@@ -63,11 +63,11 @@ static int compare(double a, double b)
     return (a > b) - (a < b);
 }
 
-/* Above 0: `a` is the better one. */
+/* Compares two models; above 0: `a` is the better one. */
 static int better(const struct dg_catalogue_model *a, const struct dg_catalogue_model *b,
                   bool small)
 {
-    /* A model without published hashes does not replace a trial version that has one. */
+    /* A model without published hashes is not preferred to a trial version that has them. */
     int order = compare(rank_of_source(a) > 0, rank_of_source(b) > 0);
     if (!order)
         order = compare(dg_catalogue_choice_is_trial(b), dg_catalogue_choice_is_trial(a));
@@ -124,7 +124,7 @@ const struct dg_catalogue_model *dg_catalogue_choice_scored(const struct dg_cata
     return best;
 }
 
-/* ---- Sizes, names ---------------------------------------------------------------------------- */
+/* ---- Sizes and names ------------------------------------------------------------------------- */
 
 uint64_t dg_catalogue_choice_packed(const struct dg_catalogue_model *model)
 {

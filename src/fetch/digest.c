@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* SHA-256 is libsodium's. It has no SHA-1, which is written out here. */
+/* SHA-256 is libsodium's. libsodium has no SHA-1, so SHA-1 is implemented here. */
 #include "fetch/digest.h"
 #include "base/memory/error.h"
 

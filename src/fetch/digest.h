@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The hashes that publishers give: SHA-256 of a file, and git's name of it (SHA-1 over "blob
- * LENGTH", a NUL and the content).
+/* Computes the hashes that publishers give: the SHA-256 of a file, and its name in git (SHA-1 over
+ * "blob LENGTH", a NUL and the content).
  *
  *     char sha256[DG_DIGEST_SHA256 + 1];
  *     err = dg_digest_sha256(path, stop, sha256, &error);
  *     err = dg_digest_git(path, stop, sha1, &error);
  *
- * The file passes through a small buffer. SHA-1 proves that a file is the one that a repository
- * lists; who could forge one could also change the list. Any thread. */
+ * The file is read through a small buffer. SHA-1 is good enough to show that a file is the one that
+ * a repository lists: whoever could forge such a file could also change the list. Any thread. */
 #ifndef DG_FETCH_DIGEST_H
 #define DG_FETCH_DIGEST_H
 

@@ -93,7 +93,7 @@ enum dg_err dg_package_from_model(struct dg_package *package, const struct dg_ca
     return err ? dg_error_set(error, err, "%s does not fit into memory", name) : DG_OK;
 }
 
-/* ---- Looking --------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 bool dg_package_is_pinned(const struct dg_package *package)
 {
@@ -155,7 +155,7 @@ static bool has_size(const char *path, uint64_t size)
            (size == 0 || (uint64_t)st.st_size == size);
 }
 
-/* The hash of a fetched file against the published ones; `got` is its SHA-256. */
+/* Compares the hash of a fetched file with the published ones; `got` becomes its SHA-256. */
 static enum dg_err check(struct dg_package_file *file, const char *path,
                          const volatile sig_atomic_t *stop, struct dg_error *error)
 {
@@ -177,8 +177,8 @@ static enum dg_err check(struct dg_package_file *file, const char *path,
     return err;
 }
 
-/* Fetches the packed file; one that is damaged is fetched once more from its beginning, because
- * what an earlier run left may have been the damage. */
+/* Fetches the packed file. A damaged file is fetched once more from its beginning, because the part
+ * that an earlier run left may have been damaged. */
 static enum dg_err fetch(struct dg_package_file *file, struct dg_transfer *transfer,
                          const char *path, const volatile sig_atomic_t *stop,
                          struct dg_error *error)
@@ -231,7 +231,7 @@ static enum dg_err unpack(const struct dg_package_file *file, const char *from, 
     return err;
 }
 
-/* An earlier attempt has unpacked the file already. */
+/* Whether an earlier attempt has unpacked the file already. */
 static bool is_unpacked(struct dg_package_file *file, const char *path,
                         const volatile sig_atomic_t *stop)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One model as it is to be fetched: its files with their addresses and hashes, and what is said
- * about it. It comes from the catalogue, or from the list of a repository (source_hf.h), and is
- * written into the model's directory as origin.json, which dg_package_read reads.
+/* One model to fetch: its files with their addresses and hashes, and the facts about the model. It
+ * comes from the catalogue, or from the list of a repository (source_hf.h), and is written into the
+ * model's directory as origin.json, which dg_package_read reads.
  *
  *     dg_package_init(&package);
  *     err = dg_package_from_model(&package, &catalogue, model, &error);
@@ -24,7 +24,8 @@ struct dg_package_file {
     const char *url;
     uint64_t size, raw_size;                    /* 0: not known */
     const char *sha256, *raw_sha256, *git_sha1; /* "": not published */
-    char got[65];                               /* SHA-256 of what was fetched; "": not yet */
+    /* SHA-256 of the fetched file; "": not fetched yet */
+    char got[65];
 };
 
 struct dg_package {
@@ -38,7 +39,7 @@ struct dg_package {
     bool scores_are_older; /* of an earlier version */
     bool is_trial;
     double bleu, comet;  /* below 0: not known */
-    const char *fetched; /* when: "2026-11-25"; "" before */
+    const char *fetched; /* the date of fetching, "2026-11-25"; "" before */
     struct dg_package_file *files;
     size_t n_files;
 };
@@ -53,16 +54,19 @@ enum dg_err dg_package_from_model(struct dg_package *package, const struct dg_ca
 /* True when each file has a published hash. */
 bool dg_package_is_pinned(const struct dg_package *package);
 
-uint64_t dg_package_bytes(const struct dg_package *package); /* to download; unknown ones are 0 */
-uint64_t dg_package_raw(const struct dg_package *package);   /* unpacked */
+/* to download; files of unknown size count as 0 */
+uint64_t dg_package_bytes(const struct dg_package *package);
+uint64_t dg_package_raw(const struct dg_package *package); /* unpacked */
 
-/* Fetches file `i` and unpacks it to FOLDER/NAME. What FOLDER has already is checked and not
- * fetched again. A hash that does not match is DG_ERR_INTEGRITY, and what was fetched goes. */
+/* Fetches file `i` and unpacks it to FOLDER/NAME. A file that FOLDER already has is checked and not
+ * fetched again. When a hash does not match, it returns DG_ERR_INTEGRITY and removes the fetched
+ * file. */
 enum dg_err dg_package_fetch(struct dg_package *package, size_t i, struct dg_transfer *transfer,
                              const char *folder, const volatile sig_atomic_t *stop,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* A file that `dg_package_fetch` made, before it is unpacked; it is removed then. */
+/* True when the file that `dg_package_fetch` downloads is packed; the packed file is removed after
+ * unpacking. */
 bool dg_package_is_packed(const struct dg_package_file *file);
 
 /* Appends origin.json, or the card of the model in Markdown. */

@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Records of one model are those with the same languages, architecture, version and filter. They
- * become a catalogue by way of its file: so they pass all checks that a catalogue passes. */
+ * are printed as a catalogue file, which is then read: so they pass all checks that a catalogue
+ * passes. */
 #include "fetch/source_firefox.h"
 
 #include "base/json/json.h"
@@ -23,7 +24,7 @@ struct record {
     struct dg_span source, target, kind, version, filter, name, type;
     struct dg_span place, sha256, raw_sha256;
     int64_t size, raw_size, changed;
-    size_t at; /* its place among all, so that the order is stable */
+    size_t at; /* its number among all records, so that the order is stable */
 };
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -188,9 +189,9 @@ enum dg_err dg_firefox_models(const struct dg_span *pages, size_t n_pages, struc
     return err;
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
-/* The catalogue without the source's models, its list open for more. */
+/* Prints the catalogue without the source's models, and leaves the list of models open for more. */
 static enum dg_err print_others(const struct dg_catalogue *catalogue, const char *date,
                                 struct dg_buf *out)
 {
@@ -214,7 +215,7 @@ static enum dg_err print_others(const struct dg_catalogue *catalogue, const char
     return others.n_models ? dg_buf_append_cstr(out, ",\n") : DG_OK;
 }
 
-/* All answers, one after the other in `text`; `ends` are their ends. */
+/* Requests all pages, and puts them one after the other into `text`; `ends` gets their ends. */
 static enum dg_err ask(struct dg_transfer *transfer, const char *list, struct dg_buf *text,
                        size_t ends[PAGES_MAX], size_t *n_pages, struct dg_error *error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Weights: model.safetensors, else pytorch_model.bin. Beside them the configuration and whatever
- * kind of vocabulary there is. */
+/* Fetches the weights (model.safetensors, else pytorch_model.bin), the configuration, and all files
+ * of the vocabulary, of whichever kind. */
 #include "fetch/source_hf.h"
 
 #include "base/json/json.h"
@@ -71,7 +71,8 @@ void dg_hf_url(const struct dg_hf *hf, char url[DG_TRANSFER_URL_MAX])
              hf->name, hf->revision);
 }
 
-/* The languages at the end of "opus-mt-fr-en"; otherwise the directory gets the whole name. */
+/* Gets the languages from the end of "opus-mt-fr-en"; for other names the directory gets the whole
+ * name. */
 static enum dg_err name_it(struct dg_package *package, const struct dg_hf *hf)
 {
     const char *last = strrchr(hf->name, '-'), *begin = last;
@@ -101,7 +102,7 @@ static int index_of(struct dg_span name)
     return -1;
 }
 
-/* Notes one file of the list, if it is wanted. */
+/* Notes one file of the list, if the import needs it. */
 static enum dg_err note_file(const struct dg_json *json, const struct dg_json *found[N_WANTED],
                              struct dg_error *error)
 {
@@ -149,7 +150,7 @@ static enum dg_err add_file(struct dg_package *package, const struct dg_hf *hf, 
     return file->url && file->sha256 && file->git_sha1 ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* "cc-by-4.0" from the tag "license:cc-by-4.0"; text that cannot be printed is skipped. */
+/* Reads "cc-by-4.0" from the tag "license:cc-by-4.0"; skips text that cannot be printed. */
 static enum dg_err read_licence(struct dg_package *package, const struct dg_json *json,
                                 struct dg_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Models of Hugging Face by their name.
+/* Finds models of Hugging Face by their names.
  *
  *     opus:fr-en              Helsinki-NLP/opus-mt-fr-en
  *     hf:OWNER/NAME           its newest revision
@@ -11,8 +11,8 @@
  *         err = dg_hf_list(transfer, &hf, &package, &error);
  *
  * The API lists a repository's files at a commit (GET /api/models/ID/revision/REV?blobs=true); only
- * those that an import needs are taken, at that very commit. Large files have a SHA-256 there, the
- * others their name in git. One thread. */
+ * those that an import needs are fetched, at exactly that commit. The list gives a SHA-256 for
+ * large files, and the name in git for the others. One thread. */
 #ifndef DG_FETCH_SOURCE_HF_H
 #define DG_FETCH_SOURCE_HF_H
 
@@ -28,15 +28,15 @@ struct dg_hf {
 /* Whether `text` names such a model. */
 bool dg_hf_parse(struct dg_hf *hf, const char *text);
 
-/* Fills `package`, which dg_package_init has made. */
+/* Fills `package`, which dg_package_init has initialised. */
 enum dg_err dg_hf_list(struct dg_transfer *transfer, const struct dg_hf *hf,
                        struct dg_package *package, struct dg_error *error) DG_MUST_CHECK;
 
-/* The same from an answer of the site's API. */
+/* Does the same from an answer of the site's API. */
 enum dg_err dg_hf_read(const struct dg_hf *hf, struct dg_span answer, struct dg_package *package,
                        struct dg_error *error) DG_MUST_CHECK;
 
-/* The address of the list. */
+/* Writes the address of the list. */
 void dg_hf_url(const struct dg_hf *hf, char url[DG_TRANSFER_URL_MAX]);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One easy handle of libcurl. An attempt gives one of three outcomes: done, failed for good, or
- * worth another try; the loop around attempts keeps count and pauses. */
+/* One easy handle of libcurl. An attempt has one of three outcomes: done, failed for good, or worth
+ * another try. The loop around the attempts counts them and pauses between them. */
 #include "config.h"
 #include "base/memory/error.h"
 #include "fetch/transfer.h"
@@ -48,10 +48,11 @@ struct attempt {
     char etag[ETAG_CAP];     /* of this answer */
     char next[DG_TRANSFER_URL_MAX];
     int64_t range_begin; /* the length in Content-Range; -1: none */
-    bool has_hash;       /* its hash is known, so a file made of two versions would be noticed */
-    bool has_body;       /* the answer's body belongs into the file */
-    bool restart;        /* the bytes that exist already are of no use */
-    enum dg_err err;     /* why the write callback stopped */
+    /* the file's hash is known, so a file made of two versions would be noticed */
+    bool has_hash;
+    bool has_body;   /* the body of the answer belongs in the file */
+    bool restart;    /* the bytes that were fetched before are of no use */
+    enum dg_err err; /* why the write callback stopped */
     struct dg_error why;
 };
 
@@ -142,7 +143,8 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *ctx)
     struct attempt *attempt = ctx;
     const struct dg_span line = dg_span_make(bytes, size * n);
     struct dg_span value;
-    if (dg_span_starts(line, DG_SPAN("HTTP/"))) { /* of a redirect's end, too */
+    /* every answer begins with one, also a redirect */
+    if (dg_span_starts(line, DG_SPAN("HTTP/"))) {
         attempt->etag[0] = attempt->next[0] = '\0';
         attempt->range_begin = -1;
     } else if (is_header(line, "ETag", &value)) {
@@ -158,7 +160,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
-/* The first bytes of an answer: where in the file they belong. */
+/* Handles the first bytes of an answer: finds where in the file they belong. */
 static bool begin_body(struct attempt *attempt)
 {
     long status = 0;
@@ -221,7 +223,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *ctx)
 {
     struct attempt *attempt = ctx;
     if (!attempt->has_body && !begin_body(attempt))
-        return size * n; /* the page of an error */
+        return size * n; /* the body is an error page */
     if (!attempt->err)
         put(attempt, bytes, size * n);
     return attempt->err ? 0 : size * n;
@@ -268,12 +270,12 @@ static void set_up(struct attempt *attempt, const char *url)
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, attempt);
     if (transfer->opts.ca_file && *transfer->opts.ca_file) {
         curl_easy_setopt(curl, CURLOPT_CAINFO, transfer->opts.ca_file);
-        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* these authorities and no others */
+        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* trust only these authorities */
     }
     transfer->problem[0] = '\0';
 }
 
-/* The meaning of an answer other than 200 and 206. */
+/* Decides what an answer other than 200 and 206 means. */
 static enum outcome judge_status(struct attempt *attempt, long status, const char *url)
 {
     struct dg_error *why = &attempt->why;
@@ -306,7 +308,7 @@ static enum outcome judge_failure(struct attempt *attempt, CURLcode rc, const ch
         attempt->err = stopped(&attempt->why);
         return FAILED;
     }
-    if (attempt->err) { /* the write callback says why */
+    if (attempt->err) { /* the write callback stopped the transfer and says why */
         dg_error_wrap(&attempt->why, attempt->err, "%s", url);
         return attempt->restart && attempt->err != DG_ERR_INTEGRITY ? AGAIN : FAILED;
     }
@@ -420,7 +422,7 @@ static enum dg_err pause_for(struct dg_transfer *transfer, int64_t ms, struct dg
     return is_stopped(transfer) ? stopped(error) : DG_OK;
 }
 
-/* The pause before retry number `n`, from 1. */
+/* Returns the pause before retry number `n`, from 1. */
 static int64_t pause_of(struct dg_transfer *transfer, int n)
 {
     curl_off_t after = 0;
@@ -447,13 +449,13 @@ static enum dg_err wait_and_say(struct attempt *attempt, int n, struct dg_error 
     return pause_for(transfer, ms, error);
 }
 
-/* Tries until it is done, or has failed for good, or too often without a byte. `keep` is called
- * after every attempt. */
+/* Tries until the transfer is done, has failed for good, or has failed too often in a row without a
+ * new byte. `keep` is called after every attempt. */
 static enum dg_err run(struct attempt *attempt, const char *url, char etag[ETAG_CAP],
                        void (*keep)(struct attempt *attempt, char *etag, void *ctx), void *ctx,
                        struct dg_error *error)
 {
-    uint64_t most = attempt->at; /* a beginning that arrives again and again is no progress */
+    uint64_t most = attempt->at; /* receiving the same beginning again is no progress */
     for (int in_a_row = 0;;) {
         if (attempt->text)
             dg_buf_clear(attempt->text);
@@ -493,7 +495,7 @@ void dg_transfer_discard(const char *path)
         unlink(name);
 }
 
-/* A strong validator of a version (ETag); weak ones do not promise the same bytes. */
+/* Reads the strong validator of a version (ETag); a weak one does not promise the same bytes. */
 static void read_etag(const char *path, char etag[ETAG_CAP])
 {
     FILE *file = fopen(path, "re");
@@ -533,7 +535,7 @@ static enum dg_err finish(int fd, const char *part, const char *mark, const char
     return DG_OK;
 }
 
-/* A copy of a file of the offline folder. */
+/* Copies a file of the offline folder. */
 static enum dg_err copy(const char *from, const char *to, uint64_t max, struct dg_error *error)
 {
     struct dg_file_out *out = NULL;
@@ -556,7 +558,7 @@ static enum dg_err copy(const char *from, const char *to, uint64_t max, struct d
     return out ? dg_file_out_close(out, err, error) : err;
 }
 
-/* The file as wget -x, wget -x -nH and wget would have named it. */
+/* Finds the file under the names that wget -x, wget -x -nH and wget would give it. */
 static enum dg_err find_offline(const char *dir, const char *url, char found[PATH_CAP],
                                 struct dg_error *error)
 {

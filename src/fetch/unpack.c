@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads pieces of the packed file, and writes what a decoder makes of each. */
+/* Reads the packed file in pieces, and writes the unpacked bytes of each. */
 #include "fetch/unpack.h"
 
 #include "base/file/file_out.h"
@@ -74,8 +74,7 @@ static enum dg_err damaged(const struct unpacking *u, const char *what, struct d
                         what ? what : "unknown");
 }
 
-/* The size of `n` packed bytes once they are unpacked. Bytes after the end of the stream are
- * refused. */
+/* Unpacks `n` packed bytes. Bytes after the end of the stream are refused. */
 static enum dg_err inflate_piece(struct unpacking *u, size_t n, struct dg_error *error)
 {
     u->zlib.next_in = u->packed;

@@ -7,10 +7,10 @@
  *                                         .size = 17141051};
  *     err = dg_unpack(from, to, &opts, &error);
  *
- * The stream is cut off at its stated size: what would become larger is refused with
- * DG_ERR_LIMIT before a byte more is written, what ends early or is damaged with DG_ERR_FORMAT.
- * `to` appears only when all of it is there. Memory does not depend on the file; a zstd window
- * beyond 32 MiB is refused. Any thread. */
+ * A stream that would become larger than its stated size is refused with DG_ERR_LIMIT before a byte
+ * more is written; one that ends early or is damaged, with DG_ERR_FORMAT. `to` appears only when it
+ * is complete. Memory does not depend on the file; a zstd window beyond 32 MiB is refused. Any
+ * thread. */
 #ifndef DG_FETCH_UNPACK_H
 #define DG_FETCH_UNPACK_H
 
@@ -23,15 +23,16 @@ enum dg_packing { DG_PACKING_NONE, DG_PACKING_GZIP, DG_PACKING_ZSTD };
 
 struct dg_unpack_opts {
     enum dg_packing packing;
-    uint64_t size; /* unpacked; 0: as the stream itself states, at most `max` */
+    uint64_t size; /* the unpacked size; 0: as the stream itself states, at most `max` */
     uint64_t max;
-    const volatile sig_atomic_t *stop; /* NULL, or what ends it with DG_ERR_CANCELLED */
+    /* NULL, or a flag that ends the work with DG_ERR_CANCELLED */
+    const volatile sig_atomic_t *stop;
 };
 
-/* The kind by the end of a name: .gz, .zst. */
+/* Returns the kind of packing by the end of a name: .gz, .zst. */
 enum dg_packing dg_unpack_packing(const char *name);
 
-/* The unpacked size that the packed file at `path` states; 0 when it states none. */
+/* Returns the unpacked size that the packed file at `path` states; 0 when it states none. */
 uint64_t dg_unpack_stated(const char *path, enum dg_packing packing);
 
 enum dg_err dg_unpack(const char *from, const char *to, const struct dg_unpack_opts *opts,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Lines of text as they stand on a page, from left to right, in the order in which they are read.
+/* Puts a line of text whose characters come as they stand on a page, from left to right, into the
+ * order in which it is read.
  *
  *     bool is_rtl;
  *     err = dg_bidi_reorder(line, len, &is_rtl);         in place
  *
- * A line without letters that are written from right to left stays as it is. What is mirrored on
- * the page (brackets) is taken for what it looks like. */
+ * A line without right-to-left letters stays as it is. A character that is mirrored on the page (a
+ * bracket) is taken for what it looks like. */
 #ifndef DG_FILTER_BIDI_H
 #define DG_FILTER_BIDI_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A block's <p> is a border in HTML, so that it comes back whatever is done to the text inside. */
+/* A block's <p> is a border in HTML, so that it comes back whatever happens to the text inside. */
 #include "filter/block.h"
 #include "base/memory/chars.h"
 #include "base/memory/grow.h"
@@ -81,7 +81,7 @@ void dg_block_say(struct dg_blocks *blocks, struct dg_span text)
         blocks->err = dg_buf_append_span(&blocks->html, dg_span_sub(text, from, text.len - from));
 }
 
-/* The number of a new mark in its block. */
+/* Adds a mark and returns its number in its block. */
 static size_t add_node(struct dg_blocks *blocks, size_t at, size_t len)
 {
     if (!blocks->err)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The text of a file as blocks: stretches of its bytes whose text is HTML, <p>...</p>\n. A kind of
- * file adds its blocks in the order of the file; what lies between them is copied, and so is a
- * block whose text did not change.
+/* The text of a file as blocks: stretches of its bytes whose text is HTML, <p>...</p>\n. The code
+ * for each kind of file adds the blocks in the order of the file; the bytes between them are
+ * copied, and so is a block whose text did not change.
  *
  *     dg_block_begin(blocks);
  *     dg_block_say(blocks, "Bread & ");              escaped
@@ -48,7 +48,7 @@ struct dg_blocks {
     size_t node;      /* the index of its first mark */
     bool has_letters; /* it has had letters */
     bool is_plain;    /* the text is not HTML: a block is a line, followed by an empty one */
-    size_t rest;      /* where bytes begin that are copied into the text; SIZE_MAX: nowhere */
+    size_t rest;      /* where the bytes that the text gets as a copy begin; SIZE_MAX: nowhere */
     enum dg_err err;
 };
 
@@ -60,8 +60,8 @@ void dg_block_begin(struct dg_blocks *blocks);
 void dg_block_say(struct dg_blocks *blocks, struct dg_span text);
 void dg_block_mark(struct dg_blocks *blocks, const char *tag);
 
-/* Adds marks: a pair of tags around text, a point without text, and bytes that are kept and of
- * which the model sees `visible`. A translation must contain each of them once. */
+/* Adds marks: a pair of tags around text, a point without text, and kept bytes, in whose place the
+ * model sees `visible`. A translation must contain each of them once. */
 void dg_block_open(struct dg_blocks *blocks, size_t at, size_t len);
 void dg_block_close(struct dg_blocks *blocks, size_t at, size_t len);
 void dg_block_point(struct dg_blocks *blocks, size_t at, size_t len);
@@ -86,7 +86,8 @@ struct dg_block_source {
     size_t n_nested;
 };
 
-/* Writes what a kind has for a changed block: `html` is what is between its <p> and </p>. */
+/* Writes a changed block in the syntax of its kind of file; `html` is the text between its <p> and
+ * </p>. */
 typedef enum dg_err (*dg_block_put_fn)(void *ctx, const struct dg_block_source *source,
                                        const struct dg_filter_block *block, struct dg_span html,
                                        struct dg_buf *out, struct dg_error *error);
@@ -120,8 +121,8 @@ enum dg_err dg_block_text(struct dg_span html, struct dg_buf *text,
 /* Appends the characters of a text token. */
 enum dg_err dg_block_unescape(struct dg_span html, struct dg_buf *text) DG_MUST_CHECK;
 
-/* Whether words are in a text: a letter outside of addresses, placeholders, numbers and the like,
- * in what is not code ("SKU-12", "EUR", "true", "some_name"). */
+/* Whether a text contains words: a letter outside addresses, placeholders, numbers and the like, in
+ * text that is not code ("SKU-12", "EUR", "true", "some_name"). */
 enum dg_err dg_block_has_words(struct dg_span text, bool *has_words) DG_MUST_CHECK;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* ICU converts, and says what it takes bytes for; in short texts of Latin script it is often wrong,
- * and so Western European is preferred there. Nothing is guessed for what is valid UTF-8. */
+/* ICU converts text and guesses encodings. In short texts of Latin script its guess is often wrong,
+ * so Western European is preferred there. Nothing is guessed for valid UTF-8. */
 #include "filter/charset.h"
 
 #include <stdio.h>
@@ -66,8 +66,8 @@ static bool is_latin(struct dg_span bytes)
     return 2 * n_others < n_ascii;
 }
 
-/* What ICU takes the encoding for. Latin 1 is read as the encoding of Windows, which has more
- * characters. So is an encoding that is no more probable than that, because a short text gives
+/* Sets `name` to ICU's guess. Latin 1 is read as the Windows encoding, which has more characters,
+ * and so are bytes for which no other guess is clearly more probable, because a short text gives
  * little evidence. */
 static void guess(struct dg_span bytes, char name[DG_CHARSET_NAME])
 {
@@ -145,7 +145,7 @@ static enum dg_err convert(UConverter *to, UConverter *from, struct dg_span text
     return U_FAILURE(*status) ? failed(*status) : DG_OK;
 }
 
-/* Names come from files: nothing that could be an option or a path for ICU. */
+/* Names come from files: refuses one that ICU could take for an option or a path. */
 static bool is_name(const char *name)
 {
     for (const char *c = name; *c; c++)
@@ -155,7 +155,7 @@ static bool is_name(const char *name)
     return *name != '\0';
 }
 
-/* Converts to or from an encoding; `on_missing` is what becomes of characters that it lacks. */
+/* Converts to or from an encoding; `on_missing` handles the characters that it lacks. */
 static enum dg_err between(const char *to_name, const char *from_name, struct dg_span text,
                            UConverterFromUCallback on_missing, const char *how, struct dg_buf *out,
                            UErrorCode *status)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Tables of text, one record a line (RFC 4180): cells divided by commas, semicolons or tabs. Each
+/* Tables of text, one record per line (RFC 4180): cells divided by commas, semicolons or tabs. Each
  * cell of a chosen column that has words is a block. A cell keeps its quotes; one without gets them
  * only if its translation needs them. */
 #include "base/memory/chars.h"
@@ -35,7 +35,7 @@ struct reader {
     size_t column; /* the column of the next cell */
     char separator;
     bool is_over;
-    size_t unclosed; /* where a quote stands that is never closed; SIZE_MAX: nowhere */
+    size_t unclosed; /* where a quote that is never closed is; SIZE_MAX: none */
 };
 
 static struct reader reader_at(struct dg_span text, size_t at, char separator)
@@ -100,8 +100,8 @@ static enum dg_err read_cell(struct dg_span text, const struct cell *cell, struc
 
 /* ---- The separator --------------------------------------------------------------------------- */
 
-/* How well a separator divides the first records: the share, in thousandths, of those that have as
- * many cells as the first has; 0 when that has one. */
+/* How well a separator divides the first records: the share, in thousandths, of records with as
+ * many cells as the first; 0 when the first has only one. */
 static size_t fitness(struct dg_span text, size_t begin, char separator)
 {
     struct reader reader = reader_at(dg_span_sub(text, 0, begin + PROBE_BYTES), begin, separator);
@@ -119,8 +119,8 @@ static size_t fitness(struct dg_span text, size_t begin, char separator)
     return n_first > 1 ? n_alike * 1000 / n_records : 0;
 }
 
-/* The separator, and where the records begin: after a mark of the order of bytes, and after the
- * line "sep=;" of spreadsheet programs. */
+/* The separator, and where the records begin: after a byte order mark, and after the line "sep=;"
+ * of spreadsheet programs. */
 static char find_separator(const struct dg_filter *filter, size_t *begin)
 {
     static const char candidates[] = "\t;,";
@@ -151,7 +151,7 @@ struct table {
     struct dg_filter *filter;
     size_t begin; /* where the first record begins */
     bool has_header;
-    size_t unclosed;            /* where a quote stands that is never closed; SIZE_MAX: nowhere */
+    size_t unclosed;            /* where a quote that is never closed is; SIZE_MAX: none */
     size_t n;                   /* columns of the first record, at most COLUMNS_MAX */
     size_t filled[COLUMNS_MAX]; /* cells of each column that are not empty */
     size_t wordy[COLUMNS_MAX];  /* how many of these have words */
@@ -192,7 +192,7 @@ static enum dg_err read_first(struct table *table)
     return err;
 }
 
-/* A cell that can be translated; a formula cannot. */
+/* Sets *has_words when a cell has words to translate; a formula has none. */
 static enum dg_err look(struct table *table, const struct reader *reader, const struct cell *cell,
                         bool *has_words)
 {
@@ -335,7 +335,7 @@ enum dg_err dg_filter_open_csv(struct dg_filter *filter, const struct dg_filter_
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* A cell without quotation marks that a reader would take for something else. */
+/* Whether a reader would take a cell without quotation marks for something else. */
 static bool needs_quotes(struct dg_span text, char separator)
 {
     for (size_t i = 0; i < text.len; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The table, and what all kinds share: bytes that are not UTF-8 are refused, a text that did not
- * change gives the bytes that were read. */
+/* The table, and what all kinds share: bytes that are not UTF-8 are refused, and a text that did
+ * not change gives the bytes that were read. */
 #include "filter/filter.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The table of the kinds of files that are not text themselves but hold some: the text of a file,
- * and the file again with that text in another language.
+/* Files that are not plain text but contain text; a table has a row for each kind. A filter gets
+ * the text out of a file, and writes the file again with that text in another language.
  *
  *     struct dg_filter *filter;
  *     err = dg_filter_new(bytes, "prices.csv", &opts, &filter, &error);
@@ -10,14 +10,14 @@
  *     err = dg_filter_write(filter, source, target, "de", write, ctx, &error);
  *     dg_filter_free(filter);
  *
- * Office documents and books are read by src/office. The text of a PDF is taken by pdftotext,
- * another program, when it is asked for; its answer is a new document. The other kinds give their
- * text as HTML of blocks, <p>...</p>, one for a cell, a value or a paragraph (block.h). Text in
- * another encoding than UTF-8 is read, and written in it again, or in UTF-8 where it lacks a letter
- * of the translation. If target equals source, every kind writes the bytes that it was given.
+ * src/office reads office documents and books. Another program, pdftotext, extracts the text of a
+ * PDF when it is asked for, and the translation is a new document. The other kinds give their text
+ * as HTML of blocks, <p>...</p>, one for a cell, a value or a paragraph (block.h). Text in another
+ * encoding than UTF-8 is read, and written in it again, or in UTF-8 where it lacks a letter of the
+ * translation. If target equals source, every kind writes the bytes that it was given.
  *
- * The bytes are untrusted. Linear time; memory for the text, and for what is said at each kind.
- * Any thread. */
+ * The bytes are untrusted. Linear time; memory for the text, and for what each kind states. Any
+ * thread. */
 #ifndef DG_FILTER_FILTER_H
 #define DG_FILTER_FILTER_H
 
@@ -47,8 +47,9 @@ struct dg_filter_opts {
  * ending. */
 bool dg_filter_is_named(struct dg_span name);
 
-/* Whether a file of this name with these bytes is; of Markdown only one with front matter, of plain
- * text, subtitles and HTML what is not UTF-8, or has a mark of the order of bytes. */
+/* Whether a filter reads a file of this name with these bytes. Of Markdown files, it reads only
+ * those with front matter; of plain text, subtitles and HTML, only files that are not UTF-8 or have
+ * a byte order mark. */
 bool dg_filter_takes(struct dg_span name, struct dg_span bytes);
 
 /* Whether a word names a kind of this table ("office", "csv", ...) that takes these bytes. */
@@ -62,16 +63,16 @@ const char *dg_filter_type(struct dg_span name);
  * in the `wanted` format. */
 bool dg_filter_output(struct dg_span name, struct dg_span wanted, const char **ending);
 
-/* The bytes are borrowed as long as the filter lives. The sentence of a refusal says which line or
- * part it is about. */
+/* The bytes are borrowed as long as the filter lives. The error message of a refusal says which
+ * line or part it concerns. */
 enum dg_err dg_filter_new(struct dg_span bytes, const char *name, const struct dg_filter_opts *opts,
                           struct dg_filter **filter, struct dg_error *error) DG_MUST_CHECK;
 void dg_filter_free(struct dg_filter *filter); /* NULL is fine */
 
-/* The word of its kind. */
+/* The word for the filter's kind. */
 const char *dg_filter_kind(const struct dg_filter *filter);
 
-/* Whether its text is blocks of HTML, one a line, which can be translated one by one. */
+/* Whether its text consists of blocks of HTML, one per line, which can be translated one by one. */
 bool dg_filter_has_blocks(const struct dg_filter *filter);
 
 /* The format of its text. */

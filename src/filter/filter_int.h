@@ -15,7 +15,7 @@ struct dg_filter_row {
     const char *word;                    /* the word that names the kind */
     const char *const *endings;          /* endings of file names, in lower case; ended by NULL */
     const char *type;                    /* the media type */
-    bool (*takes)(struct dg_span bytes); /* tells whether a file with that ending is of this kind;
+    bool (*takes)(struct dg_span bytes); /* whether a file with that ending is of this kind;
                                             NULL: always */
     enum dg_err (*open)(struct dg_filter *filter, const struct dg_filter_opts *opts,
                         struct dg_error *error);
@@ -47,7 +47,7 @@ struct dg_filter {
 /* The length of the byte order mark that a text begins with; 0: there is none. */
 size_t dg_filter_mark_len(struct dg_span text);
 
-/* The number of the line of a byte, for sentences. */
+/* The number of the line that contains a byte, for error messages. */
 size_t dg_filter_line(const struct dg_filter *filter, size_t at);
 
 enum dg_err dg_filter_open_csv(struct dg_filter *filter, const struct dg_filter_opts *opts,

@@ -7,9 +7,8 @@
  *         ^tags           ^point      ^frozen ^point, with a nested block in it
  *
  * TeX can define anything; nothing is expanded here. A command that is not in the table is a point
- * with the arguments that follows it, so what an unknown command does with its text is
- * left alone. Environments of mathematics and of code are copied, and so is the preamble but for
- * the title. */
+ * with the arguments that follow it, so the text of an unknown command is left alone. Environments
+ * of mathematics and of code are copied, and so is the preamble except for the title. */
 #include "base/memory/chars.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
@@ -114,7 +113,7 @@ static const struct command {
     {"}", SIGN, 0, "}"},
 };
 
-/* Environments that are copied with all that is in them. */
+/* Environments that are copied with everything in them. */
 static const char *const copied[] = {
     "equation",     "align",   "alignat",     "flalign",   "gather",      "multline",
     "eqnarray",     "math",    "displaymath", "verbatim",  "Verbatim",    "lstlisting",
@@ -324,8 +323,8 @@ static void take_brace(struct reader *reader)
 
 static const char *const marks[MARKS] = {"$", "$$", "\\]", "\\)"};
 
-/* The position after the mark that ends what begins at `at`, in the same paragraph; 0 when
- * there is none. A mark that was missing once is not searched again, so the time stays linear. */
+/* The position after the mark that ends the formula at `at`, in the same paragraph; 0 when there is
+ * none. A mark that was missing once is not searched for again, so the time stays linear. */
 static size_t find_mark(struct reader *reader, size_t at, enum mark mark)
 {
     const size_t len = strlen(marks[mark]);
@@ -436,7 +435,7 @@ static const struct {
     {'v', "cszrenCSZREN", "čšžřěňČŠŽŘĚŇ"},
 };
 
-/* Whether an accent stands at the backslash; *end is after it. */
+/* Whether the backslash begins an accent; *end is after the accent. */
 static bool accent_at(const struct reader *reader, size_t at, size_t *end, struct dg_span *sign)
 {
     const char accent = byte_at(reader, at + 1);
@@ -475,7 +474,7 @@ static void add_note(struct reader *reader, size_t at, size_t end)
     reader->notes[reader->n_notes++] = dg_span_sub(reader->text, at, end - at);
 }
 
-/* A long note, or one in a note, is text where it stands. */
+/* A long note, or a note within a note, is text where it stands. */
 static void take_note(struct reader *reader, size_t behind)
 {
     const size_t from = skip_arguments(reader, behind, 0);
@@ -631,7 +630,7 @@ static void take_comment(struct reader *reader)
         end_block(reader);
 }
 
-/* Characters that are written with several others. */
+/* Reads a character that is written with several others. */
 static bool take_ligature(struct reader *reader)
 {
     static const struct {
@@ -721,7 +720,7 @@ static void read_notes(struct reader *reader, bool is_nested)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Where a word stands outside of comments; SIZE_MAX: nowhere. */
+/* The position of a word outside comments; SIZE_MAX: there is none. */
 static size_t find(struct dg_span text, size_t at, const char *word)
 {
     bool in_comment = false;

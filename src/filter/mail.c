@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A message (RFC 5322) with MIME: its subject and its text parts. A part is decoded, its text is
- * blocks, and if one of them changed the part is encoded again as it was, in the character set that
- * it had or, where that lacks a letter of the translation, in UTF-8; then its headers say so.
- * Attachments, messages in the message and all else are copied.
+/* A message (RFC 5322) with MIME: its subject and its text parts. A part is decoded, and its text
+ * becomes blocks. If a block changed, the part is encoded again as it was, in its old character
+ * set, or in UTF-8 if that lacks a letter of the translation; its headers then say so. Attachments,
+ * messages within the message and everything else are copied.
  *
  * In plain text a paragraph that was wrapped is one block, and is wrapped again after the marks of
- * a quotation ("> "). What comes after "-- " is a signature, and stays. */
+ * a quotation ("> "). The text after "-- " is a signature, and stays. */
 #include "base/memory/chars.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
@@ -132,7 +132,7 @@ static struct dg_span value_of(struct dg_span bytes, struct place place)
     return place.at == SIZE_MAX ? DG_SPAN("") : dg_span_sub(bytes, place.at, place.len);
 }
 
-/* Whether a value begins with a word, up to a ';', a space or its end. */
+/* Whether a value begins with a word that ends at a ';', a space or the value's end. */
 static bool begins(struct dg_span value, const char *word)
 {
     const size_t len = strlen(word);
@@ -355,7 +355,7 @@ static enum dg_err decode_header(struct dg_span value, struct dg_buf *out)
     return err;
 }
 
-/* Writes a header's text, folded; with encoded words as soon as a character is not ASCII. */
+/* Writes a header's text, folded; uses encoded words if any character is not ASCII. */
 static enum dg_err encode_header(struct dg_span text, size_t column, const char *newline,
                                  struct dg_buf *out)
 {
@@ -632,7 +632,7 @@ static enum dg_err read_subject(struct reader *reader, const struct headers *hea
     return err ? err : part->blocks.err;
 }
 
-/* Decodes the body of a part into UTF-8; *is_text is false for what cannot be. */
+/* Decodes the body of a part into UTF-8; *is_text is false if that is not possible. */
 static enum dg_err decode_body(struct reader *reader, struct dg_mail_part *part, bool *is_text)
 {
     const struct dg_span body = value_of(reader->bytes, part->body);

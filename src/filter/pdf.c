@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A PDF says where characters are, not what is a paragraph. pdftotext (poppler) gives lines in
- * blocks in reading order with their places; here they become paragraphs and headings:
+/* A PDF says where characters are, not which of them form a paragraph. pdftotext (poppler) gives
+ * lines in blocks, in reading order, with their positions; here they become paragraphs and
+ * headings:
  *
  *     lines of a block are one paragraph, until one is indented, or one ends early
- *     a hyphen at a line's end goes if the next line begins with a small letter
- *     a paragraph goes on over columns and pages if it has no end and the next begins small
- *     what stands at the top or the bottom of several pages, and page numbers, go
+ *     a hyphen at a line's end is dropped if the next line begins with a small letter
+ *     a paragraph continues over columns and pages if it has no end and a small letter follows
+ *     text that repeats at the top or bottom of several pages, and page numbers, are dropped
  *     larger lines are headings
  *
  * The text is the document: HTML of <h1>, <h2> and <p>, from which the answer is made. */
@@ -107,7 +108,8 @@ static void add_line(struct reader *reader, struct dg_span tag)
     reader->pages[reader->n_pages - 1].end = reader->n;
 }
 
-/* A word of the last line. Where the font changes a word is two, without a gap. */
+/* A word of the last line. Where the font changes within a word, pdftotext gives two words without
+ * a gap. */
 static void add_word(struct reader *reader, struct dg_span tag, struct dg_span html)
 {
     if (reader->n == 0)
@@ -169,7 +171,7 @@ static bool is_in_margin(const struct reader *reader, const struct line *line)
            line->top * 100 > height * (100 - MARGIN_PERCENT);
 }
 
-/* "12", "- 12 -", "Page 3 of 9", "xii": at most one word beside figures and signs. */
+/* "12", "- 12 -", "Page 3 of 9", "xii": at most one word among figures and signs. */
 static bool is_page_number(struct dg_span text)
 {
     size_t n_words = 0;
@@ -209,7 +211,7 @@ static int by_key(const void *a, const void *b)
     return one->line < other->line ? -1 : one->line > other->line;
 }
 
-/* Drops what stands in the margins of at least three pages, and page numbers. */
+/* Drops text that repeats in the margins of at least three pages, and page numbers. */
 static void drop_margins(struct reader *reader)
 {
     size_t n = 0;
@@ -279,7 +281,7 @@ static bool ends_sentence(struct dg_span text)
            dg_span_ends(text, DG_SPAN("\xE3\x80\x82"));
 }
 
-/* A small letter of Latin, Greek or Cyrillic at the beginning. */
+/* Whether a text begins with a small letter of Latin, Greek or Cyrillic. */
 static bool begins_small(struct dg_span text)
 {
     uint32_t cp = 0;
@@ -337,7 +339,7 @@ static bool is_break(const struct reader *reader, const struct line *line, const
     return level_of(reader, line) > 0 || ends_sentence(before) || !begins_small(after);
 }
 
-/* Appends a line to a paragraph; a hyphen of a word that was divided goes. */
+/* Appends a line to a paragraph; drops the hyphen of a divided word. */
 static enum dg_err append_line(struct dg_buf *paragraph, struct dg_span text)
 {
     static const char *const hyphens[] = {"-", "\xC2\xAD", "\xE2\x80\x90"};

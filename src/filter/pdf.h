@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The text of a PDF from what pdftotext -bbox-layout writes: XML of pages, blocks, lines and words
- * with their places.
+/* Makes HTML from what pdftotext -bbox-layout writes about a PDF: XML of pages, blocks, lines and
+ * words with their positions.
  *
  *     err = dg_pdf_read(layout, &html);              "<h1>Cats</h1>\n<p>A cat sleeps.</p>\n"
  *
- * The layout is untrusted, as the PDF is. Linear time, but for the sorting of lines in margins. */
+ * The layout is untrusted, as the PDF is. Linear time, except for sorting the lines in margins. */
 #ifndef DG_FILTER_PDF_H
 #define DG_FILTER_PDF_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A new document of headings and paragraphs: what becomes of files whose text cannot be put back
- * into them. */
+/* Writes a new document of headings and paragraphs, for files whose text cannot be put back into
+ * them. */
 #ifndef DG_FILTER_RENDITION_H
 #define DG_FILTER_RENDITION_H
 
@@ -20,8 +20,8 @@ extern const char *const dg_rendition_words[];
 /* Reads the word for a kind of document; an empty word means docx. False for any other word. */
 bool dg_rendition_of(struct dg_span word, enum dg_rendition *rendition);
 
-/* `html` is a row of <h1>, <h2> and <p> with text; `language` a tag, or empty. DG_ERR_FORMAT for
- * other elements. */
+/* `html` is a sequence of <h1>, <h2> and <p> with text; `language` a tag, or empty. DG_ERR_FORMAT
+ * for other elements. */
 enum dg_err dg_rendition_write(enum dg_rendition rendition, struct dg_span html,
                                struct dg_span language, struct dg_buf *out,
                                struct dg_error *error) DG_MUST_CHECK;

@@ -4,12 +4,12 @@
 /* Interface texts in XML: Android's resources, .NET's .resx, Apple's .stringsdict.
  *
  *     <string name="hi">It\'s <b>%1$s</b></string>      block: It's <b id=0>%1$s</b id=1>
- *     <item quantity="other">%d files</item>            one, whose translation is also that of the
- *                                                       categories that the target has besides
+ *     <item quantity="other">%d files</item>            a block, whose translation also serves the
+ *                                                       further categories of the target
  *     <data name="hi"><value>Hello</value></data>       block: Hello
  *     <key>other</key><string>%d files</string>         block: %d files
  *
- * Tags within a text are marks of the block; <xliff:g> is kept with what is in it. What says
+ * Tags within a text are marks of the block; <xliff:g> is kept with its contents. Elements with
  * translatable="false", references to other resources, and data that is not text (a type, a
  * mimetype) stay. */
 #include "base/memory/chars.h"
@@ -541,7 +541,8 @@ static enum dg_err put_contents(const struct dg_block_source *source,
     return err;
 }
 
-/* The element of "other" for another category: its head with that word in place of "other". */
+/* Appends the element of "other" for another category: its head with that word in place of
+ * "other". */
 static enum dg_err put_category(struct dg_span head, const char *category, struct dg_span text,
                                 struct dg_span tail, struct dg_buf *out)
 {

@@ -7,12 +7,12 @@
  *     greeting = It''s {0}.\nBye \            what a backslash joins is one text
  *                for now
  *
- * Each line of a value is a block. Of a message in ICU's syntax each branch is one, and the
+ * Each line of a value is a block. In a message in ICU's syntax each branch is a block, and the
  * arguments in it are kept; the sentence around a choice is moved into its branches first, and
- * plurals get the categories of the target at the end. Properties may be Latin-1, which is what
- * Java read for long: a file that is not UTF-8 is read so, and a translation's other characters are
- * written \uXXXX, as in a file that has no character beyond ASCII. Where values have {0}, two
- * apostrophes stand for one (Java's MessageFormat). */
+ * plurals get the categories of the target at the end. Properties may be Latin-1, the only encoding
+ * that Java read for a long time: a file that is not UTF-8 is read as Latin-1, and other characters
+ * of a translation are written as \uXXXX, as they are in a file that is pure ASCII. Where values
+ * have {0}, two apostrophes stand for one (Java's MessageFormat). */
 #include "base/memory/utf8.h"
 #include "base/memory/chars.h"
 #include "filter/filter_int.h"
@@ -112,8 +112,8 @@ static size_t take_escape(struct reader *reader, struct dg_span text, size_t at)
     return 1 + (len ? len : 1);
 }
 
-/* Appends to reader->text what the bytes [at, end) mean, up to a line's end that they have as an
- * escape; returns where that is, or `end`. */
+/* Appends to reader->text what the bytes [at, end) mean, up to an escaped line end; returns where
+ * that escape is, or `end`. */
 static size_t decode_line(struct reader *reader, size_t at, size_t end)
 {
     const struct dg_span text = dg_span_sub(reader->bytes, 0, end);
@@ -198,7 +198,7 @@ static bool has_argument(struct dg_span value)
     return false;
 }
 
-/* A message on one line. */
+/* Whether a value is a message on one line. */
 static bool is_message(struct dg_span value)
 {
     return dg_icu_has_choice(value) && !memchr(value.ptr, '\n', value.len) &&
@@ -276,7 +276,7 @@ static size_t skip_string(struct dg_span text, size_t at)
     return at;
 }
 
-/* Calls on_value for each value; returns DG_ERR_INVALID for what is no such file. */
+/* Calls on_value for each value; returns DG_ERR_INVALID for a file of another kind. */
 static enum dg_err read_strings(struct reader *reader, struct dg_error *error)
 {
     const struct dg_span text = reader->bytes;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The program is spawned, not forked, since a daemon with large models would have to copy its page
- * tables. Its limits are set from here: it waits for its input meanwhile, which comes by a pipe. */
+/* The program is spawned, not forked, because forking would copy the page tables of a daemon with
+ * large models. This process sets the program's limits while the program still waits for its input
+ * from a pipe. */
 #define _GNU_SOURCE 1 /* pipe2, prlimit, posix_spawn_file_actions_addclosefrom_np */
 #include "filter/subprocess.h"
 
@@ -130,7 +131,8 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Reads what is there; *fd is closed at the end. `is_clipped`: what does not fit is dropped. */
+/* Reads the available bytes; closes *fd at the end of the stream. `is_clipped`: bytes that do not
+ * fit are dropped. */
 static enum dg_err take(int *fd, bool is_clipped, struct dg_buf *out)
 {
     char piece[PIECE];
@@ -187,7 +189,8 @@ static enum dg_err exchange(const struct dg_subprocess *helper, struct pipes *pi
                : err;
 }
 
-/* Waits until the program has ended, and kills it when it failed or stays. */
+/* Waits until the program has ended, and kills it when the exchange failed or the program does not
+ * end. */
 static enum dg_err await(const struct dg_subprocess *helper, pid_t pid, enum dg_err err, int *ended,
                          struct dg_error *error)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Files of interface texts in YAML, as Rails and Symfony have them, and the front matter of
+/* Files of interface texts in YAML, as Rails and Symfony use them, and the front matter of
  * Markdown. libyaml says where each scalar is; values that are text become blocks of just their
- * words, so that quotes, indentation, comments and anchors are copied. Of a block scalar (| and >)
- * each line or paragraph is a block of its own.
+ * words, so that quotes, indentation, comments and anchors are copied. Each line or paragraph of a
+ * block scalar (| and >) is a block of its own.
  *
  *     en:                         the key of a file for one language becomes the target's
  *       hi: "Hello, %{name}"      block: Hello, %{name}
@@ -285,7 +285,7 @@ static void add_value(struct reader *reader, const yaml_event_t *event)
 
 /* ---- Structure ------------------------------------------------------------------------------- */
 
-/* "en", "pt-BR": of two letters, since words of three may be anything. */
+/* "en", "pt-BR": the language has two letters, because a word of three may be anything. */
 static bool is_language(struct dg_span key)
 {
     struct dg_langtag tag;
@@ -324,7 +324,7 @@ static void take_key(struct reader *reader, struct level *level, const yaml_even
     }
 }
 
-/* A node begins: is it a value? */
+/* Begins a node; true if it is a value. */
 static bool begin_node(struct reader *reader, const yaml_event_t *event)
 {
     struct level *level = reader->depth ? &reader->levels[reader->depth - 1] : NULL;
@@ -489,7 +489,7 @@ enum dg_err dg_filter_open_markdown(struct dg_filter *filter, const struct dg_fi
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* Whether a text can be written without quotation marks, as the original was. */
+/* Whether a text can be written without quotation marks, like the original. */
 static bool is_plain(struct dg_span text, bool in_flow)
 {
     bool is_number = true;

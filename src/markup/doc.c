@@ -585,7 +585,7 @@ struct dg_doc_part dg_doc_next(const struct dg_doc *doc, struct dg_doc_cursor *c
             i = k + 1;
     }
     part.end = i;
-    part.has_markup = is_sentence && doc->is_subtitle; /* its lines are made anew */
+    part.has_markup = is_sentence && doc->is_subtitle; /* its lines are broken again */
     for (size_t k = part.inner; k < part.end && is_sentence && !part.has_markup; k++)
         part.has_markup = doc->items[k].kind >= DG_DOC_OPEN;
     bool is_cut = i > cursor->item && doc->items[i - 1].kind == DG_DOC_COPY &&

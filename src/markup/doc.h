@@ -23,10 +23,10 @@
  *     border  char  open      close     frozen                border
  *
  * A border (a block element, a line break of the document) is a line end in the plain text, so that
- * no sentence crosses it. Inline tags take no room there. Of a frozen element (code,
- * translate="no", an address) the model sees what a reader sees; the element itself comes back byte
- * for byte. A tag without a partner in the same block and tags that overlap are borders, so that
- * they stay exactly where they are. White space in HTML is a single space, except in <pre>.
+ * no sentence crosses it. Inline tags take no room there. In place of a frozen element (code,
+ * translate="no", an address), the model sees what a reader sees; the element itself comes back
+ * byte for byte. A tag without a partner in the same block and tags that overlap are borders, so
+ * that they stay exactly where they are. White space in HTML is a single space, except in <pre>.
  *
  * A document is immutable once it is made; any thread may use it. Linear time. */
 #ifndef DG_MARKUP_DOC_H
@@ -42,8 +42,8 @@
 #include <stdint.h>
 
 /* Every format has a row: its name here and elsewhere, its reader (dg_doc_read_... of doc_int.h),
- * whether half of a file can be read, its media type, and the endings of its files' names, the
- * usual one first. DG_DOC_TEXT is plain text (dg_doc_has_signs). */
+ * whether the beginning of a file can be read without the rest, its media type, and the endings of
+ * its files' names, the usual one first. DG_DOC_TEXT is plain text (dg_doc_has_signs). */
 #define DG_DOC_FORMAT_LIST(X)                                                                      \
     X(TEXT, "text", text, true, "text/plain; charset=utf-8", "txt")                                \
     X(HTML, "html", html, true, "text/html; charset=utf-8", "html htm xhtml")                      \
@@ -121,8 +121,8 @@ struct dg_span dg_doc_ending(enum dg_doc_format format);
  * DG_DOC_TEXT if they do not show it either. */
 enum dg_doc_format dg_doc_format_guess(struct dg_span original);
 
-/* Whether plain text writes characters in other ways (&#39;, \", \n), so that a document of
- * DG_DOC_TEXT is worth its cost. */
+/* Whether plain text writes characters as references or escapes (&#39;, \", \n), so that a document
+ * of DG_DOC_TEXT is worth its cost. */
 bool dg_doc_has_signs(struct dg_span text);
 
 /* `original` must be valid UTF-8; it is borrowed as long as the document lives. `opts` may be NULL.

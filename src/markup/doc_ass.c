@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Lists the cues of SubStation Alpha (ssa) and Advanced SubStation Alpha (ass): the lines that
- * begin with "Dialogue:", and of these the last field.
+/* Lists the cues of SubStation Alpha (ssa) and Advanced SubStation Alpha (ass): in each line that
+ * begins with "Dialogue:", the last field.
  *
  *     [Events]
  *     Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
  *     Dialogue: 0,0:00:01.00,0:00:03.50,Default,Ann,0,0,0,,{\an8}One {\i1}line{\i0}\Nand another.
  *
- * Codes in braces are markup; those that switch a style on and off again are its two ends. Text in
- * which a drawing is described stays. A sentence goes on only in the next line of the same layer,
- * style and speaker. */
+ * Codes in braces are markup; a code that switches a style on and the one that switches it off
+ * again are its two ends. Text that describes a drawing stays. A sentence goes on only in the next
+ * line of the same layer, style and speaker. */
 #include "base/memory/chars.h"
 #include "markup/subtitle.h"
 
@@ -121,7 +121,7 @@ struct fields {
                                                  column */
 };
 
-/* Field `k` of a list with commas; *at is where it begins, 0 when there is none. */
+/* Field `k` of a comma-separated list; *at is where it begins, 0 when there is none. */
 static struct dg_span field_of(struct dg_span list, size_t k, size_t *at)
 {
     *at = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads HTML and XML. In HTML a list says which elements are borders. In XML the document tells:
- * the children of an element without text of its own are paragraphs and therefore borders. */
+/* Reads HTML and XML. In HTML a list says which elements are borders. In XML the document itself
+ * shows it: the children of an element without text of its own are paragraphs and therefore
+ * borders. */
 #include "base/memory/mem.h"
 #include "markup/doc_int.h"
 #include "markup/markup.h"
@@ -248,7 +249,7 @@ enum { OUTLINE_DEPTH = 512 };
 /* An element whose tags are known by number. */
 struct element {
     struct dg_span name;
-    size_t first_child; /* head of the chain of tags that stand directly in it; SIZE_MAX: none */
+    size_t first_child; /* head of the chain of tags directly inside it; SIZE_MAX: none */
     size_t tag;
     bool has_text;
 };

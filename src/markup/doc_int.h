@@ -35,7 +35,7 @@ struct dg_doc {
                                     them first */
     size_t n_places, places_cap;
 
-    /* Of plain text: how it writes these characters. */
+    /* For plain text: how it writes these characters. */
     struct dg_doc_form {
         uint32_t cp;
         struct dg_span form;

@@ -6,11 +6,11 @@
  *
  *     {"menu": {"open": "Open \"{name}\"", "size": 3}}          Open "{name}"
  *
- * Of messages with plurals or choices in ICU's syntax ({n, plural, one {...}}) the words of the
- * branches are texts; before that, a plural gets branches for the categories that the target has
- * and it lacks. Not translated are values under a key that begins with '@', as in ARB files. If a
- * file writes all non-ASCII characters as \uXXXX, so do its translations. Strings, brackets and
- * their nesting are checked; the text between them is not. */
+ * In messages with plurals or choices in ICU's syntax ({n, plural, one {...}}), the words of the
+ * branches are texts; before that, a plural gets branches for those categories of the target that
+ * it lacks. Values under a key that begins with '@', as in ARB files, are not translated. If a file
+ * writes all non-ASCII characters as \uXXXX, so do its translations. Strings, brackets and their
+ * nesting are checked; the text between them is not. */
 #include "base/memory/utf8.h"
 #include "base/memory/chars.h"
 #include "markup/doc_int.h"
@@ -154,7 +154,7 @@ static enum dg_err adapt_message(struct dg_span text, struct dg_span language, s
     return err;
 }
 
-/* Fills in what lies between texts; the value of "@@locale" in an .arb file becomes the language,
+/* Fills in the bytes between texts; the value of "@@locale" in an .arb file becomes the language,
  * with underscores as Flutter writes it. */
 static void fill_between(struct dg_doc *doc, size_t from, size_t to, struct dg_doc_place locale,
                          struct dg_span language)
@@ -168,8 +168,7 @@ static void fill_between(struct dg_doc *doc, size_t from, size_t to, struct dg_d
     dg_doc_fill(doc, dg_span_sub(doc->original, from, to - from));
 }
 
-/* Writes the original again with its messages as the target needs them, and moves the places along.
- */
+/* Writes the original again with its messages as the target needs them, and adjusts the places. */
 static void adapt(struct dg_doc *doc, struct dg_span language, struct dg_doc_place locale)
 {
     size_t done = 0;
@@ -203,7 +202,7 @@ void dg_doc_read_json(struct dg_doc *doc, const struct dg_doc_opts *opts)
                                       begins */
     bool is_under_at = false;      /* the next value belongs to a key with '@' */
     struct dg_doc_place locale = {0}; /* the value of "@@locale" */
-    bool is_locale = false;           /* the next value is it */
+    bool is_locale = false;           /* the next value is that of "@@locale" */
     bool has_reference = false, has_wide = false;
     for (size_t at = 0; at < text.len && !dg_doc_is_over(doc);) {
         char c = text.ptr[at];

@@ -62,7 +62,8 @@ static void border(struct reader *reader, size_t at, size_t end)
 
 /* ---- Within a line --------------------------------------------------------------------------- */
 
-/* Where a code span that begins with `n` backticks ends; 0 when it does not end on these lines. */
+/* Returns where a code span that begins with `n` backticks ends; 0 when it does not end on these
+ * lines. */
 static size_t code_end(const struct reader *reader, size_t at, size_t end, size_t n)
 {
     end = near(at, end);

@@ -12,11 +12,11 @@
  *                                           "found."
  *
  * This takes two steps, as in XLIFF: the file is rewritten, then the new msgstr are read as text.
- * The mark of an accelerator, "&File" or "_File", is a point, so that it goes before a letter.
- * All other bytes stay: comments, contexts, obsolete entries, existing translations. A plural gets
- * all forms that Plural-Forms requires: the form for 1 from the singular, the others from the
- * plural text. The header gets the language and, if the file is a template, the plural rule and the
- * character set. */
+ * The mark of an accelerator, as in "&File" or "_File", is a point, so that it goes before a
+ * letter. All other bytes stay: comments, contexts, obsolete entries, existing translations. A
+ * plural gets all forms that Plural-Forms requires: the form for 1 from the singular, the others
+ * from the plural text. The header gets the language and, if the file is a template, the plural
+ * rule and the character set. */
 #include "base/memory/chars.h"
 #include "markup/doc_int.h"
 #include "markup/plural.h"
@@ -30,7 +30,7 @@ enum { STRS_MAX = 32, RULE_MAX = 2000 };
 /* A keyword with its strings: "msgid "..."\n"..."\n". */
 struct field {
     size_t at, end; /* from the keyword to after its last line end; end 0: there is none */
-    size_t strings; /* where the first quotation mark stands */
+    size_t strings; /* where the first quotation mark is */
 };
 
 struct entry {
@@ -236,8 +236,8 @@ static void copy_to(struct reader *reader, size_t at)
     reader->done = at;
 }
 
-/* "keyword "..."", broken after each line end when it has one before its own end, as gettext
- * writes it. */
+/* Appends "keyword "..."", broken after each line end if the text has one before its own end, as
+ * gettext writes it. */
 static void fill_field(struct reader *reader, const char *keyword, const char *eol,
                        struct dg_span content)
 {
@@ -370,7 +370,7 @@ static struct dg_span header_value(struct dg_span content, const char *name)
     return (struct dg_span){NULL, 0};
 }
 
-/* "pt-BR" as gettext has it: "pt_BR". */
+/* "pt-BR" as gettext writes it: "pt_BR". */
 static void language_name(struct dg_span tag, char name[32])
 {
     size_t n = 0;
@@ -494,7 +494,8 @@ static void clear_entry(struct entry *entry)
     *entry = (struct entry){.at = SIZE_MAX, .flags = SIZE_MAX, .marks = SIZE_MAX};
 }
 
-/* The field that the keyword at `at` begins; *quote is where its string is. NULL: it is none. */
+/* The field that the keyword at `at` begins; *quote is where its string is. NULL: there is no
+ * keyword. */
 static struct field *field_of(struct reader *reader, struct entry *entry, size_t at, size_t end,
                               size_t *quote)
 {

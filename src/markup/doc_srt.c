@@ -10,8 +10,8 @@
  *     and another.
  *
  * Numbers, times and names of cues are borders, and so are WebVTT's header and its blocks of notes,
- * styles and regions. A line that means to be one of times and is none is refused: its neighbours
- * would be shown at the wrong time, and it would be translated. */
+ * styles and regions. A line that looks like a line of times but cannot be read as one is refused:
+ * otherwise it would be translated, and its neighbours would be shown at the wrong time. */
 #include "base/memory/chars.h"
 #include "markup/subtitle.h"
 
@@ -172,7 +172,7 @@ struct kind {
     const char *times;  /* how times have to be written */
 };
 
-/* Adds a cue's text, lines up to `end`, without what is blank at its end. */
+/* Adds a cue's text, the lines up to `end`, without the blanks at its end. */
 static void add_text(struct dg_doc *doc, struct dg_doc_cue *cue, size_t at, size_t end)
 {
     while (end > at && strchr(" \t\r\n", doc->original.ptr[end - 1]))

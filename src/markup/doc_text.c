@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Plain text in which a program has written characters in other ways: L&#39;eau, R&amp;D, \"Non\",
- * and lines that end in the sign \n. The model sees the characters. A translation gets the same
- * form for each of them, unless the text writes that character both ways. */
+/* Plain text in which a program has written characters as references or escapes: L&#39;eau,
+ * R&amp;D, \"Non\", and lines that end in the escape \n. The model sees the characters. A
+ * translation gets the same form for each of them, unless the text writes that character both
+ * ways. */
 #include "base/memory/utf8.h"
 #include "markup/doc_int.h"
 #include "text/terms/protect.h"

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A sorted table and a binary search. Without a semicolon the longest name that fits counts
- * ("&notit" is "&not" and "it"), as the HTML standard has it. */
+ * ("&notit" is "&not" and "it"), as the HTML standard says. */
 #include "markup/entity.h"
 
 #include <string.h>

@@ -355,7 +355,7 @@ static bool ends_sentence(struct dg_span text, size_t at)
            (at + 1 == text.len || dg_chars_is_space(text.ptr[at + 1]));
 }
 
-/* Finds the sentence that the choice stands in. */
+/* Finds the sentence that contains the choice. */
 static void find_sentence(struct widening *widening)
 {
     const struct dg_span text = widening->text;
@@ -387,7 +387,7 @@ static bool has_letter(struct dg_span text)
     return false;
 }
 
-/* Whether words can stand in a branch as they stand around the choice. */
+/* Whether words around the choice can be moved into a branch as they are. */
 static bool may_move(const struct widening *widening, struct dg_span words)
 {
     const char *marks = widening->choice == SELECT ? "" : widening->choice == RANGES ? "|" : "#";

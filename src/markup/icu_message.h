@@ -9,9 +9,9 @@
  *         is_valid = dg_icu_parse(text, on_piece, ctx);
  *     err = dg_icu_adapt(text, DG_SPAN("pl"), &out);     ... few {# files of {name}} many {...}
  *
- * Only the words of branches are text, and what stands around the choices. The bytes may be those
- * of a string with backslashes: none of the marks that count here is written with one. Linear time;
- * any thread. */
+ * Only the words in the branches and around the choices are text. The bytes may be those of a
+ * string with backslash escapes, because none of the marks that count here is written as one.
+ * Linear time; any thread. */
 #ifndef DG_MARKUP_ICU_MESSAGE_H
 #define DG_MARKUP_ICU_MESSAGE_H
 

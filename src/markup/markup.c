@@ -210,7 +210,7 @@ static bool take_tag(struct dg_markup *markup, size_t at, struct dg_markup_token
     return true;
 }
 
-/* True when a tag's name stands at `at`, to its end. */
+/* True when the whole name of the tag at `at` is `name`. */
 static bool is_named(struct dg_span text, size_t at, struct dg_span name)
 {
     size_t behind = at + name.len;

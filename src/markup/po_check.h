@@ -6,8 +6,8 @@
  *
  *     err = dg_po_check(file, translated, retranslated, &out, &n_bad, &error);
  *
- * Directives of C without numbers that come in another order are numbered: "%s: %d" is said as
- * "%2$d ... %1$s". Where one is missing, there twice, or not there in the original, the entry is
+ * Directives of C without numbers that come in another order get numbers: "%s: %d" becomes "%2$d
+ * ... %1$s". If a directive is missing, occurs twice, or is not in the original, the entry is
  * marked fuzzy. Linear time; any thread. */
 #ifndef DG_MARKUP_PO_CHECK_H
 #define DG_MARKUP_PO_CHECK_H
@@ -19,9 +19,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Appends `after`, which is `before` with translations; only entries that had none in `before` are
- * looked at, with `all` every one. *n_bad: entries that were marked, or would be if they were not
- * already. */
+/* Appends `after`, which is `before` with translations; it checks only entries that had none in
+ * `before`, or with `all` every entry. *n_bad: entries that were marked, or would be if they were
+ * not already. */
 enum dg_err dg_po_check(struct dg_span before, struct dg_span after, bool all, struct dg_buf *out,
                         size_t *n_bad, struct dg_error *error) DG_MUST_CHECK;
 

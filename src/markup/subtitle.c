@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Whether a sentence continues in the next cue is seen from the end of the one and the beginning
- * of the other. It continues if the next cue begins with a small letter, or if this one ends in
- * a comma. Before a capital it continues only in a file whose sentences have full stops, and
- * only if the next cue follows at once, because titles and automatic captions have none. */
+/* The end of a cue and the beginning of the next one show whether a sentence continues there. It
+ * continues if the next cue begins with a small letter, or if this one ends in a comma. Before a
+ * capital it continues only in a file whose sentences have full stops, and only if the next cue
+ * follows at once, because titles and automatic captions have none. */
 #include "markup/subtitle.h"
 #include "base/memory/chars.h"
 #include "base/memory/grow.h"
@@ -118,7 +118,7 @@ size_t dg_subtitle_tag(const struct dg_subtitle_how *how, struct dg_span text, s
 struct look {
     uint32_t first, last; /* code points; `last` is the one before closing quotation marks */
     bool is_open;         /* ends in an ellipsis, so the sentence may continue */
-    bool is_closed;       /* ends in a bracket or a note of music */
+    bool is_closed;       /* ends in a bracket or a music note */
     bool is_several;      /* a sentence ends within it */
     bool has_text;
 };
@@ -150,7 +150,7 @@ static struct look look_at(const struct dg_doc *doc, const struct dg_subtitle_ho
     struct look look = {.first = 0};
     struct dg_span text = doc->original;
     uint32_t cp = 0, before = 0, last = 0;
-    bool is_apart = false; /* white space stands before it */
+    bool is_apart = false; /* white space precedes it */
     for (size_t at = cue->at, len; at < cue->end; at += len) {
         len = dg_subtitle_tag(how, text, at, cue->end);
         if (len > 0)
@@ -213,7 +213,8 @@ static size_t skip_tags(const struct dg_subtitle_how *how, struct dg_span text, 
     return at;
 }
 
-/* The dashes, and the space after them, that begin a speaker's line at `at`; 0: none do. */
+/* The length of the dashes, and the space after them, that begin a speaker's line at `at`; 0: there
+ * are none. */
 static size_t dash_at(struct dg_span text, size_t at, size_t end)
 {
     uint32_t cp = 0;
@@ -232,7 +233,7 @@ static void add_border(struct dg_doc *doc, size_t at, size_t end)
         dg_doc_add(doc, DG_DOC_BORDER, at, end - at, none);
 }
 
-/* Text in which notes of music are borders. */
+/* Adds text in which music notes are borders. */
 static void add_music(struct dg_doc *doc, const struct dg_subtitle_how *how, size_t at, size_t end)
 {
     struct dg_span text = doc->original;
@@ -262,7 +263,7 @@ static void add_music(struct dg_doc *doc, const struct dg_subtitle_how *how, siz
         how->add_text(doc, from, end - from);
 }
 
-/* Text with a sound in brackets at its start, "[a door] Who is there?", or at its end. */
+/* Adds text with a sound in brackets at its start, "[a door] Who is there?", or at its end. */
 static void add_brackets(struct dg_doc *doc, const struct dg_subtitle_how *how, size_t at,
                          size_t end)
 {

@@ -9,9 +9,9 @@
  *
  * A sentence that goes on in the next cue is one text: what stands between the two cues is a CUE
  * item, a space to the model. Elsewhere it is a border. A line's end within a cue is a LINE item,
- * likewise a space; it is a border before a dash, which begins the line of another speaker. Notes
- * of music and sounds in brackets are texts of their own. The translation is cut into cues and
- * lines again by subtitle_layout.h. Private to src/markup. */
+ * likewise a space; it is a border before a dash, which begins the line of another speaker. Music
+ * notes and sounds in brackets are texts of their own. The translation is cut into cues and lines
+ * again by subtitle_layout.h. Private to src/markup. */
 #ifndef DG_MARKUP_SUBTITLE_H
 #define DG_MARKUP_SUBTITLE_H
 
@@ -32,11 +32,11 @@ struct dg_subtitle_how {
 void dg_subtitle_cue(struct dg_doc *doc, const struct dg_doc_cue *cue);
 void dg_subtitle_read(struct dg_doc *doc, const struct dg_subtitle_how *how);
 
-/* A time at *at, such as 1:02:03,004 or 02:03.004: moves *at after it. False when there is none.
- */
+/* Reads a time at *at, such as 1:02:03,004 or 02:03.004, and moves *at past it. False when there is
+ * none. */
 bool dg_subtitle_time(struct dg_span text, size_t *at, uint32_t *ms);
 
-/* The line at `at` without its end; *next is the following one's start. */
+/* The line at `at` without its end; *next is the start of the next line. */
 struct dg_span dg_subtitle_line(struct dg_span text, size_t at, size_t *next);
 bool dg_subtitle_is_blank(struct dg_span line);
 

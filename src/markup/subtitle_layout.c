@@ -2,8 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* All cuts are chosen together: the cheapest way through a table of cuts and cues (dynamic
- * programming). A cue costs what it shows of other cues' words, what cannot be read in its time
- * and what does not fit on two lines; a cut costs what it separates. */
+ * programming). A cue has a cost for the words of other cues that it shows, for text that cannot be
+ * read in its time and for text that does not fit on two lines; a cut has a cost for what it
+ * separates. */
 #include "markup/subtitle_layout.h"
 #include "base/memory/utf8.h"
 
@@ -131,7 +132,7 @@ size_t dg_subtitle_costs(size_t n, size_t m)
     return (places + 1) * (m + 1) * 2;
 }
 
-/* Too few places for all cues: some show what their neighbours show. */
+/* For too few places: some cues show what their neighbours show. */
 static void share_out(const size_t *places, size_t n_places, size_t m, size_t *cuts)
 {
     for (size_t i = 0; i <= m; i++)

@@ -8,9 +8,9 @@
  *     bool is_cut = dg_subtitle_cut(&said, rooms, m, costs, cuts);
  *     size_t k = dg_subtitle_break(&said, lo, hi, &room);   the unit of its second line; hi: none
  *
- * A cut is where the alignment says that the next cue's words begin, but rather after a comma than
- * within a phrase, and so that each cue's text can be read while it is shown. Lines have 42
- * characters at most where that can be had with two lines, and are about as long as each other.
+ * A cut goes where the alignment says that the next cue's words begin, but preferably after a comma
+ * rather than within a phrase, and so that each cue's text can be read while it is shown. Lines
+ * have at most 42 characters if two lines are enough for that, and are of about equal length.
  * Private to src/markup. */
 #ifndef DG_MARKUP_SUBTITLE_LAYOUT_H
 #define DG_MARKUP_SUBTITLE_LAYOUT_H
@@ -47,8 +47,8 @@ struct dg_subtitle_room {
     const float *affinity; /* [n + 1] sums from the left: how much of each unit is of this cue */
 };
 
-/* False when the text has too few words: cuts[i] and cuts[i + 1] are not different for each i then,
- * and a cue without words of its own has to show its neighbour's. cuts is [m + 1]: from 0 to n. */
+/* False when the text has too few words: then cuts[i] equals cuts[i + 1] for some i, and a cue
+ * without words of its own must show its neighbour's. cuts is [m + 1]: from 0 to n. */
 bool dg_subtitle_cut(const struct dg_subtitle_said *said, const struct dg_subtitle_room *rooms,
                      size_t m, float *costs, size_t *cuts);
 

@@ -4,17 +4,17 @@
 /* The translation is cut into units: words, ideographs, marks. Each unit has a share of every
  * source token. The affinity of a stretch of the source to a unit is the part of the unit's shares
  * that lies in the stretch. An element is placed around the units whose affinities, less one half
- * each, have the largest sum (Kadane's maximum subarray); its children are placed inside it
- * likewise. So every tag occurs once, and nesting is legal by construction.
+ * each, have the largest sum (Kadane's maximum subarray); its children are placed inside it in the
+ * same way. So every tag occurs once, and nesting is legal by construction.
  *
  *     source   le [chat noir] dort        chat noir: cat .9  black .95  the .1  sleeps .0
  *     units    the black cat sleeps      -.4  +.45  +.4  -.5      ->  the [black cat] sleeps
  *
- * A word that markup divides, as in H<sub>2</sub>O, is divided likewise where the translation
- * repeats it.
+ * A word that markup divides, as in H<sub>2</sub>O, is divided in the same way where the
+ * translation repeats it.
  *
  * Tags whose partner is in another sentence divide the units in two. So do the borders of cues in
- * subtitles, whose places subtitle_layout.h chooses, with the ends of lines. */
+ * subtitles; subtitle_layout.h chooses the places of these borders and of line ends. */
 #include "markup/tag_placement.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -58,7 +58,7 @@ struct placement {
     struct {
         size_t at, lo, hi, level, n_claims, found;
         bool is_set;
-    } boundary; /* the result of the last search, because many tags may stand at one place */
+    } boundary; /* the result of the last search, because many tags may be at one place */
     struct {
         size_t from, to; /* white space of the text that becomes a line end */
         bool is_set;
@@ -100,7 +100,7 @@ static size_t list_frozen(const struct placement *placement, struct dg_span froz
     return n;
 }
 
-/* The length of a frozen element's text that stands at `at`; 0 when none does. */
+/* The length of a frozen element's text at `at`; 0 when there is none. */
 static size_t frozen_at(const struct placement *placement, const struct dg_span *frozen, size_t n,
                         size_t at)
 {
@@ -182,7 +182,7 @@ static bool is_letter_or_digit(char c)
            (unsigned char)c >= 0x80;
 }
 
-/* How often a word of the source stands before `begin`. */
+/* How often a word of the source occurs before `begin`. */
 static size_t times_before(const struct placement *placement, struct dg_span word, size_t begin)
 {
     const struct dg_span plain = placement->plain;
@@ -194,7 +194,7 @@ static size_t times_before(const struct placement *placement, struct dg_span wor
     return n;
 }
 
-/* Makes two units of one; there is room, because every unit has a byte. */
+/* Splits a unit into two; there is room, because every unit has a byte. */
 static void divide_unit(struct placement *placement, struct dg_text_unit *unit, size_t len,
                         size_t source_len)
 {
@@ -220,7 +220,8 @@ static bool has_word(const struct placement *placement, const struct dg_text_uni
             dg_span_ends(before, DG_SPAN("\xE2\x80\x99")));
 }
 
-/* The unit that repeats a word of the source: the same one of several, or the last. */
+/* The unit that repeats a word of the source: of several, the one with the same number, or else the
+ * last. */
 static struct dg_text_unit *find_repeated(struct placement *placement, struct dg_span word,
                                           size_t begin)
 {
@@ -371,7 +372,7 @@ static void share_same_words(struct placement *placement)
     }
 }
 
-/* Sums from the left; tokens without text of their own (the end) take no part. */
+/* Makes the sums from the left; tokens without text of their own (the end token) do not count. */
 static void sum_up(struct placement *placement)
 {
     for (size_t u = 0; u < placement->n_units; u++) {
@@ -412,7 +413,8 @@ static bool is_free(const struct placement *placement, size_t u, size_t level)
     return placement->units[u].level < level;
 }
 
-/* The value that a unit adds to a stretch. Marks do not decide, but they never extend a stretch. */
+/* The value that a unit adds to a stretch. Punctuation marks decide nothing, but they never extend
+ * a stretch. */
 static float gain(const struct placement *placement, size_t u, size_t first, size_t last)
 {
     float part = affinity(placement, u, first, last);
@@ -479,7 +481,7 @@ static bool best_stretch(const struct placement *placement, size_t from, size_t 
     return is_found;
 }
 
-/* The free word with the largest share of it. */
+/* The free word with the largest share of the source stretch. */
 static bool best_word(const struct placement *placement, size_t from, size_t to, size_t lo,
                       size_t hi, size_t level, struct node *node)
 {
@@ -556,8 +558,8 @@ static void claim(struct placement *placement, const struct node *node, size_t l
     }
 }
 
-/* A frozen element's own text in the translation, where a unit begins and one ends; the likeliest
- * of several. */
+/* Finds a frozen element's own text in the translation, where a unit begins and one ends; of
+ * several places, the likeliest. */
 static bool find_frozen(const struct placement *placement, const struct dg_doc_item *item,
                         size_t lo, size_t hi, size_t level, struct node *node)
 {
@@ -582,7 +584,7 @@ static bool find_frozen(const struct placement *placement, const struct dg_doc_i
     return best >= 0;
 }
 
-/* Marks at the edges of a stretch belong to it only if they did in the source. */
+/* Punctuation marks at the edges of a stretch belong to it only if they did in the source. */
 static void trim(const struct placement *placement, size_t from, size_t to, struct node *node)
 {
     while (node->hi - node->lo > 1 && !placement->units[node->lo].is_word &&
@@ -593,7 +595,7 @@ static void trim(const struct placement *placement, size_t from, size_t to, stru
         node->hi--;
 }
 
-/* True for the unit of a number that lost the letters which stand at `from` in the source. */
+/* True for the unit of a number that has lost the letters at `from` in the source. */
 static bool is_bare_number(const struct dg_text_unit *units, size_t u, size_t n, size_t from)
 {
     return units[u].source_len > 0 && units[u].source_at + units[u].source_len == from &&
@@ -643,7 +645,7 @@ static bool is_whole(const struct placement *placement, size_t i)
            placement->items[i].partner < placement->part->end;
 }
 
-/* Lists the nodes that stand directly among items [from, to). */
+/* Lists the nodes that are directly among items [from, to). */
 static size_t list_nodes(struct placement *placement, size_t from, size_t to)
 {
     size_t first = placement->n_nodes;
@@ -673,8 +675,8 @@ static int kind_order(const struct placement *placement, const struct node *node
     return kind == DG_DOC_FROZEN ? 0 : kind == DG_DOC_OPEN ? 1 : 2;
 }
 
-/* Places frozen text first, because it can be found; then elements, the surest first; then points
- * between them. */
+/* Places frozen text first, because it can be found in the translation; then elements, the most
+ * certain first; then points between them. */
 static void place_all(struct placement *placement, size_t first, size_t lo, size_t hi, size_t level)
 {
     size_t n = placement->n_nodes - first;
@@ -769,7 +771,7 @@ static size_t byte_of(const struct placement *placement, const struct node *node
     size_t k = node->lo;
     const char mark = placement->original.ptr[item->at];
     if (placement->doc->format == DG_DOC_PO && item->len == 1 && (mark == '&' || mark == '_')) {
-        /* an accelerator stands before a letter */
+        /* an accelerator goes before a letter */
         while (k < hi && !placement->units[k].is_word)
             k++;
         while (k > lo && (k == hi || !placement->units[k].is_word))
@@ -842,7 +844,7 @@ static size_t divide(const struct placement *placement, size_t from, size_t at, 
     return best_at;
 }
 
-/* A stretch of items and what becomes of it: units, and bytes of the text. */
+/* A stretch of items and its translation: units, and bytes of the text. */
 struct stretch {
     size_t first, last, lo, hi, from, to;
     size_t source; /* where it begins in the plain text */
@@ -870,8 +872,8 @@ static void weave_stretch(struct placement *placement, const struct stretch *str
 
 /* ---- Subtitles ------------------------------------------------------------------------------- */
 
-/* What is written of a cue already: characters of its last line, and how many lines have ended.
- * The cue is found by the bytes before it, which hold its times. */
+/* What has been written of a cue already: the characters of its last line, and how many lines have
+ * ended. The cue is found by the bytes before it, which hold its times. */
 static void look_back(const struct placement *placement, const struct dg_doc_cue *cue,
                       size_t *column, size_t *n_lines)
 {
@@ -1102,7 +1104,7 @@ static void weave_all(struct placement *placement)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Without attention: the words of the source in place of its tokens. */
+/* Without attention, cuts the source into words, which take the place of its tokens. */
 static void cut_source(struct placement *placement)
 {
     size_t at = placement->part->at, end = at + placement->part->len;

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Matching walks the layout, looks up each name and notes every fault; then it finds the tensors
- * that nothing required. Binding a file matches and points each weight at its bytes. */
+ * that the layout does not require. Binding a file matches, and points each weight at its bytes. */
 #include "model/bind.h"
 #include "base/memory/buf.h"
 #include "base/memory/mem.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LISTED_MAX = 12 }; /* names in one sentence; the rest is counted */
+enum { LISTED_MAX = 12 }; /* names in one sentence; further names are only counted */
 
 struct binding {
     const struct dg_bind_table *table;
@@ -67,7 +67,7 @@ static const struct dg_tensor_info *take(struct binding *b, const char *name)
     return info;
 }
 
-/* Writers store a tied matrix once, under any one of its names. */
+/* Finds a tensor by its name. Programs store a tied matrix once, under any one of its names. */
 static const struct dg_tensor_info *find(struct binding *b, const char *name)
 {
     static const char *const shared[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",
@@ -84,7 +84,7 @@ static const struct dg_tensor_info *find(struct binding *b, const char *name)
     return entry;
 }
 
-/* True for tensors that repeat or precompute what is bound already. */
+/* Returns true for tensors that repeat or precompute what is bound already. */
 static bool is_redundant(const struct dg_blueprint *bp, const char *name)
 {
     static const char *const repeated[] = {"model.shared.weight",
@@ -122,7 +122,7 @@ static void print_shape(char *text, size_t cap, const size_t *shape, unsigned ra
         snprintf(text + at, cap - at, "]");
 }
 
-/* A vector may be stored as a row: [n] and [1, n] are the same. */
+/* Compares shapes. A vector may be stored as a row: [n] and [1, n] are the same. */
 static bool shape_fits(const struct dg_tensor_info *info, const struct dg_layout_item *item)
 {
     if (item->rank == 1)
@@ -138,7 +138,7 @@ static bool dtype_fits(const struct binding *b, enum dg_dtype dtype, unsigned ra
     return dg_dtype_is_weight(dtype) && !(dtype == DG_DTYPE_I8 && rank == 1);
 }
 
-/* The scales of an I8 tensor; DG_BIND_NO_SCALE after a fault. */
+/* Finds the scales of an I8 tensor; DG_BIND_NO_SCALE after a fault. */
 static long find_scale(struct binding *b, const char *name, size_t rows)
 {
     char scale_name[DG_LAYOUT_NAME_CAP + 8];
@@ -226,7 +226,7 @@ struct filing {
     struct dg_arena *copies;
 };
 
-/* The entry's bytes, copied when they are misaligned for their type. */
+/* Returns the entry's bytes, copied when they are misaligned for their type. */
 static const void *aligned(struct filing *f, const struct dg_safetensors_entry *entry)
 {
     if ((uintptr_t)entry->bytes % dg_dtype_size(entry->dtype) == 0)

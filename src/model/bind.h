@@ -4,7 +4,7 @@
 /* Binds the tensors of a safetensors file to the weights that a blueprint requires.
  *
  * One error names all faults together: missing tensors, unknown tensors, wrong shapes, wrong types,
- * missing scales. Other writers' names for tied matrices are understood; copies of tied matrices
+ * missing scales. Other programs' names for tied matrices are understood; copies of tied matrices
  * and stored sinusoid tables are ignored. */
 #ifndef DG_MODEL_BIND_H
 #define DG_MODEL_BIND_H
@@ -19,9 +19,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `weights` was made by dg_layout_weights_init. Tensors whose bytes are misaligned for their type
- * are copied into `copies`; all others point into the file. One field of `bp` may change:
- * output_bias becomes false when the file has no such tensor. */
+/* Binds the tensors of `file`. `weights` was made by dg_layout_weights_init. Tensors whose bytes
+ * are misaligned for their type are copied into `copies`; all others point into the file. One field
+ * of `bp` may change: output_bias becomes false when the file has no such tensor. */
 enum dg_err dg_bind_weights(struct dg_weights *weights, struct dg_blueprint *bp,
                             const struct dg_safetensors *file, struct dg_arena *copies,
                             struct dg_error *error) DG_MUST_CHECK;

@@ -22,12 +22,12 @@
 enum dg_family {
     DG_FAMILY_TRANSFORMER, /* encoder-decoder; struct dg_transformer_weights */
     DG_FAMILY_RNN,         /* recurrent encoder-decoder with attention; struct dg_rnn_weights */
-    DG_FAMILY_LM,          /* a decoder alone, which continues its input; struct dg_lm_weights */
+    DG_FAMILY_LM,          /* decoder-only, which continues its input; struct dg_lm_weights */
     DG_FAMILY_SEQ, /* plain recurrent encoder-decoder, or a classifier; struct dg_seq_weights */
-    DG_FAMILY_ENC, /* an encoder alone, which analyses its input; struct dg_enc_weights */
+    DG_FAMILY_ENC, /* encoder-only, which analyses its input; struct dg_enc_weights */
 };
 
-/* The same as a list, X(NAME, name), for tables of what is done with each. */
+/* The same as a list, X(NAME, name), for tables with an entry for each family. */
 #define DG_FAMILIES(X) X(TRANSFORMER, transformer) X(RNN, rnn) X(LM, lm) X(SEQ, seq) X(ENC, enc)
 
 /* What the decoder has in place of masked self-attention, or the kind of a recurrent cell. */
@@ -99,7 +99,7 @@ enum dg_start {
 
 /* How the languages of a multilingual model are named in its input. */
 enum dg_lang_rule {
-    DG_LANG_NONE,         /* the network is not told; OPUS-MT's >>fra<< tokens are ordinary words */
+    DG_LANG_NONE,         /* not named; OPUS-MT's >>fra<< tokens are ordinary words */
     DG_LANG_SOURCE_FIRST, /* [source language] text [eos]; target language forced first (M2M100,
                              NLLB) */
     /* text [eos] [source language]; target language forced first (older NLLB) */
@@ -114,7 +114,7 @@ enum dg_source_words {
     DG_SOURCE_WORDS_UNLISTED,
 };
 
-/* What becomes of a finished hypothesis's place in the beam. */
+/* What happens to the place of a finished hypothesis in the beam. */
 enum dg_beam_rule {
     /* It keeps its place, so fewer hypotheses go on, until none lives. A hypothesis that is cut
      * at the length limit competes with the finished ones. This is Marian's rule. */
@@ -195,7 +195,7 @@ struct dg_lm {
     struct dg_lm_ask ask;
 };
 
-/* The output layer of an encoder without a decoder. */
+/* The output layer of an encoder-only network. */
 enum dg_head {
     DG_HEAD_NONE,   /* no head: the output is the encoder's states */
     DG_HEAD_WORDS,  /* the word at a position: dense, activation, norm, matrix of words */
@@ -221,9 +221,9 @@ enum dg_pooler {
     DG_POOLER_GELU /* as in ELECTRA */
 };
 
-/* What only encoders without a decoder have (BERT, RoBERTa, DistilBERT). In the blueprint,
- * `encoder` is their stack; `decoder` has no layers, and its V is the number of the head's outputs:
- * words, labels, 2, or 1 without a head. */
+/* What only encoder-only networks have (BERT, RoBERTa, DistilBERT). In the blueprint, `encoder` is
+ * their stack; `decoder` has no layers, and its V is the number of the head's outputs: words,
+ * labels, 2, or 1 without a head. */
 struct dg_enc {
     enum dg_head head;
     enum dg_activation head_activation; /* for WORDS and REPLACED */
@@ -310,14 +310,14 @@ struct dg_blueprint {
     bool lowers_titles;
 };
 
-/* What is so of every network of a family. Whoever treats families differently asks for the reason
- * here, not for the family. */
+/* What is true of every network of a family. Code that treats families differently asks for these
+ * properties, not for the family. */
 struct dg_family_facts {
     const char *name; /* "transformer", ...; for people and programs */
     unsigned kinds;   /* bit k: the decoder may be of kind k of enum dg_decoder_kind */
-    bool has_prompt; /* a decoder alone: the source is a prompt, which the answer continues; `lm` is
-                        used */
-    bool has_head; /* an encoder alone: a head computes the output from its states; `enc` is used */
+    /* decoder-only: the source is a prompt, which the answer continues; `lm` is used */
+    bool has_prompt;
+    bool has_head; /* encoder-only: a head computes the output from its states; `enc` is used */
     bool has_cross_heads; /* a decoder whose layers attend to the encoder's states with several
                              heads */
     bool is_recurrent;    /* cells take the place of attention layers; H and F are 1 */
@@ -330,29 +330,30 @@ static inline const struct dg_family_facts *dg_blueprint_family(const struct dg_
     return &dg_families[bp->family];
 }
 
-/* The width of the encoder's output per token: D; for a recurrent encoder, the joint width of its
- * top layers. */
+/* Returns the width of the encoder's output per token: D; for a recurrent encoder, the joint width
+ * of its top layers. */
 size_t dg_blueprint_context(const struct dg_blueprint *bp);
 
-/* Whether position vectors are computed from sines. */
+/* Returns true when position vectors are computed from sines. */
 static inline bool dg_blueprint_has_sinusoids(const struct dg_blueprint *bp)
 {
     return bp->positions != DG_POS_NONE && bp->positions != DG_POS_LEARNED &&
            bp->positions != DG_POS_ROTARY;
 }
 
-/* Whether the network analyses texts instead of generating any: an encoder alone, or a classifier.
- */
+/* Returns true when the network analyses texts and generates none: an encoder-only network, or a
+ * classifier. */
 static inline bool dg_blueprint_is_reader(const struct dg_blueprint *bp)
 {
     return dg_blueprint_family(bp)->has_head || bp->seq.is_classifier;
 }
 
-/* The number of blocks of D rows in a plain recurrent cell's matrices: GRU 3, LSTM 4, tanh 1. */
+/* Returns the number of blocks of D rows in a plain recurrent cell's matrices: GRU 3, LSTM 4, tanh
+ * 1. */
 size_t dg_blueprint_gates(const struct dg_blueprint *bp);
 
-/* The number of layers that a recurrent encoder has per direction; its other layers are on top of
- * both. */
+/* Returns the number of layers that a recurrent encoder has per direction; its other layers are on
+ * top of both directions. */
 size_t dg_blueprint_paired_layers(const struct dg_blueprint *bp);
 
 /* Refuses impossible networks: zero or absurd sizes, heads that do not divide D, ids outside the
@@ -367,8 +368,8 @@ const char *dg_rnn_encoder_name(enum dg_rnn_encoder encoder);
 const char *dg_seq_attention_name(enum dg_seq_attention attention);
 const char *dg_head_name(enum dg_head head);
 
-/* The angle by which rotary positions turn pair k (0 to head / 2 - 1) from one position to the
- * next. */
+/* Returns the angle by which rotary positions turn pair k (0 to head / 2 - 1) from one position to
+ * the next. */
 double dg_rope_step(const struct dg_lm *lm, size_t k);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A small file, a curve, and its fit by Newton's method. The likelihood of a logistic curve is
- * concave, so the only danger is a step that is too long; such a step is halved. */
+/* Reads the file, applies the curve, and fits it by Newton's method. The likelihood of a logistic
+ * curve is concave, so the only danger is a step that is too long; such a step is halved. */
 #include "model/calibration.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
@@ -17,8 +17,8 @@ enum { FILE_MAX = 1 << 16, N = 3, STEPS = 100, HALVINGS = 40, ROWS_MIN = 10, NAM
 
 static const double WEIGHT_MAX = 1e6;
 
-/* Regularisation, as a number of rows: where the numbers separate good from bad perfectly, the
- * likelihood alone would grow without bound. */
+/* Regularisation, as a number of rows: if the numbers separate good from bad translations
+ * perfectly, the weights that maximise the likelihood would be infinite. */
 static const double PULL = 1e-6;
 
 /* ---- The list of names ----------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ double dg_calibration_apply(const struct dg_calibration *calibration, double raw
 
 /* ---- Its fit --------------------------------------------------------------------------------- */
 
-/* A row's factors of bias, scale and probability. */
+/* Writes a row's factors of bias, scale and probability. */
 static void inputs_of(const struct dg_calibration_row *row, bool with_logprob, double x[N])
 {
     x[0] = 1;
@@ -176,13 +176,13 @@ static double dot(const double a[N], const double b[N])
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* log(1 + exp(z)), where exp(z) may be too large. */
+/* Returns log(1 + exp(z)), also where exp(z) would be too large. */
 static double soft_plus(double z)
 {
     return z > 0 ? z + log1p(exp(-z)) : log1p(exp(z));
 }
 
-/* The mean of -log likelihood, plus the regularisation. */
+/* Returns the mean of -log likelihood, plus the regularisation. */
 static double loss_of(const double w[N], const struct dg_calibration_row *rows, size_t n,
                       bool with_logprob)
 {
@@ -195,7 +195,7 @@ static double loss_of(const double w[N], const struct dg_calibration_row *rows, 
     return sum / (double)n + PULL / 2 * dot(w, w);
 }
 
-/* Its gradient and its second derivatives. */
+/* Computes the gradient and the second derivatives of loss_of. */
 static void bend_of(const double w[N], const struct dg_calibration_row *rows, size_t n,
                     bool with_logprob, double slope[N], double bend[N][N])
 {
@@ -234,7 +234,7 @@ static void solve(double bend[N][N], double slope[N], double step[N])
     }
 }
 
-/* One Newton step, halved until the value falls. Returns how much it fell. */
+/* Makes one Newton step, halved until the value falls. Returns how much it fell. */
 static double descend(double w[N], const struct dg_calibration_row *rows, size_t n,
                       bool with_logprob)
 {

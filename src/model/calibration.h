@@ -45,13 +45,13 @@ struct dg_calibration_row {
     double raw, logprob, is;
 };
 
-/* DG_ERR_NOT_FOUND: without a quality.json the model is not an estimator. */
+/* Reads DIR/quality.json. DG_ERR_NOT_FOUND: there is none, so the model is not an estimator. */
 enum dg_err dg_calibration_open(struct dg_calibration *calibration, const char *dir,
                                 struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_calibration_save(const struct dg_calibration *calibration, const char *dir,
                                 struct dg_error *error) DG_MUST_CHECK;
 
-/* The expected quality, between 0 and 1; NaN for NaN. */
+/* Returns the expected quality, between 0 and 1; NaN for NaN. */
 double dg_calibration_apply(const struct dg_calibration *calibration, double raw,
                             double mean_logprob);
 
@@ -62,7 +62,7 @@ enum dg_err dg_calibration_fit(struct dg_calibration *calibration,
                                const struct dg_calibration_row *rows, size_t n, bool with_logprob,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Whether `name` is in a list of names separated by commas and blanks. */
+/* Returns whether `name` is in a list of names separated by commas and blanks. */
 bool dg_judges_has(const char *list, const char *name);
 
 /* Returns the next name of a list and moves *list past it; the length is 0 at the end. */

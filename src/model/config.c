@@ -21,7 +21,7 @@ enum {
 
 /* ---- Fields that config_fields.h has not ----------------------------------------------------- */
 
-/* A token id, null for none, or (newer files) a list whose first is the one. */
+/* Reads a token id; null means none. In newer files it may be a list, of which the first counts. */
 static int32_t id_of(struct dg_config_fields *f, const char *name, int32_t otherwise)
 {
     const struct dg_json *value = f->object ? dg_json_get(f->object, name) : NULL;
@@ -36,7 +36,7 @@ static int32_t id_of(struct dg_config_fields *f, const char *name, int32_t other
     return (int32_t)id;
 }
 
-/* Reads a required token id. */
+/* Reads the activation, which is a required field. */
 static enum dg_activation activation_of(struct dg_config_fields *f)
 {
     if (!f->err && !dg_json_get(f->object, "activation_function"))
@@ -58,7 +58,7 @@ static void suppress(struct dg_config_fields *f, struct dg_blueprint *bp, int32_
         bp->suppress[bp->n_suppress++] = id;
 }
 
-/* bad_words_ids: a list of sequences; only those of one token go into the blueprint. */
+/* Reads bad_words_ids, a list of sequences; only sequences of one token go into the blueprint. */
 static void read_bad_words(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     const struct dg_json *list = f->object ? dg_json_get(f->object, "bad_words_ids") : NULL;
@@ -130,7 +130,7 @@ static void read_generation(struct dg_config_fields *f, struct dg_blueprint *bp)
         dg_config_choice(f, "title_case", title_case_names, (int)bp->lowers_titles) != 0;
 }
 
-/* model_max_length is the longest source; some files write 1e30 for "unknown". */
+/* Reads model_max_length, the longest source; some files write 1e30 for "unknown". */
 static void read_source_len(const struct dg_json *tokenizer, struct dg_blueprint *bp)
 {
     const struct dg_json *value = tokenizer ? dg_json_get(tokenizer, "model_max_length") : NULL;
@@ -193,8 +193,8 @@ static void read_suppressed(struct dg_config_fields *f, struct dg_blueprint *bp)
     }
 }
 
-/* A recurrent network has neither heads nor feed-forward layers; both count as 1 for the rest of
- * the code. */
+/* Reads a recurrent network, which has neither heads nor feed-forward layers; both count as 1 for
+ * the rest of the code. */
 static void read_rnn(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     bp->family = DG_FAMILY_RNN;
@@ -213,7 +213,8 @@ static void read_rnn(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->embedding_scale = (float)dg_config_real(f, "embedding_scale", 1);
 }
 
-/* A plain recurrent network: `seq_attention` names its attention, or it is a classifier. */
+/* Reads a plain recurrent network: `seq_attention` names its attention, or the network is a
+ * classifier. */
 static void read_seq(struct dg_config_fields *f, struct dg_blueprint *bp)
 {
     bp->family = DG_FAMILY_SEQ;
@@ -229,7 +230,7 @@ static void read_seq(struct dg_config_fields *f, struct dg_blueprint *bp)
     bp->embedding_scale = 1;
 }
 
-/* Whether a recurrent network is of the SEQ family and not of the RNN family. */
+/* Returns whether a recurrent network is of the SEQ family and not of the RNN family. */
 static bool is_seq(const struct dg_config_fields *f)
 {
     return dg_json_get(f->object, "seq_attention") || dg_json_get(f->object, "classifier");
@@ -554,7 +555,7 @@ enum dg_err dg_config_print(const struct dg_blueprint *bp, struct dg_buf *out)
     const struct dg_family_facts *family = dg_blueprint_family(bp);
     const bool is_half = family->has_prompt || family->has_head;
     enum dg_err err = printers[bp->family](bp, out);
-    /* nothing states the model's usual choice */
+    /* without these fields, the model uses the default */
     if (!err && (bp->alignment_layer || bp->alignment_head))
         err = dg_buf_printf(out, "  \"alignment_layer\": %zu,\n  \"alignment_head\": %zu,\n",
                             bp->alignment_layer, bp->alignment_head);

@@ -3,12 +3,12 @@
 
 /* config.json and generation_config.json of a model directory, as a blueprint; and back.
  *
- * The field `model_type` tells which kind it is:
+ * The field `model_type` says which kind of configuration it is:
  *
  *     marian      Hugging Face's Marian (OPUS-MT): post-norm, sinusoids in halves, eps 1e-5
  *     m2m_100     M2M100 and NLLB: pre-norm, final norms, positions from 2
  *     gpt2, llama, mistral, qwen2   language models (config_lm.h)
- *     dragoman    ours, for networks that the others cannot describe (docs/MODEL-FILES.md):
+ *     dragoman    our own type, for networks that the others cannot describe (docs/MODEL-FILES.md):
  *                 every field of the blueprint by name
  *
  * Numbers out of range, unknown activations and contradictions are refused with file and field;

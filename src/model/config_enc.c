@@ -13,7 +13,7 @@ enum { CONFIG_BYTES = 4 << 20, LABELS_USUAL = 2 };
 
 /* ---- Heads ----------------------------------------------------------------------------------- */
 
-/* The endings of architecture names. */
+/* The endings of the architectures' names. */
 static const struct {
     const char *end;
     enum dg_head head;
@@ -55,7 +55,7 @@ static void read_head(struct dg_config_fields *r, struct dg_blueprint *bp, bool 
             (int)(name.len < 80 ? name.len : 80), name.ptr);
 }
 
-/* How many labels there are. */
+/* Returns how many labels there are. */
 static size_t count_labels(struct dg_config_fields *r)
 {
     const struct dg_json *names = NULL;
@@ -185,7 +185,7 @@ void dg_config_enc_clamp(struct dg_blueprint *bp)
         bp->n_positions > bp->position_offset ? bp->n_positions - bp->position_offset : 0;
     if (bp->positions == DG_POS_LEARNED && bp->source_len_max > most)
         bp->source_len_max = most;
-    bp->target_len_max = 2; /* there is no target; 2 is the smallest valid length */
+    bp->target_len_max = 2; /* there is no target, and 2 is the smallest valid length */
     bp->n_beams = 1;
 }
 
@@ -237,8 +237,8 @@ enum dg_err dg_config_enc_labels(struct dg_labels *labels, struct dg_span config
 
 static const char *const head_names[] = {"none",  "words",    "pooled", "tokens",
                                          "spans", "replaced", NULL};
-static const char *const rule_names[] = {"one", "each", "number", NULL}; /* as older files of ours
-                                                                            have it */
+/* as older files of our own have them */
+static const char *const rule_names[] = {"one", "each", "number", NULL};
 static const char *const pooler_names[] = {"tanh", "relu", "gelu", NULL};
 
 enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json *config,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The configurations of encoders alone, as blueprints (config.h reads the files and calls this):
+/* The configurations of encoder-only networks, as blueprints (config.h reads the files and calls
+ * this):
  *
  *     bert         learned positions, two segments, a tanh pooler
  *     roberta      positions start at pad_token_id + 1, two tokens between texts, its own
@@ -9,7 +10,7 @@
  *     distilbert   no segments, a relu pooler
  *     xlm-roberta, camembert   like roberta, with other vocabularies
  *     electra      like bert, with a gelu pooler; embeddings must be as wide as the layers
- *     dragoman     ours, with "family": "encoder"
+ *     dragoman     our own type, with "family": "encoder"
  *
  * The field `architectures` names the head: ...ForMaskedLM, ...ForSequenceClassification,
  * ...ForTokenClassification, ...ForQuestionAnswering, or ElectraForPreTraining, which detects
@@ -40,7 +41,7 @@ enum dg_err dg_config_enc_read_foreign(struct dg_blueprint *bp, const struct dg_
 enum dg_err dg_config_enc_read_own(struct dg_blueprint *bp, const struct dg_json *config,
                                    struct dg_error *error) DG_MUST_CHECK;
 
-/* Limits lengths from the other files to the positions. */
+/* Limits lengths that the other files state to the number of positions. */
 void dg_config_enc_clamp(struct dg_blueprint *bp);
 
 /* Prints what dg_config_enc_read_own reads, as the first members of an object that stays open. */

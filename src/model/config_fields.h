@@ -29,11 +29,11 @@ size_t dg_config_need(struct dg_config_fields *r, const char *name); /* a requir
 bool dg_config_flag(struct dg_config_fields *r, const char *name, bool otherwise);
 double dg_config_real(struct dg_config_fields *r, const char *name, double otherwise);
 
-/* The index of the field's text among `choices` (ended by NULL). */
+/* Returns the index of the field's text among `choices` (ended by NULL). */
 int dg_config_choice(struct dg_config_fields *r, const char *name, const char *const *choices,
                      int otherwise);
 
-/* An activation by Hugging Face's name; ours are among them. */
+/* Reads an activation by Hugging Face's name for it; our own names are among those. */
 enum dg_activation dg_config_activation(struct dg_config_fields *r, const char *name,
                                         enum dg_activation otherwise);
 
@@ -43,13 +43,13 @@ extern const char *const dg_config_norm_kinds[];  /* enum dg_norm_kind */
 extern const char *const dg_config_positions[];   /* enum dg_positions, without those of language
                                                      models */
 
-/* A flag as it is printed. */
+/* Returns a flag as it is printed. */
 static inline const char *dg_config_truth(bool flag)
 {
     return flag ? "true" : "false";
 }
 
-/* Refuses a flag that is not as `expected`, because we do not support the other value. */
+/* Refuses a flag that is not as `expected`, because the other value is not supported. */
 void dg_config_must(struct dg_config_fields *r, const char *name, bool otherwise, bool expected);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One function per type reads its makers' names, one line for each field of the blueprint; what all
- * language models share is completed at the end. Our own type reads what dg_config_lm_print prints.
- */
+/* One function per type reads its configuration, one line for each field of the blueprint; the
+ * fields that all language models share are completed at the end. Our own type reads what
+ * dg_config_lm_print prints. */
 #include "model/config_lm.h"
 #include "base/json/json_out.h"
 #include "model/config_fields.h"
@@ -92,7 +92,7 @@ static void read_gpt2(struct dg_config_fields *r, struct dg_blueprint *bp)
 
 static const char *const scaling_names[] = {"default", "linear", "llama3", NULL};
 
-/* rope_scaling, or the rope_parameters of newer files, which have the angle's base too. */
+/* Reads rope_scaling, or the rope_parameters of newer files, which also have the angle's base. */
 static void read_rope(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     struct dg_rope *rope = &bp->lm.rope;
@@ -118,7 +118,8 @@ static void read_rope(struct dg_config_fields *r, struct dg_blueprint *bp)
     r->err = inner.err;
 }
 
-/* Inside a window every token attends to all earlier ones, as our networks do; beyond it, not. */
+/* Limits the context to the window. Inside a window every token attends to all earlier tokens, as
+ * in our networks; beyond it, they do not. */
 static void limit_to_window(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     const size_t window = dg_config_size(r, "sliding_window", 0);
@@ -154,7 +155,8 @@ static void read_llama(struct dg_config_fields *r, struct dg_blueprint *bp, enum
         limit_to_window(r, bp);
 }
 
-/* Texts that end an answer and languages are checked where they are used. */
+/* Reads how the model is asked for a translation. The stop texts and languages are checked where
+ * they are used. */
 static void read_ask(struct dg_config_fields *r, struct dg_blueprint *bp)
 {
     struct dg_lm_ask *ask = &bp->lm.ask;

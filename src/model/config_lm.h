@@ -7,7 +7,7 @@
  *     llama       Llama 1 to 3: rotary positions, RMS norms, gated SiLU
  *     mistral     like llama, with a window; the context is limited to the window
  *     qwen2       like llama, with biases on queries, keys and values
- *     dragoman    ours, with "family": "language-model" */
+ *     dragoman    our own type, with "family": "language-model" */
 #ifndef DG_MODEL_CONFIG_LM_H
 #define DG_MODEL_CONFIG_LM_H
 
@@ -34,7 +34,7 @@ enum dg_err dg_config_lm_read_own(struct dg_blueprint *bp, const struct dg_json 
 enum dg_err dg_config_lm_read_stops(struct dg_blueprint *bp, const struct dg_json *config,
                                     struct dg_error *error) DG_MUST_CHECK;
 
-/* Limits lengths from the other files to the context. */
+/* Limits lengths that the other files state to the context. */
 void dg_config_lm_clamp(struct dg_blueprint *bp);
 
 /* Prints what dg_config_lm_read_own reads, as the first members of an object that stays open. */

@@ -26,7 +26,7 @@ const char *dg_good_for_name(enum dg_good_for good_for)
     return names[good_for];
 }
 
-/* The value of the row, when the line is one. */
+/* Reads the value of the row, if the line is that row. */
 static bool read_row(struct dg_span line, struct dg_span *value)
 {
     static const char blanks[] = " \t\r|";

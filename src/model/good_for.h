@@ -5,7 +5,7 @@
  *
  *     | good for | everyday sentences |
  *
- * Three values are known; a card with another one, or without the row, says nothing. */
+ * Three values are known; a card with another value, or without the row, says nothing. */
 #ifndef DG_MODEL_GOOD_FOR_H
 #define DG_MODEL_GOOD_FOR_H
 
@@ -19,7 +19,7 @@ enum dg_good_for {
 /* Reads DIR/card.md; a card that is missing or cannot be read states nothing. Any thread. */
 enum dg_good_for dg_good_for_read(const char *dir);
 
-/* The name in the API: "gist", "everyday", "most"; NULL for UNKNOWN. */
+/* Returns the name in the API: "gist", "everyday", "most"; NULL for UNKNOWN. */
 const char *dg_good_for_name(enum dg_good_for good_for);
 
 #endif

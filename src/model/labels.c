@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A few lines of text. */
+/* Reads and keeps a few lines of text. */
 #include "model/labels.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"

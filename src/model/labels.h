@@ -39,15 +39,15 @@ void dg_labels_close(struct dg_labels *labels); /* mirror of init and open */
  * empty, too long, or of several lines. */
 enum dg_err dg_labels_add(struct dg_labels *labels, struct dg_span label) DG_MUST_CHECK;
 
-/* False when the list does not have the label. */
+/* Finds the number of a label. Returns false when the list does not have the label. */
 bool dg_labels_find(const struct dg_labels *labels, struct dg_span label, size_t *number);
 
 /* Splits a word's label: "B-PER" has kind 'B' and type "PER"; "O" has an empty type; a plain "PER"
  * continues an entity of its type. */
 struct dg_span dg_labels_entity(struct dg_span label, char *kind);
 
-/* Whether a word of that kind and type begins a new entity after a word inside an entity of type
- * `open` (empty: inside none). */
+/* Returns whether a word of that kind and type begins a new entity after a word inside an entity of
+ * type `open` (empty: inside none). */
 bool dg_labels_begins(char kind, struct dg_span type, struct dg_span open);
 
 enum dg_err dg_labels_open(struct dg_labels *labels, const char *dir,

@@ -24,7 +24,7 @@ struct words {
 
 enum kind { MATRIX, EMBEDDING, GAIN, BIAS };
 
-/* One parameter: [rows, cols], or [rows] when cols is 0. */
+/* Visits one parameter: [rows, cols], or [rows] when cols is 0. */
 static void visit(struct walk *w, enum kind kind, struct dg_tensor *slot, size_t rows, size_t cols,
                   const char *fmt, ...) DG_PRINTF(6, 7);
 
@@ -80,7 +80,7 @@ static void visit_attention(struct walk *w, struct dg_attention_weights *attenti
     visit_norm(w, &attention->norm, bp, prefix, norm);
 }
 
-/* Self-attention, including its vectors for distances. */
+/* Visits self-attention, including its vectors for distances. */
 static void visit_self(struct walk *w, struct dg_attention_weights *self,
                        const struct dg_blueprint *bp, size_t H, const char *prefix)
 {
@@ -110,7 +110,8 @@ static void visit_ssru(struct walk *w, struct dg_ssru_weights *ssru, const struc
     visit_norm(w, &ssru->norm, bp, prefix, "self_attn_layer_norm");
 }
 
-/* The widths are D, aan_F, ..., aan_F and, after the last matrix, D again. */
+/* Lists an AAN's parameters. The widths are D, aan_F, ..., aan_F and, after the last matrix, D
+ * again. */
 static void visit_aan(struct walk *w, struct dg_aan_weights *aan, const struct dg_blueprint *bp,
                       const char *prefix)
 {
@@ -242,7 +243,7 @@ static struct words words_of_transformer(struct dg_weights *weights)
 
 /* ---- Recurrent networks ---------------------------------------------------------------------- */
 
-/* A cell that reads `in` numbers, or with 0 its state alone. */
+/* Visits a cell that reads `in` numbers or, with 0, only its state. */
 static void visit_cell(struct walk *w, struct dg_cell_weights *cell, const struct dg_blueprint *bp,
                        size_t in, const char *prefix)
 {
@@ -264,8 +265,8 @@ static void visit_cell(struct walk *w, struct dg_cell_weights *cell, const struc
         visit(w, GAIN, &cell->state_gain, all, 0, "%sstate_norm.weight", prefix);
 }
 
-/* A layer of `n` cells: the first reads `in` numbers, the second `second`, the others their state
- * alone. */
+/* Visits a layer of `n` cells: the first reads `in` numbers, the second reads `second`, the others
+ * only their state. */
 static void visit_rnn_layer(struct walk *w, struct dg_rnn_layer *layer,
                             const struct dg_blueprint *bp, size_t n, size_t in, size_t second,
                             const char *stack, size_t at)
@@ -471,7 +472,7 @@ static struct words words_of_lm(struct dg_weights *weights)
     return (struct words){NULL, &m->embedding, &m->output};
 }
 
-/* ---- Encoders alone -------------------------------------------------------------------------- */
+/* ---- Encoder-only networks ------------------------------------------------------------------- */
 
 static void visit_head(struct walk *w, const struct dg_blueprint *bp, struct dg_enc_weights *e)
 {

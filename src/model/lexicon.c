@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Six numbers, a table of offsets, a table of ids; the sizes of both must give the file's. */
+/* The file has six numbers, a table of offsets and a table of ids; the sizes of the tables must
+ * give the file's size. */
 #include "model/lexicon.h"
 #include "base/file/file_out.h"
 #include "base/file/map_file.h"
@@ -27,7 +28,7 @@ bool dg_lexicon_is(const uint8_t *bytes, size_t len)
     return len >= 8 && u64_at(bytes) == MAGIC;
 }
 
-/* Over all whole words after the checksum itself. */
+/* Computes the checksum of all whole words after the checksum itself. */
 static uint64_t checksum(const uint8_t *bytes, size_t len)
 {
     uint64_t hash = 0;
@@ -66,7 +67,8 @@ static enum dg_err read_header(struct dg_lexicon *lex, const uint8_t *bytes, siz
     return DG_OK;
 }
 
-/* Words without a list at the end point to the end, which the original refuses and we do not. */
+/* Checks the lists. The offsets of words at the end that have no list point to the end of the
+ * table; the original program refuses that, dragoman does not. */
 static enum dg_err check_lists(const struct dg_lexicon *lex, const char *name, size_t n_target,
                                struct dg_error *error)
 {

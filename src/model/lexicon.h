@@ -26,7 +26,7 @@ enum { DG_LEXICON_MAX = 256 << 20 };
 
 struct dg_lexicon {
     uint64_t n_frequent;    /* target ids 0 to n_frequent - 1 are always allowed */
-    uint64_t n_best;        /* how many targets per source word the list was made with */
+    uint64_t n_best;        /* the number of targets per source word that the list was made with */
     size_t n_words;         /* number of source ids */
     size_t n_targets;       /* number of entries in all lists */
     const uint8_t *offsets; /* [n_words + 1] u64, borrowed */
@@ -37,7 +37,7 @@ struct dg_lexicon_list {
     size_t first, n;
 };
 
-/* True when a file begins like a shortlist. */
+/* Returns true when a file begins like a shortlist. */
 bool dg_lexicon_is(const uint8_t *bytes, size_t len);
 
 /* Checks size, checksum, order of the lists, and every id against the sizes of the vocabularies. */
@@ -50,7 +50,7 @@ enum dg_err dg_lexicon_open(struct dg_lexicon **lex, const char *dir, size_t n_s
                             size_t n_target, struct dg_error *error) DG_MUST_CHECK;
 void dg_lexicon_close(struct dg_lexicon *lex); /* mirror; NULL is fine */
 
-/* Bytes of memory of an opened one; 0 for NULL. */
+/* Returns the bytes of memory of an opened shortlist; 0 for NULL. */
 size_t dg_lexicon_memory(const struct dg_lexicon *lex);
 
 /* Writes a shortlist file. The list of source id i is targets[offsets[i] .. offsets[i + 1]); there
@@ -59,10 +59,10 @@ enum dg_err dg_lexicon_save(const char *path, uint64_t n_frequent, uint64_t n_be
                             const uint64_t *offsets, size_t n_words, const uint32_t *targets,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* The list of a source id below n_words. */
+/* Returns the list of a source id, which must be below n_words. */
 struct dg_lexicon_list dg_lexicon_list(const struct dg_lexicon *lex, size_t source);
 
-/* The target id at index `at`, below n_targets. */
+/* Returns the target id at index `at`, which must be below n_targets. */
 uint32_t dg_lexicon_target(const struct dg_lexicon *lex, size_t at);
 
 #endif

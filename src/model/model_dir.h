@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Opens a model directory: reads config.json into a blueprint, maps model.safetensors read-only,
- * and finds, checks and binds every weight. Nothing is copied except tensors that a foreign writer
- * left misaligned, so a model opens in milliseconds and processes share its pages.
+ * and finds, checks and binds every weight. Nothing is copied except tensors that another program
+ * has left misaligned, so a model opens in milliseconds and processes share its pages.
  *
  *     struct dg_model *model;
  *     err = dg_model_open(&model, "models/fr-en", &error);
@@ -35,11 +35,12 @@ void dg_model_unref(struct dg_model *model); /* mirror of open and ref; NULL is 
 const struct dg_blueprint *dg_model_blueprint(const struct dg_model *model);
 const struct dg_weights *dg_model_weights(const struct dg_model *model);
 
-/* DG_ERR_INTEGRITY when the file was written to or cut since it was opened: what was read of the
- * weights is not what there was. Asked after reading them (base/file/map_file.h). */
+/* Returns DG_ERR_INTEGRITY when the file was written to or truncated since it was opened, because
+ * the weights that were read are then not the original ones. Call it after reading the weights
+ * (base/file/map_file.h). */
 enum dg_err dg_model_check(const struct dg_model *model, struct dg_error *error) DG_MUST_CHECK;
 
-/* Gives the file's pages back to the system, which reads them again when they are used. */
+/* Releases the file's pages to the system, which reads them again when they are used. */
 void dg_model_forget(const struct dg_model *model);
 
 #endif

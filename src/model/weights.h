@@ -75,7 +75,8 @@ struct dg_decoder_layer {
     struct dg_ffn_weights ffn;
 };
 
-/* Of a Transformer. Tied matrices appear in each of their roles with the same `data`. */
+/* The weights of a Transformer. Tied matrices appear in each of their roles with the same
+ * `data`. */
 struct dg_transformer_weights {
     struct dg_tensor source_embedding; /* [Vs, D] model.shared.weight,
                                           model.encoder.embed_tokens.weight */
@@ -95,9 +96,9 @@ struct dg_transformer_weights {
     struct dg_tensor output_bias; /* [Vt] final_logits_bias (stored [1, Vt] or [Vt]) */
 };
 
-/* A cell of state width d. It reads an input of any width, or its state alone; then the input's
- * matrices are absent. The blocks of rows of `gates`, from top to bottom, are reset and update for
- * a GRU, and forget, input, candidate and output for an LSTM. P stands for
+/* A cell of state width d. It reads an input of any width, or only its state; in that case the
+ * input's matrices are absent. The blocks of rows of `gates`, from top to bottom, are reset and
+ * update for a GRU, and forget, input, candidate and output for an LSTM. P stands for
  * model.encoder.{forward,backward,top}.<layer>.cells.<j>. or
  * model.decoder.layers.<layer>.cells.<j>. */
 struct dg_cell_weights {
@@ -122,8 +123,8 @@ struct dg_normed_weights {
     struct dg_tensor gain;           /* NAME_norm.weight */
 };
 
-/* Of the family RNN; d is the width of states, C that of the context. The first four tensors have
- * the Transformer's names. */
+/* The weights of the family RNN; d is the width of states, C that of the context. The first four
+ * tensors have the Transformer's names. */
 struct dg_rnn_weights {
     struct dg_tensor source_embedding, target_embedding; /* [V, D] */
     struct dg_tensor output;                             /* [Vt, D] */
@@ -156,7 +157,8 @@ struct dg_seq_layer {
     struct dg_seq_cell backward; /* absent unless the encoder is bidirectional */
 };
 
-/* Of the family SEQ. A classifier has only the source embedding, the encoder and the output. */
+/* The weights of the family SEQ. A classifier has only the source embedding, the encoder and the
+ * output. */
 struct dg_seq_weights {
     struct dg_tensor source_embedding, target_embedding; /* [V, D] */
     struct dg_tensor output;                             /* [Vt, D] */
@@ -183,7 +185,7 @@ struct dg_lm_layer {
     struct dg_linear_weights up, down;     /* [F, D], [D, F] L mlp.up_proj, mlp.down_proj */
 };
 
-/* Of a language model. */
+/* The weights of a language model. */
 struct dg_lm_weights {
     struct dg_tensor embedding;  /* [V, D] model.embed_tokens.weight */
     struct dg_tensor positions;  /* [N, D] learned only: model.embed_positions.weight */
@@ -192,7 +194,7 @@ struct dg_lm_weights {
     struct dg_tensor output;     /* [V, D] lm_head.weight, or the embedding */
 };
 
-/* Of an encoder alone. Tensors that a head does not use are absent. */
+/* The weights of an encoder-only network. Tensors that a head does not use are absent. */
 struct dg_enc_weights {
     struct dg_tensor embedding; /* [V, D] model.encoder.embed_tokens.weight */
     struct dg_tensor positions; /* [N, D] learned only: model.encoder.embed_positions.weight */

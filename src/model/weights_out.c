@@ -38,7 +38,7 @@ static size_t cols_of(const struct dg_weights_out_item *item)
     return item->rank == 2 ? item->shape[1] : item->shape[0];
 }
 
-/* At least one row, else as many as fit the block. */
+/* Returns as many rows as fit the block, but at least one. */
 static size_t block_rows(const struct dg_weights_out_item *item)
 {
     size_t n = BLOCK_FLOATS / (cols_of(item) ? cols_of(item) : 1);
@@ -71,7 +71,8 @@ static enum dg_err refuse_value(const struct dg_weights_out_item *item, float va
                         item->name, (double)value, dg_dtype_name(item->dtype));
 }
 
-/* Floats in `rows` into `stored`, or, for I8, one scale a row into `scales`. */
+/* Converts the floats in `rows` into `stored`; with `only_scales`, writes one scale for each row of
+ * an I8 item to `scales` instead. */
 static enum dg_err convert(struct saving *s, const struct dg_weights_out_item *item, size_t n_rows,
                            bool only_scales, struct dg_error *error)
 {
@@ -136,7 +137,7 @@ static enum dg_err write_raw(struct saving *s, const struct part *part,
     const void *bytes;
     enum dg_err err = DG_OK;
     size_t len = rows_of(item) * cols_of(item) * dg_dtype_size(item->dtype);
-    /* read again from the source, which need not keep it */
+    /* the bytes are read again from the source, which need not keep them */
     for (size_t at = 0; at < len && !err;) {
         size_t more = len - at < BLOCK_FLOATS ? len - at : BLOCK_FLOATS;
         err = s->source->raw(s->source->ctx, part->item, &bytes, error);

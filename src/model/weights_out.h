@@ -42,10 +42,10 @@ struct dg_weights_out_source {
     void (*progress)(void *ctx, uint64_t more);
 };
 
-/* The type in which a tensor of `rank` is stored when `wanted` is asked for. */
+/* Returns the type in which a tensor of `rank` is stored when `wanted` is asked for. */
 enum dg_dtype dg_weights_out_dtype(enum dg_dtype wanted, unsigned rank);
 
-/* Bytes of data that dg_weights_out_save will write. */
+/* Returns the bytes of data that dg_weights_out_save will write. */
 uint64_t dg_weights_out_len(const struct dg_weights_out_item *items, size_t n);
 
 enum dg_err dg_weights_out_save(const char *path, const struct dg_weights_out_item *items, size_t n,

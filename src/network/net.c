@@ -41,7 +41,7 @@ struct packer {
     const struct dg_model *model; /* the model whose file holds the weights; may be NULL */
 };
 
-/* The type in which a product with these `n` fused matrices is computed. */
+/* Returns the type in which a product with these `n` fused matrices is computed. */
 static enum dg_packed_type type_of(const struct packer *packer,
                                    const struct dg_linear_weights *const *parts, size_t n)
 {
@@ -175,7 +175,7 @@ static void place_norm(struct packer *packer, struct net_norm *norm,
     norm->bias = place_vector(packer, &w->bias, 0.0f);
 }
 
-/* The matrices of self-attention that make queries, keys and values. */
+/* Packs the matrices of self-attention that make queries, keys and values. */
 static void pack_qkv(struct packer *packer, struct dg_packed *qkv, struct dg_packed *kv,
                      const struct dg_attention_weights *w)
 {
@@ -268,7 +268,7 @@ static void pack_decoder(struct packer *packer, const struct dg_transformer_weig
     place_norm(packer, &net->decoder_norm, &w->decoder_norm);
 }
 
-/* An untied embedding is kept row-major: its rows are only looked up, never multiplied. */
+/* Packs an untied embedding row-major, because its rows are only looked up, never multiplied. */
 static void pack_embedding(struct packer *packer, struct dg_packed *rows,
                            const struct dg_tensor *table)
 {
@@ -375,7 +375,7 @@ static void pack_normed(struct packer *packer, struct net_normed *normed,
     pack(packer, &normed->linear, &linear);
 }
 
-/* A vector as a layer of one output, exact. */
+/* Packs a vector as a layer with one output, without rounding. */
 static void pack_score(struct packer *packer, struct dg_packed *packed,
                        const struct dg_tensor *score)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The network, ready to run: ids in, logits out. docs/MODEL.md has the mathematics.
+/* The network, ready to run: it turns ids into logits. docs/MODEL.md has the mathematics.
  *
  * `struct dg_net` is the model's weights packed for this CPU's kernels: immutable, shared by all
- * threads. `struct dg_net_state` is one worker's memory: all of it allocated at creation, in one
- * block whose size can be asked before. Nothing is allocated afterwards. A state belongs to one
- * thread at a time.
+ * threads. `struct dg_net_state` is one worker's memory, allocated at creation in one block, whose
+ * size dg_net_state_size computes beforehand. Nothing is allocated afterwards. A state belongs to
+ * one thread at a time.
  *
  * A state has *slots* (sentences) and each slot has *lanes* (hypotheses of that sentence):
  *
@@ -27,10 +27,10 @@
  *     dg_net_close(state, slot);
  *
  * **Lanes and parents.** A row continues the history (positions 0 .. position-1) of lane `parent`
- * of its slot as it was before this call, under the number `lane`. So a beam search reorders by
- * naming parents; two lanes may name the same parent. No keys or values are copied: a lane is a
- * list of references to cached positions. When a call names a slot, the lanes that it names live
- * on and the slot's other lanes die. A slot that the call does not name stays as it is.
+ * of its slot as it was before this call, under the number `lane`. So a beam search reorders its
+ * hypotheses by naming parents; two lanes may name the same parent. No keys or values are copied: a
+ * lane is a list of references to cached positions. When a call names a slot, the lanes that it
+ * names live on and the slot's other lanes die. A slot that the call does not name stays as it is.
  *
  * **Several positions at once.** Rows of the same lane with consecutive positions, in order and
  * next to each other, are teacher forcing under a look-ahead mask: a forced prefix, or a whole
@@ -80,8 +80,8 @@ struct dg_net_opts {
     /* Only shapes and sizes, to measure the network before its memory is allocated. Only
      * dg_net_bytes, dg_net_blueprint, dg_net_state_size and dg_net_free accept such a network. */
     bool is_hollow;
-    /* The model whose file holds the weights, borrowed for the call. Its pages are given back as
-     * they are read, so that no weight is in memory twice. NULL: the weights lie elsewhere. */
+    /* The model whose file holds the weights, borrowed for the call. Its pages are released as they
+     * are read, so that no weight is in memory twice. NULL: the weights lie elsewhere. */
     const struct dg_model *model;
 };
 
@@ -95,19 +95,19 @@ void dg_net_free(struct dg_net *net); /* NULL is fine */
 const struct dg_blueprint *dg_net_blueprint(const struct dg_net *net); /* borrowed until free */
 const struct dg_kernels *dg_net_kernels(const struct dg_net *net);
 
-/* The smallest type among the matrices: I8, else BF16, else F32. */
+/* Returns the smallest type among the matrices: I8, else BF16, else F32. */
 enum dg_packed_type dg_net_type(const struct dg_net *net);
 
-/* The operation that a blueprint's activation stands for. */
+/* Returns the operation that a blueprint's activation stands for. */
 enum dg_op_act dg_net_act(enum dg_activation activation);
 
-/* The activation after the first matrix of an encoder-only network's head. */
+/* Returns the activation after the first matrix of an encoder-only network's head. */
 enum dg_op_act dg_net_head_act(const struct dg_enc *enc);
 
 size_t dg_net_bytes(const struct dg_net *net); /* memory of the packed weights and tables */
 
-/* The token to give a lane at position 0: the blueprint's start_id, or DG_ID_NONE for "a zero
- * vector". */
+/* Returns the token to give a lane at position 0: the blueprint's start_id, or DG_ID_NONE for "a
+ * zero vector". */
 int32_t dg_net_start_token(const struct dg_net *net);
 
 /* ---- A worker's state ------------------------------------------------------------------------ */
@@ -135,7 +135,7 @@ struct dg_net_limits {
     enum dg_net_kv kv;
 };
 
-/* Bytes that a state with these limits allocates. DG_ERR_RANGE for absurd limits. */
+/* Computes the bytes that a state with these limits allocates. DG_ERR_RANGE for absurd limits. */
 enum dg_err dg_net_state_size(const struct dg_net *net, const struct dg_net_limits *limits,
                               size_t *bytes, struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_net_state_new(struct dg_net_state **state, const struct dg_net *net,
@@ -152,13 +152,13 @@ const struct dg_net_limits *dg_net_state_limits(const struct dg_net_state *state
 struct dg_helpers;
 void dg_net_state_lend(struct dg_net_state *state, struct dg_helpers *helpers);
 
-/* True when the network has products that are large enough to share among threads. */
+/* Returns true when the network has products that are large enough to share among threads. */
 bool dg_net_is_divisible(const struct dg_net *net);
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-/* dg_net_need: the cached positions that a sentence needs at most. dg_net_room: how many are free.
- * A slot can be opened when need <= room; its steps cannot run out of positions then. */
+/* dg_net_need returns the cached positions that a sentence needs at most, dg_net_room how many are
+ * free. A slot can be opened when need <= room; its steps then cannot run out of positions. */
 size_t dg_net_need(const struct dg_net_state *state, size_t n_source, size_t n_lanes,
                    size_t target_len);
 size_t dg_net_room(const struct dg_net_state *state);
@@ -168,7 +168,7 @@ size_t dg_net_room(const struct dg_net_state *state);
 enum dg_err dg_net_open(struct dg_net_state *state, size_t slot, size_t n_source, size_t n_lanes,
                         size_t target_len) DG_MUST_CHECK;
 
-/* The mirror of open; a closed slot is fine. */
+/* Closes a slot, the mirror of open; a closed slot is fine. */
 void dg_net_close(struct dg_net_state *state, size_t slot);
 
 /* ---- Encoder --------------------------------------------------------------------------------- */
@@ -186,11 +186,11 @@ struct dg_net_source {
 enum dg_err dg_net_encode(struct dg_net_state *state, const struct dg_net_source *sources,
                           size_t n_sources) DG_MUST_CHECK;
 
-/* The same for encoder-only networks, in parts, so that other states can take steps in between.
- * The sources must fit into `encode_tokens` together (DG_ERR_RANGE). dg_net_encode_more does about
- * *work multiplications and subtracts from *work those it has used; it returns true when everything
- * is encoded. The result is the same to the bit. Until then slots may be opened and closed; no
- * other call is allowed. */
+/* The same for encoder-only networks, in parts, so that other states can take steps in between. The
+ * sources must fit into `encode_tokens` together (DG_ERR_RANGE). dg_net_encode_more does about
+ * *work multiplications and subtracts from *work the number that it has done; it returns true when
+ * everything is encoded. The result is the same to the bit. Until then slots may be opened and
+ * closed; no other call is allowed. */
 enum dg_err dg_net_encode_begin(struct dg_net_state *state, const struct dg_net_source *sources,
                                 size_t n_sources) DG_MUST_CHECK;
 bool dg_net_encode_more(struct dg_net_state *state, uint64_t *work);
@@ -198,18 +198,18 @@ bool dg_net_encode_more(struct dg_net_state *state, uint64_t *work);
 /* The same for a language model's prompts, in parts, so that other slots can take steps in between.
  * dg_net_begin checks a prompt (DG_ERR_INVALID, DG_ERR_RANGE as above). dg_net_prefill continues
  * the prompts that were begun, in their order, by at most `most` tokens, and returns how many it
- * has computed; a slot whose prompt is complete counts as encoded. The state keeps beginnings of
- * prompts where there is room, so that what two prompts have in common is computed once; the result
- * is the same to the bit. */
+ * has computed; a slot whose prompt is complete counts as encoded. If there is room, the state
+ * keeps the beginnings of prompts, so that a beginning that two prompts have in common is computed
+ * once; the result is the same to the bit. */
 enum dg_err dg_net_begin(struct dg_net_state *state,
                          const struct dg_net_source *source) DG_MUST_CHECK;
 size_t dg_net_prefill(struct dg_net_state *state, const struct dg_net_source *sources,
                       size_t n_sources, size_t most);
 bool dg_net_is_encoded(const struct dg_net_state *state, size_t slot);
 
-/* The encoder's output for sentence `i` of the last dg_net_encode: [S, D], or [S, C] of a recurrent
- * network (dg_blueprint_context). NULL unless that call's sentences fitted into `encode_tokens`
- * together. Borrowed until the next call with this state. */
+/* Returns the encoder's output for sentence `i` of the last dg_net_encode: [S, D], or [S, C] of a
+ * recurrent network (dg_blueprint_context). NULL unless that call's sentences fitted into
+ * `encode_tokens` together. Borrowed until the next call with this state. */
 const float *dg_net_encoded(const struct dg_net_state *state, size_t i);
 
 /* ---- Heads of encoder-only networks ---------------------------------------------------------- */
@@ -220,8 +220,9 @@ struct dg_net_place {
 };
 
 /* Runs the head at `n` places, at most `logits_rows` of the limits. Read the results, [decoder.V]
- * each, with dg_net_logits, like the rows of a step. DG_ERR_RANGE: too many places, or no such
- * place; DG_ERR_INVALID: the network has no head. What dg_net_encoded returns does not change. */
+ * each, with dg_net_logits, like the rows of a step. DG_ERR_RANGE: too many places, or a place that
+ * does not exist; DG_ERR_INVALID: the network has no head. What dg_net_encoded returns does not
+ * change. */
 enum dg_err dg_net_head(struct dg_net_state *state, const struct dg_net_place *places,
                         size_t n) DG_MUST_CHECK;
 
@@ -259,12 +260,13 @@ struct dg_net_step {
 
 enum dg_err dg_net_step(struct dg_net_state *state, const struct dg_net_step *step) DG_MUST_CHECK;
 
-/* Logits of row `row` of the last step: [V], or [length of the shortlist]; NULL if the row did not
- * want them. The caller may change them in place (to ban words, say). Borrowed until the next call
- * with this state. */
+/* Returns the logits of row `row` of the last step: [V], or [length of the shortlist]; NULL if the
+ * row did not want them. The caller may change them in place (to ban words, say). Borrowed until
+ * the next call with this state. */
 float *dg_net_logits(struct dg_net_state *state, size_t row);
 
-/* Attention of row `row` over its source: [S], summing to 1; NULL unless the step asked for it. */
+/* Returns the attention of row `row` over its source: [S], summing to 1; NULL unless the step asked
+ * for it. */
 const float *dg_net_attention(const struct dg_net_state *state, size_t row);
 
 /* Sets the words for steps with `shortlist`: distinct ids in any order, which is also the order of

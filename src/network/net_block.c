@@ -17,12 +17,13 @@
 enum {
     PART_LEAST = 1 << 18, /* the fewest multiplications for which waking another thread is
                              worthwhile */
-    PART_MOST = 1 << 23,  /* the most multiplications before a thread must be free for other work */
+    /* the most multiplications of a part, so that a thread is soon free for other work */
+    PART_MOST = 1 << 23,
     WINDOW = DG_VOCABULARY_BLOCK + 64, /* floats between the rows of parts of logits */
     WINDOW_AHEAD = 256 << 10,          /* bytes of weights that are fetched ahead; measured:
                                           docs/speed-log.md, 2026-11-26 */
-    PARTS_EACH = 4, /* parts of a product for each thread, so that a thread that comes late takes
-                       fewer */
+    /* parts of a product for each thread, so that a thread that comes late takes fewer of them */
+    PARTS_EACH = 4,
 };
 
 void dg_net_norm(const struct dg_net_state *state, const struct net_norm *norm, float *out,
@@ -83,8 +84,9 @@ static void compute_part(void *ctx, size_t part)
                                            first, first + (left < p->width ? left : p->width));
 }
 
-/* The number of parts to divide a product into; below 2 without helpers or if it is too small. All
- * threads get the same number of parts, unless the parts would be too large then. */
+/* Returns the number of parts to divide a product into; below 2 without helpers or if the product
+ * is too small. All threads get the same number of parts, unless that would make the parts too
+ * large. */
 static size_t n_parts(const struct dg_net_state *state, const struct dg_packed *w, size_t M)
 {
     const size_t n_helpers = state->helpers && state->net->kernels->linear_columns
@@ -131,7 +133,8 @@ static size_t part_at(size_t first, size_t N)
 
 /* The parts of all rows lie in a window of `out` that moves on with the columns: row m's column n
  * is at m * WINDOW + n. A product ends at the end of a panel, a little after the part. While the
- * rows of a part are taken, the weights of the next come into the second cache. */
+ * rows of a part are taken, the weights of the next part are fetched into the second-level
+ * cache. */
 static void in_window(struct dg_net_state *state, float *out, const float *x, size_t ld_x, size_t M,
                       const struct dg_packed *w, dg_net_take_fn *take, void *ctx,
                       const uint32_t *rows)

@@ -25,8 +25,8 @@ float *dg_net_cell_of(struct dg_net_state *state, unsigned turn, size_t layer, s
                               state->net->cell_width;
 }
 
-/* The state from which row i starts; NULL at position 0, where it is zero. The turn has been
- * flipped already. */
+/* Returns the state from which row i starts; NULL at position 0, where it is zero. The turn has
+ * been flipped already. */
 static const float *cell_before(struct dg_net_state *state, const struct dg_net_row *rows, size_t i,
                                 size_t layer)
 {
@@ -64,7 +64,7 @@ static void ssru(struct dg_net_state *state, const struct net_decoder_layer *lay
     }
 }
 
-/* The running mean, into wide [M, D]. */
+/* Writes the running mean to wide [M, D]. */
 static void means(struct dg_net_state *state, const struct dg_net_step *step, size_t at_layer)
 {
     const size_t D = state->net->bp.D;

@@ -26,10 +26,10 @@
 
 enum {
     PART_ROWS = 64
-}; /* rows of a part, except the last: with fewer, products would wait for weights */
+}; /* rows of each part except the last; with fewer, products would wait for weights */
 
-/* Attention of rows [first, end), which belong to some of the `n_sources` sentences, each over its
- * own sentence. */
+/* Computes the attention of rows [first, end), which belong to some of the `n_sources` sentences,
+ * each row over its own sentence. */
 static void attend_rows(struct dg_net_state *state, const struct dg_relative *relative,
                         size_t n_sources, size_t first, size_t end)
 {
@@ -211,8 +211,8 @@ enum dg_err dg_net_encode_begin(struct dg_net_state *state, const struct dg_net_
     return DG_OK;
 }
 
-/* The multiplications for the next row in the current stage. One in attention counts as four,
- * because it takes four times as long as one in a product. */
+/* Returns the multiplications for the next row in the current stage. A multiplication in attention
+ * counts as four, because it takes four times as long as one in a product. */
 static uint64_t work_of_row(const struct dg_net_state *state, const struct net_encoder_layer *layer)
 {
     const uint64_t D = state->net->bp.D;

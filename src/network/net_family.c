@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The table of what each family of networks does in its own way while it runs. How it is packed is
- * in net.c. */
+/* A table with the functions of each family for the steps of running a network that differ between
+ * families. net.c packs the networks. */
 #include "network/net_int.h"
 
 const struct net_family dg_net_families[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a network and a worker's state look like inside. Private to the files net*.c.
+/* The inside of a network and of a worker's state. Private to the files net*.c.
  *
  * Both are built the same way: one function walks over every array and takes its part of a block
  * (`struct net_carve`). The first walk has no block and only counts the bytes; the second walk
@@ -232,8 +232,8 @@ struct net_prefix {
     uint64_t used; /* the value of n_prefix_uses when it was last used */
 };
 
-/* Rows of a step, one after the other, that belong to lanes of one slot and have the same
- * position; at most DG_ATTEND_QUERIES. */
+/* Consecutive rows of a step that belong to lanes of one slot and have the same position; at most
+ * DG_ATTEND_QUERIES. */
 struct net_lanes {
     uint32_t n;        /* rows */
     uint32_t n_shared; /* cached positions, from the first on, that all these lanes have */
@@ -291,7 +291,7 @@ struct dg_net_state {
         size_t n_sources, n_rows;
         size_t layer;
         int stage; /* the stage within that layer */
-        size_t at; /* the rows before this one have finished the stage */
+        size_t at; /* all rows before this one have finished the stage */
     } encoding;    /* progress of dg_net_encode_more */
 
     struct dg_packed shortlist; /* its N is 0 if none is set */
@@ -318,8 +318,8 @@ void dg_net_embed(struct dg_net_state *state, const struct net_embedding *embedd
                   int32_t id, size_t position);
 
 /* Returns the input of a sub-layer: x itself (post-norm), or norm(x), written to y. */
-/* Queries, keys and values [n, 3D] of self-attention for rows [first, first + n) of state->x, to
- * the same rows of state->wide. */
+/* Writes the queries, keys and values [n, 3D] of self-attention for rows [first, first + n) of
+ * state->x to the same rows of state->wide. */
 void dg_net_qkv(struct dg_net_state *state, const struct net_norm *norm,
                 const struct dg_packed *qkv, const struct dg_packed *kv, size_t first, size_t n);
 
@@ -340,8 +340,8 @@ void dg_net_linear(struct dg_net_state *state, float *out, size_t ld_out, const 
                    size_t ld_x, size_t M, const struct dg_packed *w, enum dg_op_act act,
                    const float *residual);
 
-/* The same without activation and residual for M rows that are wanted part by part: calls
- * take(ctx, rows[m], ...) for each. `out` is memory for M * ld_out floats, ld_out >= N. */
+/* The same without activation and residual, for M rows that are wanted part by part: calls
+ * take(ctx, rows[m], ...) for each part. `out` is memory for M * ld_out floats, ld_out >= N. */
 void dg_net_linear_parts(struct dg_net_state *state, float *out, size_t ld_out, const float *x,
                          size_t ld_x, size_t M, const struct dg_packed *w, dg_net_take_fn *take,
                          void *ctx, const uint32_t *rows);
@@ -351,13 +351,14 @@ void dg_net_linear_parts(struct dg_net_state *state, float *out, size_t ld_out, 
 void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const float *from);
 const float *dg_net_kept(const struct dg_net_state *state, size_t layer, uint32_t at);
 
-/* Attention of one query [D] over the cached positions in `at`. The probabilities stay in
- * state->scores. With `relative` (NULL or reach 0: none), the query stands at the last position. */
+/* Computes the attention of one query [D] over the cached positions in `at`. The probabilities stay
+ * in state->scores. With `relative` (NULL or reach 0: none), the query stands at the last
+ * position. */
 void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q,
                    const uint32_t *at, size_t n, const struct dg_relative *relative);
 
-/* The same without relative positions for Q queries, 1 to DG_ATTEND_QUERIES, D apart, and so their
- * results. */
+/* The same without relative positions for Q queries, 1 to DG_ATTEND_QUERIES. Queries are D apart,
+ * and so are their results. */
 void dg_net_attend_some(struct dg_net_state *state, size_t layer, float *out, const float *q,
                         size_t Q, const uint32_t *at, size_t n);
 
@@ -366,11 +367,11 @@ void dg_net_attend_lanes(struct dg_net_state *state, size_t layer, float *out, c
                          size_t ld_q, size_t Q, const uint32_t *const *at, size_t n_shared,
                          size_t n);
 
-/* The recurrent sub-layer of SSRU and AAN decoders (net_cell.c), in place on x[M][D]. */
+/* Runs the recurrent sub-layer of SSRU and AAN decoders (net_cell.c), in place on x[M][D]. */
 void dg_net_cell(struct dg_net_state *state, const struct net_decoder_layer *layer,
                  const struct dg_net_step *step, size_t at_layer);
 
-/* The state [cell_width] of a lane in a turn (net_cell.c). */
+/* Returns the state [cell_width] of a lane in a turn (net_cell.c). */
 float *dg_net_cell_of(struct dg_net_state *state, unsigned turn, size_t layer, size_t slot,
                       size_t lane);
 
@@ -389,7 +390,7 @@ struct net_family {
 };
 extern const struct net_family dg_net_families[]; /* by enum dg_family */
 
-/* Of a Transformer (net_encode.c, net_step.c); an encoder alone encodes like it. */
+/* For a Transformer (net_encode.c, net_step.c); an encoder-only network encodes in the same way. */
 void dg_net_layers_encode(struct dg_net_state *state, const struct dg_net_source *sources,
                           size_t n_sources, size_t M);
 void dg_net_layers_step(struct dg_net_state *state, const struct dg_net_step *step);
@@ -452,17 +453,17 @@ void dg_net_prefix_give_way(struct dg_net_state *state);
 /* Runs all rows of a checked step; leaves the input of the output matrix in state->x. */
 void dg_net_lm_step(struct dg_net_state *state, const struct dg_net_step *step);
 
-/* ---- Encoders alone (net_enc.c) -------------------------------------------------------------- */
+/* ---- Encoder-only networks (net_enc.c) ------------------------------------------------------- */
 
 /* x = embedding(id) + position + segment, normed. */
 void dg_net_enc_embed(struct dg_net_state *state, float *x, int32_t id, size_t position,
                       size_t type);
 
-/* The vector of a position: a stored row, or a sinusoid. NULL without positions. */
+/* Returns the vector of a position: a stored row, or a sinusoid. NULL without positions. */
 const float *dg_net_position(const struct dg_net_state *state,
                              const struct net_embedding *embedding, size_t position);
 
-/* The feed-forward sub-layer with its norm and residual, in place on x[M][D]. */
+/* Runs the feed-forward sub-layer with its norm and residual, in place on x[M][D]. */
 void dg_net_ffn(struct dg_net_state *state, const struct net_ffn *ffn, size_t M);
 void dg_net_ffn_rows(struct dg_net_state *state, const struct net_ffn *ffn, size_t first,
                      size_t n_rows);

@@ -19,7 +19,7 @@
  * source_at; a lane's list is source_at (without the prompt's last token, which the lane reads
  * itself at its position 0) followed by its history. All rows' keys and values are stored before
  * any row attends, and attention reads the stored values, so that the same token at the same
- * position gives the same bits however the text was divided.
+ * position gives the same bits however the text is divided.
  *
  * **Fewer key heads than query heads.** Query head i attends to the keys of head i / G, with
  * G = H / kv_heads. The kernels need the same number of heads on both sides. So the queries are
@@ -86,7 +86,8 @@ static void turn(const struct dg_net_state *state, float *heads, size_t n, size_
         }
 }
 
-/* Attention of H query heads over the row's cached positions, which have H heads too. */
+/* Computes the attention of H query heads over the row's cached positions, which have H heads
+ * too. */
 static void attend(struct dg_net_state *state, size_t at_layer, float *out, const float *q,
                    size_t H, const struct net_lm_row *row)
 {
@@ -125,7 +126,7 @@ static void attend_row(struct dg_net_state *state, size_t at_layer, float *out, 
     gather_heads(out, state->lm.answer, G, groups, width);
 }
 
-/* The width of a row's queries, keys and values together. */
+/* Returns the width of a row's queries, keys and values together. */
 static size_t fused_width(const struct dg_net_state *state)
 {
     const struct dg_blueprint *bp = &state->net->bp;
@@ -183,7 +184,8 @@ static void feed_forward(struct dg_net_state *state, const struct net_lm_layer *
 }
 
 /* Computes the first M of state->lm.rows, from their tokens to the input of the last norm; for a
- * prompt only to the keys and values of the last layer, because nothing else is needed. */
+ * prompt only to the keys and values of the last layer, because nothing else of a prompt is
+ * needed. */
 static void run_lm_layers(struct dg_net_state *state, size_t M, bool is_prompt)
 {
     const struct dg_net *net = state->net;
@@ -201,7 +203,7 @@ static void run_lm_layers(struct dg_net_state *state, size_t M, bool is_prompt)
 
 /* ---- Prompts and steps ----------------------------------------------------------------------- */
 
-/* True when the slot has its whole prompt but the last token. */
+/* Marks the slot as encoded: it has its whole prompt but the last token. */
 static void end_prompt(struct dg_net_state *state, const struct dg_net_source *source)
 {
     struct net_slot *slot = &state->slots[source->slot];
@@ -238,7 +240,7 @@ size_t dg_net_lm_prefill(struct dg_net_state *state, const struct dg_net_source 
     return n;
 }
 
-/* The cached positions of a lane: the prompt's, then its own. */
+/* Lists the cached positions of a lane: the prompt's, then its own. */
 static const uint32_t *join(struct dg_net_state *state, const struct net_slot *slot, size_t m,
                             size_t n_own)
 {

@@ -9,12 +9,12 @@
  * reference on every position. Each prompt that has been read leaves an entry. If the prompt
  * continues an entry, it replaces the entry; if the two only begin alike, the entry is shortened to
  * their common beginning. So after two requests with the same beginning, that beginning stays. The
- * least recently used entry makes room for a new one. Entries take only positions that are promised
- * to no slot, at most half of all, and give them up as soon as a slot needs them: they take no
- * memory besides the pool. */
+ * least recently used entry makes room for a new one. Entries take only positions that are not
+ * promised to any slot, at most half of all, and give them up as soon as a slot needs them, so they
+ * take no memory besides the pool. */
 #include "network/net_int.h"
 
-enum { LEAST = 8 }; /* tokens; it is faster to compute fewer again than to share them */
+enum { LEAST = 8 }; /* tokens; it is faster to compute fewer tokens again than to share them */
 
 void dg_net_prefix_carve(struct dg_net_state *state, struct net_carve *carve)
 {
@@ -35,7 +35,7 @@ static void shorten(struct dg_net_state *state, struct net_prefix *prefix, size_
     }
 }
 
-/* The least recently used entry, other than `but`; NULL: there is none. */
+/* Returns the least recently used entry other than `but`; NULL: there is none. */
 static struct net_prefix *oldest(struct dg_net_state *state, const struct net_prefix *but)
 {
     struct net_prefix *found = NULL;
@@ -54,8 +54,8 @@ void dg_net_prefix_give_way(struct dg_net_state *state)
         shorten(state, prefix, 0);
 }
 
-/* The entry that has most of the first `n` tokens in common, *n_common of them; NULL: none has
- * enough. */
+/* Finds the entry that has most of the first `n` tokens in common, *n_common of them; NULL: no
+ * entry has enough. */
 static struct net_prefix *find(struct dg_net_state *state, const int32_t *ids, size_t n,
                                size_t *n_common)
 {
@@ -90,7 +90,8 @@ size_t dg_net_prefix_share(struct dg_net_state *state, struct net_slot *slot, co
     return n;
 }
 
-/* Makes room for `n` more kept positions without touching `prefix`; false if that is impossible. */
+/* Makes room for `n` more kept positions without touching `prefix`; returns false if that is
+ * impossible. */
 static bool make_room(struct dg_net_state *state, const struct net_prefix *prefix, size_t n)
 {
     const size_t all = state->limits.kv_tokens;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* xorshift64*, its upper bits. */
+/* Uses the upper bits of xorshift64*. */
 float dg_net_random_next(uint64_t *random)
 {
     *random ^= *random >> 12;
@@ -32,7 +32,7 @@ static const struct {
     {"student-ssru", 256, 1536, 8, 6, 2, DG_DECODER_SSRU},
 };
 
-/* GPT-2's smallest. */
+/* Returns the shape of the smallest GPT-2. */
 static struct dg_blueprint gpt2_small(void)
 {
     const struct dg_stack stack = {12, 12, 3072, 50257};
@@ -72,7 +72,7 @@ static struct dg_blueprint gpt2_small(void)
     return bp;
 }
 
-/* BERT's smaller shape, with a head for two labels. */
+/* Returns the smaller shape of BERT, with a head for two labels. */
 static struct dg_blueprint bert_base(void)
 {
     return (struct dg_blueprint){

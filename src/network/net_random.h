@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Networks of any shape with random weights, for measurements and tests in which sizes and
- * mathematics matter but values do not. The weights are made in their packed form: without a file,
- * without a second copy.
+ * mathematics matter but values do not. The weights are made in their packed form, without a file
+ * and without a second copy.
  *
  *     struct dg_blueprint bp;
  *     err = dg_net_random_shape(&bp, "base", &error);
@@ -24,7 +24,7 @@
 enum dg_err dg_net_random_shape(struct dg_blueprint *bp, const char *name,
                                 struct dg_error *error) DG_MUST_CHECK;
 
-/* A network of that shape. DG_NET_AUTO means F32 here. */
+/* Makes a network of that shape. DG_NET_AUTO means F32 here. */
 enum dg_err dg_net_random(struct dg_net **net, const struct dg_blueprint *bp,
                           const struct dg_net_opts *opts, uint64_t seed,
                           struct dg_error *error) DG_MUST_CHECK;

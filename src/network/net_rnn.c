@@ -235,7 +235,7 @@ static void run_encoder(struct dg_net_state *state, const struct sentences *all)
     }
 }
 
-/* The decoder's first state of a sentence. */
+/* Computes the decoder's first state of a sentence. */
 static void begin_states(struct dg_net_state *state, size_t slot, size_t first, size_t S)
 {
     const struct dg_net *net = state->net;
@@ -274,7 +274,8 @@ void dg_net_rnn_encode(struct dg_net_state *state, const struct dg_net_source *s
 
 /* ---- Decoder --------------------------------------------------------------------------------- */
 
-/* The lane's states of all layers become its parent's, or at position 0 the sentence's first. */
+/* Sets the lane's states of all layers to those of its parent or, at position 0, to the sentence's
+ * first states. */
 static void take_over(struct dg_net_state *state, const struct dg_net_row *row)
 {
     const struct dg_blueprint *bp = &state->net->bp;
@@ -405,8 +406,8 @@ static void run_wave(struct dg_net_state *state, const struct dg_net_step *step,
         memcpy(w->readout + w->list[k] * D, state->y + k * D, D * sizeof(float));
 }
 
-/* The words of one hypothesis depend on each other: the first rows of all runs form a wave, then
- * the second rows, and so on. */
+/* Computes the rows in waves, because the words of one hypothesis depend on each other: the first
+ * rows of all runs form a wave, then the second rows, and so on. */
 void dg_net_in_waves(struct dg_net_state *state, const struct dg_net_step *step,
                      void (*fetch)(struct dg_net_state *state, const struct dg_net_row *row),
                      void (*run)(struct dg_net_state *state, const struct dg_net_step *step,

@@ -32,7 +32,7 @@ static bool is_lstm(const struct dg_blueprint *bp)
     return bp->decoder_kind == DG_DECODER_LSTM;
 }
 
-/* The numbers of a layer's state: h, and for an LSTM then c. */
+/* Returns how many numbers a layer's state has: h, followed for an LSTM by c. */
 static size_t state_width(const struct dg_blueprint *bp)
 {
     return is_lstm(bp) ? 2 * bp->D : bp->D;
@@ -43,7 +43,7 @@ static size_t gates_width(const struct dg_blueprint *bp)
     return dg_blueprint_gates(bp) * bp->D;
 }
 
-/* The encoder's layer whose last state the decoder's layer `i` begins with. */
+/* Returns the encoder's layer whose last state the decoder's layer `i` begins with. */
 static size_t start_layer(const struct dg_blueprint *bp, size_t i)
 {
     const size_t top = bp->encoder.n_layers - 1;
@@ -278,7 +278,7 @@ static void look_by_sums(struct dg_net_state *state, float *context, const float
     }
 }
 
-/* Stores the attention for dg_net_attention, scaled to sum to 1, even if some of it was on
+/* Stores the attention for dg_net_attention, scaled so that it sums to 1 even if some of it was on
  * positions after the source. */
 static void keep_attention(struct dg_net_state *state, size_t row, size_t S)
 {
@@ -323,7 +323,8 @@ static void look(struct dg_net_state *state, const struct dg_net_step *step, siz
 
 /* ---- Decoder --------------------------------------------------------------------------------- */
 
-/* The lane's states of all layers become its parent's, or at position 0 the sentence's first. */
+/* Sets the lane's states of all layers to those of its parent or, at position 0, to the sentence's
+ * first states. */
 static void take_over(struct dg_net_state *state, const struct dg_net_row *row)
 {
     const struct dg_blueprint *bp = &state->net->bp;

@@ -6,8 +6,8 @@
  * The pool of cached positions is one array; a position is an index into it, taken from a stack of
  * free ones. When a slot opens, its worst case (source + lanes * target_len) is reserved, so that a
  * step cannot run out. The slot holds fewer positions than that: those that no living lane refers
- * to go back to the stack at once. Memory that was never used is never touched, so it is not
- * resident. */
+ * to go back to the stack at once. The part of the pool that was never used is never touched, so it
+ * is not resident. */
 #include "network/net_int.h"
 
 #include "base/memory/bounds.h"
@@ -176,7 +176,7 @@ enum dg_err dg_net_state_size(const struct dg_net *net, const struct dg_net_limi
     return DG_OK;
 }
 
-/* The rows of the sinusoids: computed in double, stored in float. */
+/* Fills in the rows of the sinusoids, which are computed in double and stored in float. */
 static void fill_positions(struct dg_net_state *state)
 {
     const struct dg_blueprint *bp = &state->net->bp;

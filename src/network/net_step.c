@@ -22,7 +22,7 @@
 
 /* ---- Who continues whom ---------------------------------------------------------------------- */
 
-/* True when row i is the first of its lane's run in this step. */
+/* Returns true when row i is the first of its lane's run in this step. */
 static bool starts_run(const struct dg_net_row *rows, size_t i)
 {
     return i == 0 || rows[i].slot != rows[i - 1].slot || rows[i].lane != rows[i - 1].lane;
@@ -193,8 +193,8 @@ static void self_attention(struct dg_net_state *state, const struct net_decoder_
     dg_net_leave(state, &layer->self_norm, M);
 }
 
-/* Stores one head's probabilities over the source, or the mean of all heads; those of the last
- * attention's query `query`. */
+/* Stores, for query `query` of the last attention, one head's probabilities over the source or the
+ * mean of all heads. */
 static void keep_attention(struct dg_net_state *state, size_t row, size_t query, size_t S,
                            int32_t head)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the elements of office documents are for a translation: paragraphs, runs, text, or marks
+/* What the elements of office documents mean for a translation: paragraphs, runs, text, or marks
  * that stand in the text. Names are compared by namespace, whatever their prefix.
  *
  *     struct dg_office_dialect dialect = {.n = 0};

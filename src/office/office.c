@@ -3,8 +3,8 @@
 
 /* An archive, and for each of its members whether it is a part with text. In Office Open XML the
  * part [Content_Types].xml says what each part is, whatever its name; in OpenDocument the names do.
- * Parts are read once for their text and once more when they are written: what was learnt of their
- * runs is not kept meanwhile. */
+ * Parts are read once for their text and once more when they are written: what was learnt about
+ * their runs is not kept in between. */
 #define _GNU_SOURCE 1 /* memmem */
 #include "office/office.h"
 #include "archive/zip_in.h"
@@ -24,19 +24,19 @@ enum { TYPES_MAX = 4 << 20, NAME_MAX_BYTES = 1024 };
 enum role {
     COPIED,   /* the member is not read */
     TEXT,     /* has paragraphs */
-    LANGUAGE, /* says the language, but has no text */
+    LANGUAGE, /* states the language, but has no text */
     STRINGS,  /* has the texts of a workbook's cells */
-    SHEET,    /* has texts of cells itself if no part has them for all */
+    SHEET,    /* contains the texts of its cells itself if no part contains them for all */
     TABLE,    /* names columns, which texts of cells must match */
     WORKBOOK, /* names the sheets */
-    LAYOUT,   /* lies behind slides; what is in its placeholders is not shown */
+    LAYOUT,   /* the layout of slides; the contents of its placeholders are not shown */
     N_ROLES
 };
 
 struct dg_office {
     struct dg_zip zip;
     unsigned char *roles;     /* owned; [n_members] enum role */
-    struct dg_buf names;      /* of tables' columns, one a line */
+    struct dg_buf names;      /* of tables' columns, one per line */
     bool is_book;             /* EPUB */
     struct dg_sheets *sheets; /* owned; NULL: it is not a workbook */
     struct dg_map kept;       /* these lines: their keys are in `names` */
@@ -251,7 +251,8 @@ static bool names_a_page(const struct dg_office *office, struct dg_span part,
     return page && office->roles[page - office->zip.members] == TEXT;
 }
 
-/* OpenDocument and EPUB: a member states the kind, and names show what the parts are. */
+/* For OpenDocument and EPUB: a member states the kind, and the names of the parts show what they
+ * are. */
 static enum dg_err read_mimetype(struct dg_office *office, const struct dg_zip_member *member,
                                  struct dg_error *error)
 {
@@ -372,8 +373,8 @@ static enum dg_err note_sheets(struct dg_office *office, struct dg_span part, bo
     return err;
 }
 
-/* Whether a part may refer to sheets. The titles of parts in the properties do not: programs write
- * them anew. */
+/* Whether a part may refer to sheets. The titles of parts in the properties do not: programs
+ * rewrite them. */
 static bool may_refer(const struct dg_office *office, size_t i)
 {
     static const char *const endings[] = {".xml", ".rels", ".vml"};
@@ -387,7 +388,7 @@ static bool may_refer(const struct dg_office *office, size_t i)
     return false;
 }
 
-/* Looks into one part: at the references in it, and whether a sheet whose cells have their texts
+/* Looks into one part for references, and checks whether a sheet whose cells have their texts
  * elsewhere has text of its own. */
 static enum dg_err look_into(struct dg_office *office, size_t i, bool is_open, bool names_only,
                              size_t *left, struct dg_error *error)
@@ -412,7 +413,7 @@ static enum dg_err look_into(struct dg_office *office, size_t i, bool is_open, b
     return err;
 }
 
-/* Which names of sheets may change. `parts_max` bounds what is looked at, too. */
+/* Finds out which names of sheets may change. `parts_max` also limits how much is searched. */
 static enum dg_err read_sheets(struct dg_office *office, size_t parts_max, struct dg_error *error)
 {
     const bool is_open = dg_zip_find(&office->zip, "[Content_Types].xml") == NULL;
@@ -590,7 +591,7 @@ static enum dg_err write_bytes(void *ctx, struct dg_span bytes, struct dg_error 
     return w->write(w->ctx, bytes, error);
 }
 
-/* "de-DE": office programs want a region. */
+/* Writes a tag such as "de-DE", because office programs expect a region. */
 static void describe(struct dg_span language, char text[DG_LANGTAG_TEXT],
                      struct dg_office_opts *opts)
 {

@@ -9,12 +9,12 @@
  *     err = dg_office_write(office, source, target, "de", write, ctx, &error);
  *     dg_office_free(office);
  *
- * Only parts with text, and those that say its language, are unpacked, one at a time, in reading
- * and again in writing; all others are copied as they are packed. If target equals source, the
- * document is written as it was, byte for byte. What the text looks like: part.h.
+ * Only parts that contain text or state its language are unpacked, one at a time, once for reading
+ * and again for writing; all others are copied in their packed form. If target equals source, the
+ * document is written as it was, byte for byte. part.h describes the text.
  *
- * Memory: the text, and of the largest part its bytes and what is known of its runs, which is at
- * most some ten times as much. Any thread. */
+ * Memory: the text, the bytes of the largest part, and what is known about its runs, which takes at
+ * most about ten times as much as these bytes. Any thread. */
 #ifndef DG_OFFICE_OFFICE_H
 #define DG_OFFICE_OFFICE_H
 

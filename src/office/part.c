@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads a part in one pass, element by element; the depth of elements is the depth of calls, and
- * limited. A paragraph may stand in a mark of another one (a text box, a footnote): its atoms are
+/* Reads a part in one pass, element by element. Nested elements are nested calls, so their depth is
+ * limited. A paragraph may be inside a mark of another one (a text box, a footnote): its atoms are
  * kept apart until it ends. */
 #include "office/part.h"
 #include "base/memory/chars.h"
@@ -172,7 +172,8 @@ static void begin_block(struct reader *r, struct paragraph *paragraph, enum dg_b
     add_edit(r, at, 0);
 }
 
-/* Whether the block that was arranged last has words to keep, whatever marks it contains. */
+/* Whether the words of the block that was arranged last are to be kept, whatever marks it
+ * contains. */
 static bool is_kept(struct reader *r, const struct dg_block *block)
 {
     const struct dg_span text =
@@ -280,7 +281,8 @@ static bool next(struct reader *r, struct dg_markup_token *token)
     return !r->err;
 }
 
-/* The next token inside of an element; false at its end, which *end then is, or after a failure. */
+/* The next token inside an element; false after a failure or at the element's end, which *end then
+ * is. */
 static bool next_child(struct reader *r, const struct dg_markup_token *start,
                        struct dg_markup_token *token)
 {
@@ -311,8 +313,8 @@ static void skip(struct reader *r, const struct dg_markup_token *start)
     }
 }
 
-/* Reads the contents of an element; they are not part of a paragraph that the element may stand
- * in. */
+/* Reads the contents of an element; they are not part of a paragraph that may contain the
+ * element. */
 static void look_into(struct reader *r, const struct dg_markup_token *start)
 {
     const struct place place = {.paragraph = NULL};
@@ -467,7 +469,7 @@ static const char *const before_bidi[] = {"pStyle",
 static const char *const behind_rtl[] = {"cs",         "em",    "lang",      "eastAsianLayout",
                                          "specVanish", "oMath", "rPrChange", NULL};
 
-/* Whether the mark of direction stands in front of this child. */
+/* Whether the mark of direction comes before this child. */
 static bool is_behind_mark(enum dg_office_role role, struct dg_span local)
 {
     return role == DG_ROLE_PARA_PROPS ? !dg_chars_is_one_of(local, before_bidi)
@@ -479,8 +481,8 @@ static const char *mark_of(enum dg_office_role role)
     return role == DG_ROLE_PARA_PROPS ? "bidi/>" : "rtl/>";
 }
 
-/* Reads the properties of a paragraph or a run in WordprocessingML, and has them say the direction
- * of the language. */
+/* Reads the properties of a paragraph or a run in WordprocessingML, and makes them state the
+ * direction of the language. */
 static void read_word_properties(struct reader *r, const struct dg_markup_token *start,
                                  enum dg_office_role role)
 {
@@ -535,7 +537,7 @@ static void read_properties(struct reader *r, const struct dg_markup_token *star
         look_into(r, start);
 }
 
-/* A paragraph or a run without properties gets some. The tag's last byte is replaced, so that the
+/* Adds properties to a paragraph or a run without any. The tag's last byte is replaced, so that the
  * edit is a part of the tag. */
 static void add_properties(struct reader *r, const struct dg_markup_token *start, const char *name,
                            enum dg_office_role role)
@@ -601,7 +603,7 @@ static enum dg_err put_looks(struct reader *r, struct dg_span properties, struct
     return err;
 }
 
-/* The format of a run that begins so: an old one if it looks alike. */
+/* The format of a run with this beginning: an existing one if it looks the same. */
 static uint32_t format_of(struct reader *r, size_t at, size_t len, struct dg_span properties)
 {
     struct dg_office_part *part = r->part;
@@ -625,7 +627,7 @@ static uint32_t format_of(struct reader *r, size_t at, size_t len, struct dg_spa
     return (uint32_t)known;
 }
 
-/* The text of a run: what stands between the tags of its text element. */
+/* Reads the text of a run: the bytes between the tags of its text element. */
 static void read_text(struct reader *r, const struct dg_markup_token *start,
                       const struct place *place, enum dg_office_ns ns)
 {
@@ -762,7 +764,8 @@ static size_t code_len(struct dg_span text)
     return n;
 }
 
-/* Text between codes; the codes are marks, and those of left, centre and right divide it. */
+/* Adds the text between codes; the codes are marks, and those for left, centre and right divide the
+ * text. */
 static void cut_margin(struct reader *r, const struct place *place,
                        const struct dg_markup_token *token)
 {
@@ -807,7 +810,7 @@ static void read_margin(struct reader *r, const struct dg_markup_token *start)
     end_block(r, &paragraph, r->end_at);
 }
 
-/* An element that is kept whole; paragraphs inside of it are paragraphs of their own. */
+/* Keeps an element whole; paragraphs inside it are paragraphs of their own. */
 static void read_mark(struct reader *r, const struct dg_markup_token *start,
                       const struct place *place, enum dg_atom_kind kind)
 {
@@ -874,7 +877,7 @@ static void read_content(struct reader *r, const struct dg_markup_token *start,
         close->is_content = true;
 }
 
-/* An element that is kept whole and not looked into. */
+/* Keeps an element whole, without reading its contents. */
 static struct dg_atom *read_whole(struct reader *r, const struct dg_markup_token *start,
                                   const struct place *place, enum dg_atom_kind kind)
 {
@@ -893,7 +896,7 @@ static void read_range(struct reader *r, const struct dg_markup_token *start,
         atom->id = id;
 }
 
-/* Fields that show text of the document: a link, the entries of a table of contents. */
+/* Whether a field shows text of the document: a link, the entries of a table of contents. */
 static bool is_link(struct dg_span code)
 {
     static const struct dg_span names[] = {{"HYPERLINK", 9}, {"TOC ", 4}};
@@ -920,8 +923,9 @@ static void read_field(struct reader *r, const struct dg_markup_token *start,
         atom->is_link = is_link(dg_span_sub(r->part->bytes, atom->at, atom->len));
 }
 
-/* <text:s/> is a space that white space before it would swallow if it were written as one. If
- * there is not white space before it, or it stands for several, it is there for the layout. */
+/* <text:s/> is a space that would merge with white space before it if it were written as a
+ * character. If no white space precedes it, or it stands for several spaces, it is there for the
+ * layout. */
 static void read_space(struct reader *r, const struct dg_markup_token *start,
                        const struct place *place)
 {

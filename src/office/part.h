@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One XML part of an office document: what of it is text, and the part again with that text in
+/* One XML part of an office document: gets its text, and writes the part again with that text in
  * another language.
  *
  *     struct dg_office_part *part;
@@ -13,12 +13,12 @@
  *
  * The text is HTML of our own: each paragraph is a <p>. Most of its text has one formatting, which
  * is not marked; other formatting, links, fields with text, bookmarks and tracked insertions are <b
- * id=N>, marks without text are <img id=N>, those that divide sentences <br id=N>. So the engine
- * places them as it places the tags of HTML. Writing demands each of them once.
+ * id=N>, marks without text are <img id=N>, those that divide sentences <br id=N>. The engine
+ * therefore places them like the tags of HTML. Writing requires each of them exactly once.
  *
  * A paragraph whose text did not change, and everything that is not text, keeps its bytes. In a
- * paragraph that changed, the runs are written anew with the properties they had. Any thread;
- * linear time, but for the sorting of edits. */
+ * paragraph that changed, the runs are rewritten with the properties they had. Any thread; linear
+ * time, except for sorting the edits. */
 #ifndef DG_OFFICE_PART_H
 #define DG_OFFICE_PART_H
 
@@ -48,10 +48,10 @@ struct dg_office_opts {
 
 struct dg_office_part;
 
-/* The bytes are borrowed as long as the part lives. Refused are what is not UTF-8 or not well
- * formed, document type declarations (in books only those with declarations inside), and elements
- * nested deeper than 256.
- * DG_ERR_UTF8, DG_ERR_FORMAT, DG_ERR_DENIED, DG_ERR_LIMIT, DG_ERR_NOMEM. */
+/* The bytes are borrowed as long as the part lives. Refuses bytes that are not UTF-8 or not
+ * well-formed, document type declarations (in books only those with declarations inside), and
+ * elements nested deeper than 256. DG_ERR_UTF8, DG_ERR_FORMAT, DG_ERR_DENIED, DG_ERR_LIMIT,
+ * DG_ERR_NOMEM. */
 enum dg_err dg_office_part_new(struct dg_span bytes, const struct dg_office_opts *opts,
                                const char *name, struct dg_office_part **part,
                                struct dg_error *error) DG_MUST_CHECK;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* In three passes over the atoms of a block. The first finds pairs: the two ends of a range, and
- * the marks of a field, if they stand in the same containers and overlap with no other pair. The
- * second lists what has a place in the text, in levels: each pair has the text in it for a level of
- * its own. The third chooses for each level the formatting that most of its text has, and writes
- * the text, in which other formatting is a group. */
+/* Arranges the atoms of a block in three passes. The first finds pairs: the two ends of a range,
+ * and the marks of a field, if they stand in the same containers and overlap with no other pair.
+ * The second lists everything that has a place in the text, in levels: the text inside each pair is
+ * a level of its own. The third chooses for each level the formatting that most of its text has,
+ * and writes the text, in which other formatting is a group. */
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "markup/entity.h"
@@ -65,7 +65,7 @@ static void push(struct arranging *a, size_t atom, int kind)
     open->kind = kind;
 }
 
-/* Ranges that are open here cannot end outside of what ends or changes now. */
+/* Drops the open ranges, which cannot end outside the element that ends or changes now. */
 static void drop_ranges(struct arranging *a)
 {
     while (top(a) && top(a)->kind == RANGE)
@@ -357,7 +357,7 @@ static void choose_formats(struct arranging *a)
         choose_format(a, (struct level *)a->levels.items + --a->levels.n);
 }
 
-/* Finds for each mark the format of the text after it, if nothing but marks is between. */
+/* Finds for each mark the format of the text after it, if only marks are between them. */
 static void look_ahead(struct arranging *a)
 {
     struct entry *entries = a->entries.items;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside a part: part.c reads XML into atoms, part_formatting.c makes nodes and text of a
+/* The internals of a part: part.c reads XML into atoms, part_formatting.c makes nodes and text of a
  * paragraph's atoms, part_out.c writes it. Private to these. */
 #ifndef DG_OFFICE_PART_INT_H
 #define DG_OFFICE_PART_INT_H
@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* Rows of equal size. */
+/* A growing array of items of equal size. */
 struct dg_rows {
     void *items; /* owned */
     size_t n, cap;
@@ -70,7 +70,7 @@ struct dg_block {
 
 enum dg_node_kind { DG_NODE_GROUP, DG_NODE_PAIR, DG_NODE_POINT };
 
-/* A thing with an id in the text of a block. Atoms are counted from the block's first. */
+/* Something with an id in the text of a block. Atoms are counted from the block's first. */
 struct dg_node {
     size_t open, open_end;   /* atoms at its beginning; for a point, all of its atoms */
     size_t close, close_end; /* PAIR: atoms at its end */

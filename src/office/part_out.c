@@ -22,7 +22,7 @@ struct writer {
     enum dg_err err;
 };
 
-/* A block on its way out. */
+/* A block while it is written. */
 struct rendering {
     struct writer *w;
     const struct dg_block *block;
@@ -92,7 +92,7 @@ static void copy(struct writer *w, size_t from, size_t to, size_t edit)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* Whether a reference of HTML is one of XML, too. */
+/* Whether a reference of HTML is also one of XML. */
 static bool is_reference(struct dg_span text)
 {
     static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;", NULL};
@@ -138,8 +138,8 @@ static void put_text(struct writer *w, struct dg_span text, bool is_attribute)
     put(w, dg_span_sub(text, from, text.len));
 }
 
-/* Text of a sheet's margin: an ampersand is two, since one begins a code, and figures stand apart
- * from the size of letters. */
+/* Writes the text of a sheet's margin: doubles each ampersand, because a single one begins a code,
+ * and separates figures from a code for the letter size. */
 static void put_margin(struct writer *w, struct dg_span text)
 {
     size_t from = 0;
@@ -318,7 +318,8 @@ static void render_changed(struct rendering *r, struct dg_span html)
     dg_free(r->open);
 }
 
-/* A name that cannot be given stays. What was written of it begins at `before`. */
+/* Keeps the old name if the new one cannot be given. What has been written of the new one begins at
+ * `before`. */
 static void check_name(struct writer *w, struct dg_span name, size_t before)
 {
     const struct dg_span given = dg_span_sub(dg_buf_span(w->out), before, w->out->len);

@@ -42,8 +42,8 @@ void dg_sheets_keep(struct dg_sheets *sheets)
     sheets->all_stay = true;
 }
 
-/* Copies text with references like &#233; as the characters that they stand for: one program writes
- * these in a part, and not in another. It becomes no longer. */
+/* Copies text with references like &#233; replaced by their characters, because a program may write
+ * references in one part and characters in another. The text never becomes longer. */
 static size_t put_characters(struct dg_span text, char *out, size_t cap)
 {
     size_t n = 0, len;
@@ -110,7 +110,7 @@ static void keep_name(struct dg_sheets *sheets, struct dg_span name)
         sheet->stays = true;
 }
 
-/* The bytes of a quote that stands in front of `end`; 0: there is none. */
+/* The bytes of a quotation mark directly before `end`; 0: there is none. */
 static size_t quote_before(struct dg_span part, size_t end)
 {
     static const char *const quotes[] = {"'", "&apos;", "&#39;"};
@@ -120,8 +120,8 @@ static size_t quote_before(struct dg_span part, size_t end)
     return 0;
 }
 
-/* 'First sheet' or 'First:Last'; `end` is after the name. What has a quote inside is not taken
- * apart. */
+/* 'First sheet' or 'First:Last'; `end` is after the name. A name that contains a quotation mark is
+ * not taken apart. */
 static void keep_quoted(struct dg_sheets *sheets, struct dg_span part, size_t end)
 {
     size_t at = end, n = 0;
@@ -141,8 +141,8 @@ static void keep_quoted(struct dg_sheets *sheets, struct dg_span part, size_t en
     keep_name(sheets, dg_span_sub(name, 0, first));
 }
 
-/* A name without quotes has letters, figures, low lines, and in Office Open XML full stops. Of
- * First:Last!A1 it is the last two. */
+/* A name without quotation marks has letters, digits, underscores, and in Office Open XML full
+ * stops. In First:Last!A1 both names count. */
 static void keep_plain(struct dg_sheets *sheets, struct dg_span part, size_t end)
 {
     static const char around[] = " \t\r\n=()+-*/^,;<>\"'{}[]$:!~|&@#%?";
@@ -178,7 +178,8 @@ static void keep_attributes(struct dg_sheets *sheets, struct dg_span part)
 static void look(struct dg_sheets *sheets, struct dg_span part)
 {
     bool in_tag = sheets->mark == '!'; /* there, formulas are text of elements */
-    /* References that are made of text, and those in addresses, with the signs that these have. */
+    /* References that are made of text, and those in addresses, with the signs that addresses
+     * use. */
     if (dg_chars_holds(part, "INDIRECT") ||
         (dg_chars_holds(part, "%20") && dg_chars_holds(part, "=\"#")))
         sheets->all_stay = true;

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Names of a workbook's sheets. Formulas, charts, links and print areas call sheets by their names,
- * so a name may change only if nothing else in the document says it.
+ * so a name may change only if nothing else in the document mentions it.
  *
  *     struct dg_sheets sheets;
  *     dg_sheets_init(&sheets, '!');                       '.' in OpenDocument
@@ -28,7 +28,7 @@
 struct dg_sheets {
     struct dg_map names; /* struct dg_sheet by the name in small letters */
     struct dg_arena arena;
-    char mark; /* what a reference has after the name of a sheet */
+    char mark; /* what follows the name of a sheet in a reference */
     bool all_stay;
 };
 
@@ -46,8 +46,8 @@ void dg_sheets_keep(struct dg_sheets *sheets);
 
 bool dg_sheets_may_change(const struct dg_sheets *sheets, struct dg_span name);
 
-/* Whether the sheet `name` may be called `other`: programs take such a name, and no other sheet has
- * it, nor was given it by an earlier call. DG_ERR_EXISTS, DG_ERR_INVALID, DG_ERR_NOMEM. */
+/* Checks that the sheet `name` may be called `other`: programs accept such a name, no other sheet
+ * has it, and no earlier call gave it to one. DG_ERR_EXISTS, DG_ERR_INVALID, DG_ERR_NOMEM. */
 enum dg_err dg_sheets_rename(struct dg_sheets *sheets, struct dg_span name,
                              struct dg_span other) DG_MUST_CHECK;
 

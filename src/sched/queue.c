@@ -2,12 +2,13 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Stride scheduling (Waldspurger and Weihl, 1995) between priorities, start-time fair queueing
- * (Goyal, Vin and Cheng, 1996) between the clients of each, a ring of flows for each client.
+ * (Goyal, Vin and Cheng, 1996) between the clients of each priority, and a ring of flows for each
+ * client.
  *
- * A client that was idle returns at the present virtual time, so it cannot accumulate turns. A
+ * A client that was idle returns at the present virtual time, so that it cannot accumulate turns. A
  * client that has received more than the others keeps its line until they have caught up, even
- * while none of its tickets wait; so it cannot reset its account by sending heavy tickets one at a
- * time. */
+ * while none of its tickets wait, so that it cannot reset its account by sending heavy tickets one
+ * at a time. */
 #include "sched/queue.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
@@ -112,7 +113,7 @@ static void forget(struct dg_queue *queue, int p, struct dg_line *line)
     dg_free(line);
 }
 
-/* Moves a line without waiting tickets to the idle ones. The oldest idle lines are forgotten once
+/* Moves a line without waiting tickets to the idle lines. The oldest idle lines are forgotten once
  * the others have caught up, or when there are too many. */
 static void rest(struct dg_queue *queue, int p, struct dg_line *line)
 {
@@ -127,7 +128,7 @@ static void rest(struct dg_queue *queue, int p, struct dg_line *line)
     }
 }
 
-/* The line of the flow's client; a new line has received no work. */
+/* Returns the line of the flow's client; a new line has received no work. */
 static struct dg_line *line_for(struct dg_queue *queue, const struct dg_flow *flow)
 {
     const struct dg_line wanted = {.key = {flow->client, flow->priority}};
@@ -148,7 +149,7 @@ static struct dg_line *line_for(struct dg_queue *queue, const struct dg_flow *fl
 
 /* ---- Priorities ------------------------------------------------------------------------------ */
 
-/* The present virtual time: the least pass of the waiting priorities. */
+/* Returns the present virtual time: the least pass of the waiting priorities. */
 static uint64_t now(const struct dg_queue *queue)
 {
     uint64_t least = 0;

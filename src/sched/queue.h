@@ -57,18 +57,18 @@ void dg_queue_deinit(struct dg_queue *queue);
 enum dg_err dg_queue_push(struct dg_queue *queue, struct dg_flow *flow,
                           struct dg_ticket *ticket) DG_MUST_CHECK;
 
-/* The ticket to be served next, of this priority or (with DG_N_PRIORITIES) of any; NULL when none
- * waits. The ticket stays queued. */
+/* Returns the ticket to be served next, of this priority or (with DG_N_PRIORITIES) of any; NULL
+ * when none waits. The ticket stays queued. */
 struct dg_ticket *dg_queue_peek(struct dg_queue *queue, enum dg_priority lowest);
 
-/* Leaves the tickets of the same client and priority out of `peek`, which then finds who is next
- * after them, until all that were passed over are called back. In between no ticket is pushed, and
- * of those that were passed over none is served or removed. */
+/* Makes `peek` ignore the tickets of the same client and priority and find the next ones after
+ * them, until all tickets that were passed over are called back. Until then, no ticket may be
+ * pushed, and no ticket that was passed over may be served or removed. */
 void dg_queue_pass_over(struct dg_queue *queue, struct dg_ticket *ticket);
 void dg_queue_call_back(struct dg_queue *queue);
 
-/* Both take a ticket out of the queue; `serve` also counts its work and moves its flow to the end
- * of the ring. */
+/* Both functions take a ticket out of the queue; `serve` also counts its work and moves its flow to
+ * the end of the ring. */
 void dg_queue_serve(struct dg_queue *queue, struct dg_ticket *ticket);
 void dg_queue_remove(struct dg_queue *queue, struct dg_ticket *ticket);
 

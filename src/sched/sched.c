@@ -8,18 +8,18 @@
  *                                  end what was cancelled or is late
  *                                  one decoding step      (no lock; tokens and ends become news)
  *
- * A step is bounded (step_rows of decoder.h), so a new ticket is encoded soon. It also has its
+ * A step is bounded (step_rows of decoder.h), so a new ticket is encoded soon. It also gets its
  * first token soon, because watched tickets that have shown nothing go before the next tokens of
  * the others.
  *
- * One lock guards queues, states and counters; it is held for list operations only, and a worker
- * takes it twice a turn, once more if tickets wait and once more if some ended. Counters are a
- * worker's own until somebody reads them. News reaches the consumer through one bounded queue: what
- * a step did to several tickets is one entry for their tokens and one for their ends, each a chain
- * of tickets, so that what workers share does not change hands for every token. A ticket is in that
- * queue at most once for tokens (is_noted) and once for its end, and it counts against max_tickets
- * until the consumer has read its end. So the queue never overflows, and a sleeping consumer costs
- * only latency. */
+ * One lock guards queues, states and counters; it is held for list operations only. A worker takes
+ * it twice a turn, once more if tickets wait, and once more if some ended. Counters belong to a
+ * worker until somebody reads them. News reaches the consumer through one bounded queue. One entry
+ * holds all tickets to which a step has added tokens, another all tickets that it has ended, each
+ * as a chain, so that workers do not touch shared memory for every token. A ticket is in that queue
+ * at most once for tokens (is_noted) and once for its end, and it counts against max_tickets until
+ * the consumer has read its end. So the queue never overflows, and a sleeping consumer costs only
+ * latency. */
 #include "sched/sched.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
@@ -42,7 +42,7 @@ enum {
 
 static const uint64_t STALL_NS = 10 * DG_CLOCK_S, QUARTER_MS = DG_CLOCK_MS / 4;
 
-/* Tickets that the consumer will hear of together, chained by next_told. */
+/* Tickets that the consumer will be told of together, chained by next_told. */
 struct chain {
     struct dg_ticket *first, *last; /* first is NULL: empty */
 };
@@ -53,9 +53,9 @@ struct lane {
     struct worker *worker;
     struct dg_decoder *decoder;
     struct dg_list running; /* its tickets; only the worker uses this list */
-    size_t n_running;       /* the number of its tickets, for other workers; guarded by the lock */
-    bool may_take; /* tickets waited when the turn began; only the worker uses this, and what
-                      follows but `sums` */
+    size_t n_running;       /* how many; other workers read it; guarded by the lock */
+    bool may_take; /* tickets waited when the turn began; only the worker uses this, and all
+                      that follows except `sums` */
     struct chain shown, ended;    /* what the present step did */
     struct dg_sched_stats counts; /* of the present turn, added to `sums` when it ends */
     struct dg_sched_stats sums;   /* not yet added to the model's and the scheduler's; guarded */
@@ -65,10 +65,10 @@ struct worker {
     struct dg_sched *sched;
     size_t index;
     pthread_t thread;
-    bool is_leader; /* whether it leads the helpers; a copy of its own */
+    bool is_leader; /* whether it leads the helpers; a copy that only the worker uses */
     bool is_dead;   /* its thread has ended while it had work, which happens only in tests */
-    bool is_over;   /* its thread is to end; its own */
-    size_t n_locks; /* takes of the lock in the present turn; its own */
+    bool is_over;   /* its thread is to end; only the worker uses this */
+    size_t n_locks; /* how often it took the lock in the present turn; only the worker uses this */
     uint64_t turn_began_ns;   /* 0: between turns; guarded by the lock */
     uint64_t n_served_tokens; /* source tokens of tickets that ended in the present turn, which are
                                  added to the scheduler's when it ends */
@@ -113,7 +113,7 @@ struct dg_sched {
     struct dg_helpers helpers;    /* workers without work help `leader` */
     struct worker *leader;        /* guarded; NULL: none */
     size_t n_asleep;              /* workers that sleep; guarded */
-    size_t n_roused; /* those of them that were woken and have not started yet; guarded */
+    size_t n_roused; /* sleeping workers that were woken and have not started yet; guarded */
     struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
     size_t n_models;
     struct dg_map accounts; /* owned struct account by client, for clients with waiting tickets;
@@ -170,8 +170,9 @@ bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_o
     told->ticket = (*ticket)->next_told[told->is_over];
     if (told->is_over)
         atomic_fetch_sub(&sched->n_untold, 1);
-    else /* An exchange: tokens that were stored before the note which this takes back are then
-            visible. */
+    /* An exchange, which makes the tokens visible that were stored before the note that it takes
+     * back. */
+    else
         atomic_exchange(&(*ticket)->is_noted, false);
     return true;
 }
@@ -183,7 +184,7 @@ void dg_sched_listen(struct dg_sched *sched)
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-/* The bucket of `value` among 1, 2, 3-4, 5-8, ... (or below 1, 2, 4, ...). */
+/* Returns the bucket of `value` among 1, 2, 3-4, 5-8, ... (or below 1, 2, 4, ...). */
 static size_t bucket(uint64_t value)
 {
     size_t b = 0;
@@ -240,7 +241,8 @@ static void settle_counts(struct lane *lane)
     memset(&lane->counts, 0, sizeof lane->counts);
 }
 
-/* Adds the sums of all lanes to those of the scheduler and the model. The lock is held. */
+/* Adds the sums of all the model's lanes to those of the scheduler and the model. The lock is
+ * held. */
 static void settle_lanes(struct dg_sched_model *model)
 {
     struct dg_sched *sched = model->sched;
@@ -263,7 +265,8 @@ static struct dg_span key_of(const uint64_t *client)
     return dg_span_make((const char *)client, sizeof *client);
 }
 
-/* The account of a client, made if there is none; NULL: no memory. The lock is held. */
+/* Returns the account of a client, and makes it if there is none; NULL: no memory. The lock is
+ * held. */
 static struct account *account_of(struct dg_sched *sched, uint64_t client)
 {
     struct account *account = dg_map_get_ptr(&sched->accounts, key_of(&client));
@@ -284,7 +287,8 @@ static void close_if_empty(struct dg_sched *sched, struct account *account)
     dg_free(account);
 }
 
-/* Add a waiting ticket to its client's account, or remove it. The lock is held. */
+/* `book` adds a waiting ticket to its client's account, and `unbook` removes it. The lock is
+ * held. */
 static void book(struct dg_sched *sched, struct account *account, const struct dg_ticket *ticket)
 {
     account->n_tickets++;
@@ -366,7 +370,7 @@ static enum dg_err copy_answers(const struct lane *lane, struct dg_ticket *ticke
     return DG_OK;
 }
 
-/* Ends a running ticket; `tell_all` says so. */
+/* Ends a running ticket; `tell_all` tells the consumer. */
 static void end_running(struct lane *lane, struct dg_ticket *ticket)
 {
     ticket->ended_ns = now_ns(lane->worker->sched);
@@ -381,7 +385,8 @@ static void lock(struct worker *worker)
     worker->n_locks++;
 }
 
-/* Tells the consumer what a step did. The worker does not use the tickets that ended afterwards. */
+/* Tells the consumer what a step did. After that, the worker does not use the tickets that
+ * ended. */
 static void tell_all(struct lane *lane)
 {
     struct dg_sched *sched = lane->worker->sched;
@@ -464,8 +469,8 @@ static size_t n_idle_lanes(const struct dg_sched *sched, const struct dg_sched_m
     return n;
 }
 
-/* The most tickets that this lane should take: an equal share, so that one request on an idle
- * machine uses all cores. */
+/* Returns the most tickets that this lane should take: an equal share, so that one request on an
+ * idle machine uses all cores. */
 static size_t fair_share(const struct lane *lane)
 {
     const struct dg_sched *sched = lane->worker->sched;
@@ -475,7 +480,8 @@ static size_t fair_share(const struct lane *lane)
     return share < DG_DECODER_ADD_MAX ? share : DG_DECODER_ADD_MAX;
 }
 
-/* The lowest priority that may take one more slot: bulk work may not use the last quarter. */
+/* Returns the lowest priority that may take one more slot: bulk work may not use the last
+ * quarter. */
 static enum dg_priority lowest_welcome(const struct lane *lane, size_t n_taken)
 {
     size_t n = dg_decoder_n_sentences(lane->decoder) + n_taken;
@@ -500,15 +506,15 @@ static bool waits_for_company(const struct lane *lane, const struct dg_ticket *t
            now - ticket->queued_ns < sched->opts.batch_delay_ns;
 }
 
-/* A user waits for the ticket's first token. */
+/* Returns true when a user waits for the ticket's first token. */
 static bool is_urgent(const struct dg_ticket *ticket)
 {
     return !ticket->is_quiet && ticket->flow->priority != DG_PRIORITY_BULK;
 }
 
-/* The source tokens that may be encoded together with this ticket. Whoever comes meanwhile waits
- * until all are encoded; only this process itself, when nothing else is under way, needs no limit.
- */
+/* Returns how many source tokens may be encoded together with this ticket. Tickets that come
+ * meanwhile wait until all are encoded; only this process itself, when nothing else is under way,
+ * needs no limit. */
 static size_t encode_most(const struct lane *lane, const struct dg_ticket *ticket)
 {
     const bool is_alone = ticket->flow->client == 0 && dg_list_is_empty(&lane->running);
@@ -537,7 +543,8 @@ static size_t take(struct lane *lane)
         if (dg_decoder_n_fitting(lane->decoder, worker->jobs, n + 1) <= n) {
             if (!dg_decoder_keeps_out(lane->decoder, worker->jobs, n))
                 break;
-            dg_queue_pass_over(queue, ticket); /* others need not wait for its client's share */
+            /* other clients need not wait until its client has room again */
+            dg_queue_pass_over(queue, ticket);
             continue;
         }
         unbook(sched, ticket);
@@ -593,7 +600,7 @@ static void sweep(struct lane *lane)
     }
 }
 
-/* One decoding step of the lane's tickets. */
+/* Runs one decoding step of the lane's tickets. */
 static void step(struct lane *lane)
 {
     const uint64_t began_ns = now_ns(lane->worker->sched);
@@ -625,11 +632,11 @@ static bool work_on(struct lane *lane)
     if (!dg_list_is_empty(&lane->running))
         step(lane);
     tell_all(lane);
-    return had_any; /* even without a step waiting tickets may find room now */
+    return had_any; /* waiting tickets may find room now, even without a step */
 }
 
-/* Wakes as many workers as there are tickets that wait; the lock is held. A ticket that a worker
- * was woken for and left (it died, or hangs) counts again at the next call. */
+/* Wakes as many workers as there are waiting tickets; the lock is held. If a woken worker does not
+ * take its ticket (it died, or hangs), the ticket counts again at the next call. */
 static void rouse(struct dg_sched *sched)
 {
     size_t n = sched->stats.n_waiting < sched->n_asleep ? sched->stats.n_waiting : sched->n_asleep;
@@ -637,8 +644,8 @@ static void rouse(struct dg_sched *sched)
         pthread_cond_signal(&sched->work);
 }
 
-/* Makes the worker the helpers' leader, unless another one is, if one of the first n models that it
- * has work for gains by it; wakes who could help. The lock is held. */
+/* Makes the worker the helpers' leader, unless another worker is, if one of the first n models that
+ * it has work for gains by helpers; wakes workers that could help. The lock is held. */
 static void lead(struct worker *worker, size_t n)
 {
     struct dg_sched *sched = worker->sched;
@@ -674,7 +681,7 @@ static size_t grab_models(struct worker *worker)
     return n;
 }
 
-/* Whether the worker has running tickets; the lock is held. */
+/* Returns whether the worker has running tickets; the lock is held. */
 static bool has_work(const struct dg_sched *sched, const struct worker *worker)
 {
     for (size_t i = 0; i < sched->n_models; i++)
@@ -724,7 +731,7 @@ bool dg_sched_turn(struct dg_sched *sched, size_t worker)
 
 /* ---- Threads --------------------------------------------------------------------------------- */
 
-/* Sleeps until there may be work; the lock is held. With a batching delay a worker wakes again
+/* Sleeps until there may be work; the lock is held. With a batching delay, the worker wakes again
  * soon, because a ticket that it left waiting becomes due without a signal. */
 static void sleep_until_work(struct dg_sched *sched)
 {
@@ -740,7 +747,8 @@ static void sleep_until_work(struct dg_sched *sched)
     pthread_cond_timedwait(&sched->work, &sched->lock, &until);
 }
 
-/* Takes part in the leader's products until there may be work, or there was none for some time. */
+/* Takes part in the leader's products until there may be work for this worker, or there were no
+ * products for some time. */
 static void help(struct dg_sched *sched, uint64_t n_seen)
 {
     pthread_mutex_lock(&sched->lock);
@@ -973,8 +981,8 @@ static uint64_t estimate_retry_ms(const struct dg_sched *sched)
     return ms < RETRY_LEAST_MS ? RETRY_LEAST_MS : ms > RETRY_MOST_MS ? RETRY_MOST_MS : (uint64_t)ms;
 }
 
-/* The number of tickets up to which a priority may fill the queue: bulk work leaves a quarter for
- * the other priorities. */
+/* Returns the number of tickets up to which a priority may fill the queue: bulk work leaves a
+ * quarter for the other priorities. */
 static size_t room_of(const struct dg_sched *sched, enum dg_priority priority)
 {
     size_t all = sched->opts.max_tickets;
@@ -986,8 +994,8 @@ static uint64_t left(uint64_t all, uint64_t used)
     return all > used ? all - used : 0;
 }
 
-/* Whether the flow's client may have one more ticket waiting: at most as much as is free. A
- * client's first ticket is always accepted. */
+/* Returns whether the flow's client may have one more ticket waiting: a client may have at most as
+ * much waiting as is still free. Its first ticket is always accepted. */
 static bool has_share(const struct dg_sched *sched, const struct dg_flow *flow,
                       const struct dg_ticket *ticket, const struct account *account, size_t n_free)
 {
@@ -1002,7 +1010,7 @@ static bool has_share(const struct dg_sched *sched, const struct dg_flow *flow,
                left((uint64_t)opts->max_tickets * PLACE_WORK, sched->work_waiting);
 }
 
-/* Whether there is room for the ticket; the lock is held. */
+/* Checks whether there is room for the ticket; the lock is held. */
 static enum dg_err check_room(const struct dg_sched *sched, const struct dg_flow *flow,
                               const struct dg_ticket *ticket, const struct account *account)
 {

@@ -19,22 +19,22 @@
  *             if (is_over) ... answers ... dg_ticket_free(ticket);
  *         }
  *
- * Clients share the queue's room and the workers' time; a flow names its client. A client may have
- * at most as much waiting as is still free, counted in tickets and in work: a single client gets
- * half of the room, two get a third each, and some room is always left for one more. This limit
- * does not apply to running tickets: one client alone may fill all workers.
+ * Clients share the queue's room and the workers' time; a flow names its client. What a client has
+ * waiting, counted in tickets and in work, may be at most as much as is still free: a single client
+ * gets half of the room, two get a third each, and some room is always left for one more client.
+ * This limit does not apply to running tickets: one client alone may fill all workers.
  *
  * A worker takes work as soon as it has room, in the order of queue.h, as one encoder batch. Every
  * step then decodes the worker's live rows together, or takes turns among them when they are many
  * (step_rows of decoder.h). Finished rows leave, and new ones replace them at the next step. A turn
- * encodes at most `encode_busy` new tokens, so that neither streams nor newcomers stall. A client
- * that the worker's decoder keeps out for now is passed over, and others' tickets are taken. A
- * watched ticket that has shown nothing yet goes first. Sentences in an encoder batch lie end to
- * end without padding, so their lengths need not match.
+ * encodes at most `encode_busy` new tokens, so that neither streams nor newcomers stall. If the
+ * worker's decoder keeps a client out for now, the worker passes that client over and takes other
+ * clients' tickets. A watched ticket that has shown nothing yet goes first. Sentences in an encoder
+ * batch lie end to end without padding, so their lengths need not match.
  *
  * With `n_helpers`, idle workers take part in the matrix products of a busy one, the leader. The
- * first worker that has work becomes the leader and remains it until it has none. A submitted
- * ticket calls the helpers back at once. Helpers change no bit of any answer.
+ * first worker that has work becomes the leader and remains it until it has none. When a ticket is
+ * submitted, the helpers leave the leader at once. Helpers change no bit of any answer.
  *
  * Threads: any thread may submit and cancel; one thread calls next and listen; the workers are the
  * scheduler's own. With `manual` there are no worker threads: the caller runs dg_sched_turn, in
@@ -76,7 +76,7 @@ struct dg_sched_stats {
     uint64_t n_tokens_in, n_tokens_out;
     uint64_t n_turns, n_steps, n_rows; /* rows / steps is the mean batch */
     uint64_t n_wake_ups;               /* wake-ups of sleeping workers */
-    uint64_t n_locks;                  /* takes of the lock in turns that had work */
+    uint64_t n_locks;                  /* how often turns that had work took the lock */
     uint64_t n_news; /* what workers told the consumer: at most two for each step, however many
                         tickets it moved */
     uint64_t n_encodes, n_encoded; /* encoder batches, sentences in them */
@@ -108,13 +108,13 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_error *erro
                          struct dg_sched **sched) DG_MUST_CHECK;
 
 /* Stops the workers after their present turn. Tickets that have not ended are cancelled and never
- * delivered: end or drain them first if that matters. NULL is fine. */
+ * delivered, so a caller that needs them must end or drain them first. NULL is fine. */
 void dg_sched_free(struct dg_sched *sched);
 
 size_t dg_sched_n_workers(const struct dg_sched *sched);
 
-/* Makes `net` servable: one decoder with these limits for every worker. `net` is borrowed until
- * detach. */
+/* Makes `net` available to all workers: one decoder with these limits for every worker. `net` is
+ * borrowed until detach. */
 enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
                             const struct dg_decoder_limits *limits, struct dg_error *error,
                             struct dg_sched_model **model) DG_MUST_CHECK;
@@ -127,8 +127,8 @@ void dg_sched_count_into(struct dg_sched_model *model, struct dg_sched_stats *co
  * model at this moment. */
 void dg_sched_detach(struct dg_sched *sched, struct dg_sched_model *model);
 
-/* Refuses, with a sentence, what the model's decoders could never take; call it before making a
- * ticket. */
+/* Refuses, with a sentence, a source or options that the model's decoders could never take. Call it
+ * before making a ticket. */
 enum dg_err dg_sched_check(const struct dg_sched_model *model, const int32_t *src, size_t n_src,
                            const struct dg_search_opts *opts, struct dg_error *error) DG_MUST_CHECK;
 
@@ -146,7 +146,7 @@ void dg_sched_cancel(struct dg_sched *sched, struct dg_ticket *ticket);
 bool dg_sched_next(struct dg_sched *sched, struct dg_ticket **ticket, bool *is_over);
 void dg_sched_listen(struct dg_sched *sched);
 
-/* One turn of a worker; false when it found nothing to do. `manual` only. */
+/* Runs one turn of a worker; returns false when the worker found nothing to do. `manual` only. */
 bool dg_sched_turn(struct dg_sched *sched, size_t worker);
 
 /* Copies `counts`, as given to dg_sched_count_into, consistently at one moment. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Tickets: one block for the ticket, its source and what will be shown; the answers come at the
- * end. */
+/* Tickets: one block of memory holds the ticket, its source and the tokens that will be shown; the
+ * answers are added at the end. */
 #include "sched/ticket.h"
 #include "base/memory/mem.h"
 
@@ -29,8 +29,8 @@ struct dg_ticket *dg_ticket_new(struct dg_sched_model *model, const int32_t *src
     return ticket;
 }
 
-/* A translation is assumed to be as long as its source, unless min_len demands more; a generation
- * is assumed to use its full length. */
+/* Assumes that a translation is as long as its source, unless min_len demands more, and that a
+ * generation uses its full length. */
 uint64_t dg_ticket_work(const struct dg_ticket *ticket)
 {
     const struct dg_search_opts *opts = &ticket->opts;

@@ -13,7 +13,7 @@
  * tokens, and the submitter reads them (dg_ticket_shown) when the scheduler has news.
  *
  * Threads: the submitter owns the ticket before submit and again after its end was delivered; in
- * between it may read the ticket only through the functions below. */
+ * between, the submitter may read the ticket only through the functions below. */
 #ifndef DG_SCHED_TICKET_H
 #define DG_SCHED_TICKET_H
 
@@ -52,7 +52,7 @@ struct dg_flow {
     struct dg_line *line;   /* owned by the queue; set while tickets wait */
 };
 
-/* `flow` must live as long as its tickets wait. */
+/* Begins a flow, which must live as long as its tickets wait. */
 void dg_flow_init(struct dg_flow *flow, enum dg_priority priority, uint64_t client);
 
 /* One answer; the ticket owns the arrays. */
@@ -102,23 +102,24 @@ struct dg_ticket {
     uint32_t handle;     /* the handle in the decoder, while RUNNING */
     void *worker;        /* set while RUNNING */
     _Atomic size_t n_shown;
-    struct dg_ticket *next_told[2]; /* in the chains of tickets that show more tokens, that ended */
-    atomic_bool is_noted;           /* a note about its tokens is in the scheduler's queue */
-    atomic_bool is_unwanted;        /* dg_sched_cancel was called */
+    /* in the chain of tickets that show more tokens, and in the chain of those that ended */
+    struct dg_ticket *next_told[2];
+    atomic_bool is_noted;    /* a note about its tokens is in the scheduler's queue */
+    atomic_bool is_unwanted; /* dg_sched_cancel was called */
 };
 
-/* Makes a ticket with a copy of `src` and room to show `target_cap` tokens. NULL: no memory. Free
- * it only before it is submitted or after its end was delivered. */
+/* Makes a ticket with a copy of `src` and room to show `target_cap` tokens. NULL: no memory. The
+ * ticket may be freed only before it is submitted or after its end was delivered. */
 struct dg_ticket *dg_ticket_new(struct dg_sched_model *model, const int32_t *src, size_t n_src,
                                 const struct dg_search_opts *opts, size_t target_cap);
 void dg_ticket_free(struct dg_ticket *ticket); /* NULL is fine */
 
-/* Estimated cost of a ticket: tokens that go through the network, counted once per hypothesis. At
- * least 1. */
+/* Estimates the cost of a ticket: the tokens that go through the network, counted once per
+ * hypothesis. At least 1. */
 uint64_t dg_ticket_work(const struct dg_ticket *ticket);
 
-/* The number of tokens of the answer that are final; that many ids and log-probabilities may be
- * read. */
+/* Returns the number of tokens of the answer that are final; that many ids and log-probabilities
+ * may be read. */
 static inline size_t dg_ticket_shown(const struct dg_ticket *ticket)
 {
     return atomic_load_explicit(&ticket->n_shown, memory_order_acquire);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Widening by moving bits. This runs once a model, so it is written to be read, not to be quick. */
+/* Widens numbers by moving bits. This runs once for each model, so it is written to be read, not to
+ * be fast. */
 #include "tensor/convert.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Narrowing by integer arithmetic on the bits: adding half of the last kept place (less one when
- * that place is even) and cutting rounds to nearest, ties to even; a carry runs into the exponent
- * as it should. */
+/* Narrows numbers by integer arithmetic on the bits: adding half of the last place kept (less one
+ * when that place is even) and then truncating rounds to nearest, ties to even. A carry goes into
+ * the exponent, as it should. */
 #include "tensor/narrow.h"
 
 #include <math.h>

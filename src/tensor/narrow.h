@@ -13,11 +13,11 @@
 uint16_t dg_narrow_f16(float value);
 uint16_t dg_narrow_bf16(float value);
 
-/* One row as I8 with its scale: q = nearest(row / scale), scale = max|row| / 127, so that row is
- * about scale * q. A row of zeros has scale 1. The row must be finite. */
+/* Converts one row to I8 and returns its scale: q = nearest(row / scale), scale = max|row| / 127,
+ * so that row is about scale * q. A row of zeros has scale 1. The row must be finite. */
 float dg_narrow_row_i8(int8_t *q, const float *row, size_t n);
 
-/* The scale alone. */
+/* Returns only the scale. */
 float dg_narrow_scale_i8(const float *row, size_t n);
 
 #endif

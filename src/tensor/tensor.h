@@ -51,14 +51,14 @@ struct dg_tensor {
     unsigned rank;
 };
 
-/* Name ("F16") and size of one element in bytes. */
+/* Return the name ("F16"), and the size of one element in bytes. */
 const char *dg_dtype_name(enum dg_dtype dtype);
 size_t dg_dtype_size(enum dg_dtype dtype);
 
 /* Finds a type by its name; false when there is none. */
 bool dg_dtype_find(const char *name, enum dg_dtype *dtype);
 
-/* True for the types a weight may have when served: F32, F16, BF16, I8. */
+/* Returns true for the types a weight may have when served: F32, F16, BF16, I8. */
 static inline bool dg_dtype_is_weight(enum dg_dtype dtype)
 {
     return dtype <= DG_DTYPE_I8;
@@ -69,8 +69,8 @@ static inline bool dg_tensor_present(const struct dg_tensor *tensor)
     return tensor->data != NULL;
 }
 
-/* Number of elements. Shapes were checked against the file when the tensor was made: no overflow.
- */
+/* Returns the number of elements. It cannot overflow, because shapes were checked against the file
+ * when the tensor was made. */
 static inline size_t dg_tensor_count(const struct dg_tensor *tensor)
 {
     size_t count = 1;

@@ -76,7 +76,8 @@ struct dg_tokenizer_language {
  */
 struct dg_span dg_tokenizer_language_code(struct dg_span token);
 
-/* All of them that the source side has, in the order of their ids. *list is owned (dg_free). */
+/* Lists all language words of the source side, in the order of their ids. *list is owned
+ * (dg_free). */
 enum dg_err dg_tokenizer_languages(const struct dg_tokenizer *tokenizer,
                                    struct dg_tokenizer_language **list, size_t *n) DG_MUST_CHECK;
 

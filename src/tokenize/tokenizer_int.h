@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The tokenizer's insides, for tokenizer.c and tokenizer_open.c only. */
+/* The tokenizer's internals, for tokenizer.c and tokenizer_open.c only. */
 #ifndef DG_TOKENIZE_TOKENIZER_INT_H
 #define DG_TOKENIZE_TOKENIZER_INT_H
 

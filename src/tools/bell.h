@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A bell: one thread waits until others ring. A tool gives it to an engine that it polls itself.
+/* A bell: one thread waits until other threads ring. A tool that polls its engine itself gives the
+ * engine a bell to ring.
  *
  *     struct bell bell = BELL;
  *     opts.wake = bell_ring;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads, works, flushes, reports: the course of every sub-command that needs no course of its
- * own. */
+/* Runs a sub-command: reads the options, does the work, flushes the output and reports an error.
+ * Every sub-command without a special need uses it. */
 #include "tools/command.h"
 
 #include <stdio.h>

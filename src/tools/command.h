@@ -17,11 +17,11 @@
 
 #include <signal.h>
 
-/* The work itself; it need not flush stdout or check whether printing failed. */
+/* Does the work. It need not flush stdout or check whether printing failed. */
 typedef enum dg_err dg_command_fn(const struct dg_opt_set *set, struct dg_error *error);
 
-/* The exit status: 0, 1 for work that failed, 2 for wrong usage (DG_ERR_USAGE from `run` counts as
- * such). */
+/* Returns the exit status: 0, 1 for work that failed, 2 for wrong usage (also when `run` returns
+ * DG_ERR_USAGE). */
 int dg_command(const struct dg_opt_table *table, int argc, char **argv, dg_command_fn *run);
 
 /* From now on Ctrl-C, SIGTERM and SIGHUP end the work in good order: the first of each sets the

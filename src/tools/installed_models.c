@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Models are only offered: the first request for one has it loaded. */
+/* Models are only listed here: the first request for a model loads it. */
 #include "tools/installed_models.h"
 
 #include <stdbool.h>
@@ -50,7 +50,7 @@ enum dg_err installed_offer(const struct dg_model_folders *places, struct dg_eng
         *places->own ? places->own : "a place that dragoman(1) names");
 }
 
-/* "en-fr (en to fr), fr-en (fr to en)" */
+/* Writes a list such as "en-fr (en to fr), fr-en (fr to en)". */
 static void list_models(const struct dg_engine *engine, char text[LIST_CAP])
 {
     size_t len = 0;

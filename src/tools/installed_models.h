@@ -16,7 +16,8 @@
 #include "engine/engine.h"
 #include "engine/models/model_folders.h"
 
-/* Offers all installed models; a damaged one is named on standard error and left out. */
+/* Lists all installed models in the engine, which loads them on demand. It names a damaged model on
+ * standard error and leaves it out. */
 enum dg_err installed_offer(const struct dg_model_folders *places, struct dg_engine *engine,
                             struct dg_error *error) DG_MUST_CHECK;
 

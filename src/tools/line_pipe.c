@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The ordered line filter. The reader keeps at most READ_AHEAD lines ahead, so memory is bounded
- * however much is piped in; a closed stdout ends the process through SIGPIPE, as a filter should.
- */
+/* The ordered line filter. The reader is at most READ_AHEAD lines ahead, so memory is bounded
+ * however long the input is. When stdout is closed, SIGPIPE ends the process, as for any filter. */
 #include "tools/line_pipe.h"
 #include "base/memory/mem.h"
 #include "engine/engine.h"
@@ -25,7 +24,8 @@ static void free_line(struct line *line)
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* Puts a line after the others when there is room; false when nobody wants it any more. */
+/* Appends a line to the queue when there is room; false when the pipe has ended and nobody wants it
+ * any more. */
 static bool hand_over(struct line_pipe *pipe, struct line *line)
 {
     pthread_mutex_lock(&pipe->lock);
@@ -74,7 +74,7 @@ static void *read_lines(void *arg)
     return NULL;
 }
 
-/* The next line that was read; NULL when there is none at present. */
+/* Returns the next line that was read; NULL when there is none at present. */
 static struct line *next_line(struct line_pipe *pipe)
 {
     pthread_mutex_lock(&pipe->lock);
@@ -98,7 +98,7 @@ static enum dg_err print_new(struct line *line)
     return DG_OK;
 }
 
-/* Prints the lines whose turn has come. */
+/* Prints the lines that are done and whose predecessors are all printed. */
 static enum dg_err print_lines(struct line_pipe *pipe)
 {
     enum dg_err err = DG_OK;
@@ -122,7 +122,7 @@ static enum dg_err print_lines(struct line_pipe *pipe)
     return err;
 }
 
-/* Starts what fits into the window. */
+/* Starts lines until the window is full. */
 static enum dg_err start_lines(struct line_pipe *pipe)
 {
     pipe->is_held = false;
@@ -155,7 +155,7 @@ static bool is_finished(struct line_pipe *pipe)
     return is_over;
 }
 
-/* True when a line that was read could be started at once: then there is nothing to wait for. */
+/* True when a waiting line could be started now; then the caller need not wait. */
 static bool can_start(struct line_pipe *pipe)
 {
     pthread_mutex_lock(&pipe->lock);
@@ -189,7 +189,7 @@ void line_pipe_wake(void *pipe)
     sem_post(&((struct line_pipe *)pipe)->news);
 }
 
-/* Ends the reader, which may sit in a read that never returns: then the process ends with it. */
+/* Ends the reader thread. It may be in a read that never returns; then it ends with the process. */
 static void end_reader(struct line_pipe *pipe, bool is_eof)
 {
     pthread_mutex_lock(&pipe->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Lines in, lines out, in order, with many under way: the frame of every sub-command that is a
- * filter.
+/* Reads lines and prints an answer for each, in order, while it works on many lines at once. Every
+ * sub-command that is a filter uses it.
  *
  * A thread reads stdin; the caller's `start` begins each line asynchronously; the engine's or the
  * caller's own `poll` continues the work; a line whose `is_done` was set is printed once all lines
@@ -72,7 +72,8 @@ void line_pipe_deinit(struct line_pipe *pipe);
 /* Reads and answers until the end of stdin. DG_ERR_IO, or the error of `start`. */
 enum dg_err line_pipe_run(struct line_pipe *pipe, struct dg_error *error) DG_MUST_CHECK;
 
-/* Reports news, from any thread. `pipe` is a struct line_pipe. */
+/* Wakes the pipe because there is progress; any thread may call it. `pipe` is a struct
+ * line_pipe. */
 void line_pipe_wake(void *pipe);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One growing buffer: read blocks are appended, lines are given out from the front, and what is
- * left is moved to the front when more must be read. */
+/* There is one growing buffer. Blocks that are read are appended, lines are taken from the front,
+ * and the rest moves to the front when more must be read. */
 #include "tools/lines.h"
 #include "base/memory/error.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Standard input line by line, or whole, for sub-commands that answer each line at once.
+/* Reads standard input line by line, or as a whole, for sub-commands that finish each line before
+ * they read the next.
  *
  *     struct dg_lines lines;
  *     dg_lines_init(&lines);
@@ -31,20 +32,20 @@ struct dg_lines {
 void dg_lines_init(struct dg_lines *lines);
 void dg_lines_deinit(struct dg_lines *lines);
 
-/* The next line; line->ptr is NULL at the end. DG_ERR_LIMIT past 64 MiB, DG_ERR_IO, DG_ERR_NOMEM.
- */
+/* Reads the next line; line->ptr is NULL at the end. DG_ERR_LIMIT for a line longer than 64 MiB,
+ * DG_ERR_IO, DG_ERR_NOMEM. */
 enum dg_err dg_lines_next(struct dg_lines *lines, struct dg_span *line,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* For a line that cannot be used: puts "line N: ", of the line read last, before the sentence of
- * `error`. Returns err. */
+/* For a line that cannot be used: puts "line N: " before the sentence of `error`, where N is the
+ * number of the line read last. Returns err. */
 enum dg_err dg_lines_refuse(const struct dg_lines *lines, enum dg_err err, struct dg_error *error);
 
-/* Appends all of standard input, of which nothing may have been read yet, to `text`, whose maximum
- * limits the document. */
+/* Appends all of standard input to `text`, whose maximum limits the document. Nothing may have been
+ * read from standard input before. */
 enum dg_err dg_lines_document(struct dg_buf *text, struct dg_error *error) DG_MUST_CHECK;
 
-/* All input that is left, up to 1 GiB. */
+/* Reads all the input that is left, up to 1 GiB. */
 enum dg_err dg_lines_all(struct dg_lines *lines, struct dg_span *text,
                          struct dg_error *error) DG_MUST_CHECK;
 

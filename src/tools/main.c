@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The dragoman command: finds the sub-command in a table and runs it. To add one: its function in
- * tools.h, its row here, its file in Makefile.inc, its page docs/man/dragoman-NAME.1.in. */
+/* The dragoman command: finds the sub-command in a table and runs it. To add a sub-command, add its
+ * function to tools.h, its row here, its file to Makefile.inc, and its page
+ * docs/man/dragoman-NAME.1.in. */
 #include "config.h"
 #include "base/file/map_file.h"
 #include "base/option/opt.h"
@@ -120,7 +121,7 @@ static int help(int argc, char **argv)
 int main(int argc, char **argv)
 {
     dg_map_file_guard(DG_MAP_FILE_ENDS);
-    signal(SIGPIPE, SIG_DFL); /* a filter ends quietly when its reader has gone */
+    signal(SIGPIPE, SIG_DFL); /* a filter ends without a message when its reader has gone */
     if (argc < 2) {
         print_help(stderr);
         return 2;

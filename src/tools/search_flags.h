@@ -65,14 +65,15 @@ struct search_flags {
             .def = "yes", .help = "stop, repair once and mark a translation that goes in circles"  \
     }
 
-/* The options that are to be the model's own. */
+/* Says which options take the model's own values: those that the command line does not give. */
 static inline struct dg_search_usual search_flags_usual(const struct dg_opt_set *set)
 {
     return (struct dg_search_usual){.beam = !dg_opt_given(set, "beam"),
                                     .length_penalty = !dg_opt_given(set, "length-penalty")};
 }
 
-/* Until the model is known, a beam that was not given is as wide as the number of answers. */
+/* Returns the options. Until the model is known, a beam that was not given is as wide as the number
+ * of answers. */
 static inline struct dg_search_opts search_flags_opts(const struct search_flags *flags)
 {
     struct dg_search_opts opts = DG_SEARCH_OPTS_DEFAULT;

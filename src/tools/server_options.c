@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Flag, JSON field, where its value is. */
+/* A table says for each flag which JSON field it sets and where its value is. */
 #include "tools/server_options.h"
 #include "base/json/json_out.h"
 #include "base/memory/error.h"

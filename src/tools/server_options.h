@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Options of the command line as the JSON of a request to a daemon (clients/c): only those that
- * were given, so that the daemon's defaults apply to the rest.
+/* Writes options of the command line as the JSON of a request to a daemon (clients/c). It writes
+ * only options that were given, so that the daemon's defaults apply to the rest.
  *
  *     dg_buf_init(&json, 4096);
  *     err = server_options(set, &flags, &search, NULL, NULL, NULL, NULL, &json);
@@ -42,8 +42,8 @@ struct text_flags {
     bool keep_case, protect, copy_numbers;
 };
 
-/* `search`, `text`, `model`, `lines` and `formality` may be NULL: then those fields are left out.
- * DG_ERR_RANGE, DG_ERR_NOMEM. */
+/* Writes the request. `search`, `text`, `model`, `lines` and `formality` may be NULL: then it
+ * leaves out their fields. DG_ERR_RANGE, DG_ERR_NOMEM. */
 enum dg_err server_options(const struct dg_opt_set *set, const struct server_flags *flags,
                            const struct search_flags *search, const struct text_flags *text,
                            const char *model, const char *lines, const char *formality,
@@ -55,7 +55,7 @@ struct dg_glossary;
 enum dg_err server_options_glossary(const struct dg_glossary *glossary,
                                     struct dg_buf *json) DG_MUST_CHECK;
 
-/* The key, without its line end; "" when there is no file. */
+/* Reads the key, without its line end, from its file; "" when there is no file. */
 enum dg_err server_key(const struct server_flags *flags, char *key, size_t cap,
                        struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Arguments go through a file without a name, so that they can be read like standard input. */
+/* Arguments are written to a file without a name, so that they can be read like standard input. */
 #include "tools/typed_text.h"
 
 #include "base/file/tmp_file.h"

@@ -59,8 +59,8 @@ static enum dg_err reserve(struct trie *t, size_t n)
     return DG_OK;
 }
 
-/* An offset where units offset ^ bytes[i] are free, for all i; the array grows until there is one.
- */
+/* Finds an offset where the units offset ^ bytes[i] are free for all i; the array grows until there
+ * is one. */
 static enum dg_err find_offset(struct trie *t, const uint8_t *bytes, size_t n_bytes, size_t *offset)
 {
     while (t->first < t->n && t->taken[t->first])
@@ -82,7 +82,8 @@ static enum dg_err find_offset(struct trie *t, const uint8_t *bytes, size_t n_by
     }
 }
 
-/* The bytes that follow `depth` bytes in rules [first, end); 0 stands for a key that ends there. */
+/* Lists the bytes that follow `depth` bytes in rules [first, end); 0 stands for a key that ends
+ * there. */
 static size_t list_bytes(const struct trie *t, size_t first, size_t end, size_t depth,
                          uint8_t bytes[256])
 {
@@ -190,8 +191,9 @@ enum { TEXT_UNITS = 64, TEXT_BYTES = 256 };
 struct rules {
     struct dg_charsmap_rule *list;
     size_t n, cap;
-    struct dg_buf text; /* all keys and replacements; spans are made when it has stopped moving */
-    size_t (*at)[4];    /* [cap] offset and length of key and replacement */
+    /* all keys and replacements; spans are made when the buffer no longer moves */
+    struct dg_buf text;
+    size_t (*at)[4]; /* [cap] offset and length of key and replacement */
 };
 
 static enum dg_err add(struct rules *rules, struct dg_span from, struct dg_span to)
@@ -207,7 +209,7 @@ static enum dg_err add(struct rules *rules, struct dg_span from, struct dg_span 
     return err ? err : dg_buf_append_span(&rules->text, to);
 }
 
-/* UTF-16 as UTF-8; 0 when there is no room. */
+/* Converts UTF-16 to UTF-8; returns 0 when there is no room. */
 static size_t utf8_of(const UChar *text, int32_t n, char out[TEXT_BYTES])
 {
     size_t len = 0;
@@ -221,8 +223,8 @@ static size_t utf8_of(const UChar *text, int32_t n, char out[TEXT_BYTES])
     return len;
 }
 
-/* The rules of translation on top of NFKC: true when `cp` has one; its result is written to `to`.
- */
+/* Applies the rules of translation that are added to NFKC: true when `cp` has one; its result is
+ * written to `to`. */
 static bool own_rule(UChar32 cp, struct dg_span *to)
 {
     if (cp == '\t' || cp == '\n' || cp == '\r' || u_isUWhiteSpace(cp) || cp == 0xfeff ||
@@ -256,7 +258,7 @@ static enum dg_err add_character(struct rules *rules, const UNormalizer2 *nfkc,
         err = add(rules, dg_span_make(from, from_len), dg_span_make(to, to_len));
     n = unorm2_normalize(nfd, unit, n_unit, text, TEXT_UNITS, &code);
     const size_t apart_len = U_SUCCESS(code) && n > 1 ? utf8_of(text, n, apart) : 0;
-    /* A composition that NFKC itself would put together. */
+    /* Whether NFKC itself would put this composition together. */
     const bool is_composed =
         apart_len > from_len || (apart_len && memcmp(apart, from, apart_len) != 0);
     if (!err && is_composed && to_len == from_len && memcmp(from, to, to_len) == 0 &&
@@ -265,7 +267,7 @@ static enum dg_err add_character(struct rules *rules, const UNormalizer2 *nfkc,
     return err;
 }
 
-/* The table of all that was added; frees the rules. */
+/* Builds the table from all rules that were added; frees the rules. */
 static enum dg_err finish(struct rules *rules, enum dg_err err, struct dg_buf *blob)
 {
     if (!err && !(rules->list = dg_try_calloc(rules->n ? rules->n : 1, sizeof *rules->list)))

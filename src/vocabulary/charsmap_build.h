@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Builds the table of character replacements for a vocabulary of our own: Unicode's NFKC from ICU,
- * with the usual rules of translation on top (control characters are dropped, every kind of space
- * becomes a space). charsmap.h, the mirror, reads the table, and so does SentencePiece's library.
+/* Builds the table of character replacements for a vocabulary that we train: Unicode's NFKC from
+ * ICU, with the rules that are usual for translation (control characters are dropped, every kind of
+ * space becomes a space). charsmap.h reads the table, and so does SentencePiece's library.
  *
  *     struct dg_buf blob;
  *     dg_buf_init(&blob, 8 << 20);
  *     err = dg_charsmap_build_nfkc(&blob, &error);
  *
- * Takes a fraction of a second. Any thread. */
+ * Building takes a fraction of a second. Any thread. */
 #ifndef DG_VOCABULARY_CHARSMAP_BUILD_H
 #define DG_VOCABULARY_CHARSMAP_BUILD_H
 

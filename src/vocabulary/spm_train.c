@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The steps before and after the learning: words are counted as the encoder will see them (NFKC,
- * U+2581 before each word) and cut where no piece may cross; the characters are chosen; the result
- * is written as a model file.
+/* The steps before and after the learning. Words are counted in the form in which the encoder will
+ * see them (NFKC, U+2581 before each word), and cut at the places that no piece may cross. Then the
+ * characters are chosen. After the learning, the result is written as a model file.
  *
  * Cuts are between letters, digits and other characters, and around every digit, so that numbers
  * are spelled; a U+2581 belongs to the text after it. */
@@ -36,7 +36,7 @@ struct dg_spm_train {
     struct dg_normaliser normaliser; /* with that map */
     struct dg_normal_text normal;    /* of the current line */
     struct dg_arena arena;
-    struct dg_map words; /* stretch to a uint64_t in the arena, its count */
+    struct dg_map words; /* from each stretch to its count, a uint64_t in the arena */
 };
 
 enum dg_err dg_spm_train_new(struct dg_spm_train **train, const struct dg_spm_train_opts *opts,
@@ -111,8 +111,8 @@ enum dg_err dg_spm_train_add(struct dg_spm_train *train, struct dg_span line)
     const struct dg_span text = dg_span_make((const char *)train->normal.bytes, train->normal.len);
     size_t from = 0, n_chars = 0;
     bool after_space = false;
-    const bool is_bpe = train->opts.kind != DG_SPM_WORD; /* or unigram: within words, cut at digits
-                                                            and signs */
+    /* or unigram: pieces are within words, cut at digits and signs */
+    const bool is_bpe = train->opts.kind != DG_SPM_WORD;
     enum class last = SIGN;
     uint32_t cp;
     for (size_t at = 0, len; !err && (len = dg_utf8_decode(text, at, &cp)) > 0;
@@ -184,7 +184,7 @@ static enum dg_err choose_chars(const struct dg_spm_train *train, const struct d
     return err;
 }
 
-/* Words as numbers of characters; a character without a piece ends a stretch. */
+/* Spells words as numbers of characters; a character without a piece ends a stretch. */
 static enum dg_err spell(const struct dg_word_count *words, size_t n, const struct dg_map *numbers,
                          struct train_words *out)
 {
@@ -328,8 +328,8 @@ static enum dg_err put_model(struct dg_buf *out, const struct dg_spm_train_opts 
     return err ? err : put_normaliser(out, charsmap);
 }
 
-/* A word vocabulary: the most frequent ones, most frequent first; words longer than a piece may be
- * are left out. */
+/* Makes a word vocabulary: the most frequent words, the most frequent first. Words longer than the
+ * longest permitted piece are left out. */
 static enum dg_err finish_words(struct dg_spm_train *train, struct dg_buf *model)
 {
     struct dg_word_count *list = NULL;
@@ -347,7 +347,7 @@ static enum dg_err finish_words(struct dg_spm_train *train, struct dg_buf *model
     return err;
 }
 
-/* The most probable first, as SentencePiece's models have them. */
+/* For sorting: the most probable first, as in SentencePiece's models. */
 static int by_score(const void *a, const void *b)
 {
     const struct train_piece *x = a, *y = b;

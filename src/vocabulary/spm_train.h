@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Learns a SentencePiece model from text: what `dragoman train-vocab` does, and `dragoman train`
- * when it is given no vocabulary. Never used by the daemon.
+/* Learns a SentencePiece model from text. `dragoman train-vocab` uses it, and so does `dragoman
+ * train` when no vocabulary is given. Never used by the daemon.
  *
  *     struct dg_spm_train_opts opts = DG_SPM_TRAIN_OPTS_DEFAULT;
  *     err = dg_spm_train_new(&train, &opts, &error);
@@ -11,8 +11,8 @@
  *     dg_spm_train_free(train);
  *
  * The same lines, in any order, give the same bytes. The model's ids are the network's: 0 is the
- * end token </s>, 1 is <unk>, and the pieces follow. This program and SentencePiece's own
- * (spm_encode) encode the same with it. One thread. */
+ * end token </s>, 1 is <unk>, and the pieces follow. dragoman and SentencePiece's own spm_encode
+ * give the same pieces with it. One thread. */
 #ifndef DG_VOCABULARY_SPM_TRAIN_H
 #define DG_VOCABULARY_SPM_TRAIN_H
 

@@ -20,7 +20,7 @@
 struct pair {
     uint32_t left, right;
     int64_t count;
-    uint32_t *words; /* owned; may hold words that have lost the pair, and words twice */
+    uint32_t *words; /* owned; may include words that have lost the pair, and the same word twice */
     uint32_t n_words, cap_words;
 };
 
@@ -125,8 +125,8 @@ static struct entry pop(struct bpe *bpe)
 
 /* ---- Merging --------------------------------------------------------------------------------- */
 
-/* Raises a pair's count for a word. Only growth needs a new heap entry: a count that has shrunk is
- * noticed when it comes to the top. */
+/* Raises a pair's count for a word. Only a count that grows needs a new heap entry; one that has
+ * shrunk is noticed when its entry comes to the top. */
 static enum dg_err add(struct bpe *bpe, uint32_t left, uint32_t right, uint32_t word,
                        bool is_first_count)
 {
@@ -186,7 +186,7 @@ static enum dg_err merge_in_word(struct bpe *bpe, uint32_t word, uint32_t left, 
     return err;
 }
 
-/* The piece that two symbols form: a new one, or an existing one with the same letters. */
+/* Finds the piece that two symbols form: a new one, or an existing one with the same letters. */
 static enum dg_err whole_of(struct bpe *bpe, const struct pair *pair, struct dg_arena *arena,
                             uint32_t *whole, bool *is_new)
 {

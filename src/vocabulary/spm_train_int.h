@@ -33,14 +33,14 @@ struct train_pieces {
     size_t n, cap;
 };
 
-/* Learns up to `wanted` pieces of two or more characters by merging and appends them to `pieces`,
- * whose first entries are the characters (the index is the number in `words`). Changes the words.
- */
+/* Learns up to `wanted` pieces of two or more characters by merging (BPE) and appends them to
+ * `pieces`. The first entries of `pieces` are the characters; their indexes are the numbers in
+ * `words`. Changes the words. */
 enum dg_err dg_spm_train_bpe(struct train_words *words, struct train_pieces *pieces, size_t wanted,
                              uint32_t piece_max, struct dg_arena *arena) DG_MUST_CHECK;
 
-/* The same by a unigram language model. The scores of all pieces, with the characters, become their
- * log-probabilities. */
+/* Does the same with a unigram language model. The scores of all pieces, including the characters,
+ * become their log-probabilities. */
 enum dg_err dg_spm_train_unigram(const struct train_words *words, struct train_pieces *pieces,
                                  size_t wanted, uint32_t piece_max,
                                  struct dg_arena *arena) DG_MUST_CHECK;

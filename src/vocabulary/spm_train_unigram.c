@@ -5,9 +5,9 @@
  * many more substrings than are wanted, finds their probabilities by expectation maximisation over
  * all segmentations of the words, drops the quarter whose loss matters least, and repeats this.
  *
- * The substrings are in a trie over numbers of characters. Its first use counts them all, the most
- * frequent words first, so that a text too large for NODES_MAX loses only rare ones; later uses
- * hold the current pieces. */
+ * The substrings are in a trie over numbers of characters. It is first used to count them all, the
+ * most frequent words first, so that a text too large for NODES_MAX loses only rare substrings.
+ * Later it holds the current pieces. */
 #include "base/memory/mem.h"
 #include "vocabulary/spm_train_int.h"
 
@@ -78,7 +78,7 @@ static uint32_t child(const struct trie *trie, uint32_t parent, uint32_t symbol)
     return trie->keys[at] ? trie->children[at] : NONE;
 }
 
-/* The child, made if it is missing; NONE when the trie is full. */
+/* Returns the child, which is made if it is missing; NONE when the trie is full. */
 static enum dg_err add_child(struct trie *trie, uint32_t parent, uint32_t symbol, uint32_t *node)
 {
     enum dg_err err = (size_t)trie->n_nodes * 10 >= trie->n_slots * 7 ? trie_grow(trie) : DG_OK;
@@ -146,7 +146,7 @@ static enum dg_err index_parts(struct unigram *u)
     return err;
 }
 
-/* ---- Substrings to begin with ---------------------------------------------------------------- */
+/* ---- The first substrings -------------------------------------------------------------------- */
 
 struct seed {
     uint32_t first, n, node;
@@ -242,7 +242,7 @@ static double log_add(double a, double b)
     return b == -INFINITY ? a : a + log1p(exp(b - a));
 }
 
-/* Walks the parts that begin at `i`: false after the last. */
+/* Walks through the parts that begin at `i`: false after the last. */
 struct walk {
     uint32_t node, at;
 };
@@ -313,7 +313,8 @@ static enum dg_err iterate(struct unigram *u)
 
 /* ---- Pruning --------------------------------------------------------------------------------- */
 
-/* The best cut of a word without the part `banned`; u->best says which part ends where. */
+/* Finds the best segmentation of a word without the part `banned`; u->best says which part ends
+ * where. */
 static void cut_best(struct unigram *u, const struct train_word *word, uint32_t banned)
 {
     uint32_t part;
@@ -348,8 +349,8 @@ static int by_part(const void *a, const void *b)
     return (x->part > y->part) - (x->part < y->part);
 }
 
-/* The loss in likelihood of the text without the part, which its second-best segmentation would
- * replace. Negative: the part is not even the best segmentation of itself. */
+/* Returns how much likelihood the text loses without the part, when the second-best segmentation
+ * replaces it. Negative: the part is not even the best segmentation of itself. */
 static double loss_of(struct unigram *u, uint32_t number, const double *uses, double total)
 {
     const struct part *part = &u->parts[number];
@@ -399,7 +400,7 @@ static enum dg_err prune(struct unigram *u, size_t keep)
     return err ? err : index_parts(u);
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- The training ---------------------------------------------------------------------------- */
 
 static int by_probability(const void *a, const void *b)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* All fields are copied unchanged, except removed pieces, the number of pieces in trainer_spec, and
- * the self-test. */
+/* All fields are copied unchanged, except for the removed pieces, the number of pieces in
+ * trainer_spec, and the self-test, which is left out. */
 #include "vocabulary/spm_trim.h"
 #include "base/memory/utf8.h"
 #include "tokenize/spm/protobuf.h"
@@ -18,7 +18,7 @@ enum {
     MERGE_CHARS_MAX = 256
 };
 
-/* ---- What must stay -------------------------------------------------------------------------- */
+/* ---- Pieces that must stay ------------------------------------------------------------------- */
 
 struct merge {
     struct dg_span parts[MERGE_CHARS_MAX];
@@ -37,7 +37,7 @@ static bool spell(struct dg_span piece, struct merge *merge)
     return true;
 }
 
-/* The piece that two neighbours make, or the unknown one. */
+/* Returns the piece that two neighbours make, or the unknown piece. */
 static uint32_t joined(const struct dg_spm *spm, const struct merge *merge, size_t i)
 {
     const struct dg_span both =

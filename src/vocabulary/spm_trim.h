@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Removes pieces from a SentencePiece model. The other pieces keep their order; their ids close up.
+/* Removes pieces from a SentencePiece model. The other pieces keep their order, and their ids are
+ * renumbered without gaps.
  *
  *     dg_spm_trim_close(spm, keep);                         adds the pieces that must stay
  *     err = dg_spm_trim(bytes, len, keep, &out, &error);    the bytes of the new model

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Texts are cleaned and cut by the same kind of tokenizer that will read the vocabulary, with only
- * the special tokens in it; its words are counted. A character at the beginning of a word is
- * another symbol than the same character inside a word: its piece begins with a byte that no
- * cleaned text has. So a merged piece tells by itself whether it begins a word. */
+/* Texts are cleaned and cut by the same kind of tokenizer that will use the vocabulary, but with
+ * only the special tokens in it, and the resulting words are counted. A character at the beginning
+ * of a word is a different symbol from the same character inside a word: its piece begins with a
+ * byte that no cleaned text has. So a merged piece shows by itself whether it begins a word. */
 #include "vocabulary/wordpiece_train.h"
 #include "base/memory/arena.h"
 #include "base/memory/map.h"
@@ -26,7 +26,7 @@ struct dg_wordpiece_train {
     struct dg_subword *subword;
     struct dg_subword_work *work;
     struct dg_arena arena; /* words and pieces */
-    struct dg_map words;   /* to where their counts are */
+    struct dg_map words;   /* from each word to the place of its count */
 };
 
 enum dg_err dg_wordpiece_train_config(const struct dg_wordpiece_train_opts *opts,
@@ -107,8 +107,8 @@ enum dg_err dg_wordpiece_train_add(struct dg_wordpiece_train *train, struct dg_s
 
 /* ---- Characters ------------------------------------------------------------------------------ */
 
-/* The data to learn from: words as symbols. The first symbols are the characters, two for each:
- * 2 c begins a word, 2 c + 1 is inside a word. */
+/* The data to learn from: words as symbols. The first symbols are the characters, with two symbols
+ * for each: 2 c begins a word, 2 c + 1 is inside a word. */
 struct material {
     struct dg_word_count *words; /* [n] in the order of their bytes */
     struct dg_map numbers;       /* of characters */
@@ -133,7 +133,7 @@ static enum dg_err add_char(struct dg_wordpiece_train *train, struct material *m
     return err;
 }
 
-/* Characters that get pieces, the most frequent first. */
+/* Chooses the characters that get pieces, the most frequent first. */
 static enum dg_err choose_chars(struct dg_wordpiece_train *train, struct material *m,
                                 size_t n_words)
 {

@@ -10,10 +10,10 @@
  *     err = dg_wordpiece_train_finish(train, &vocab, &error);          the bytes of a vocab.txt
  *     dg_wordpiece_train_free(train);
  *
- * The first five tokens are [PAD], [UNK], [CLS], [SEP] and [MASK]. The characters follow, as they
- * begin words and as they continue them, then pieces of several characters, learned by merging the
- * most frequent neighbours. Small texts give fewer pieces than were asked for. The same texts, in
- * any order, give the same bytes. One thread. */
+ * The first five tokens are [PAD], [UNK], [CLS], [SEP] and [MASK]. Then come the characters, each
+ * in the form that begins a word and the form that continues one, and then pieces of several
+ * characters, learned by merging the most frequent neighbours. Small texts give fewer pieces than
+ * `size`. The same texts, in any order, give the same bytes. One thread. */
 #ifndef DG_VOCABULARY_WORDPIECE_TRAIN_H
 #define DG_VOCABULARY_WORDPIECE_TRAIN_H
 

@@ -15,7 +15,7 @@ enum { ANSWER_MAX = 16 << 20, TRACE_MAX = 100, SENTENCES_MAX = 50 * 1000 };
 
 /* ---- The dialect ----------------------------------------------------------------------------- */
 
-/* Azure's number for a failure: in its code, or by its kind. */
+/* Returns Azure's number for a failure: the one in its code, or that of its kind. */
 static int number_of(const struct dg_failure *failure)
 {
     static const struct {
@@ -84,8 +84,8 @@ bool dg_azure_asks(const struct dg_call *call)
 
 /* ---- The request ----------------------------------------------------------------------------- */
 
-/* "[12].Text": the number, and true, when the field is a member "Text" of an element of the body.
- */
+/* Returns true, and the number, when the field is a member "Text" of an element of the body:
+ * "[12].Text". */
 static bool is_text_of(const struct dg_field *field, size_t *i)
 {
     const char *name = field->name.ptr;
@@ -231,7 +231,8 @@ void dg_azure_detect(struct dg_call *call)
 
 /* ---- POST /breaksentence --------------------------------------------------------------------- */
 
-/* A sentence reaches up to the next, and the first one from the beginning. */
+/* Puts the lengths of the sentences. A sentence reaches up to the next one; the first one begins at
+ * the beginning of the text. */
 static void put_lengths(struct dg_json_out *out, struct dg_span text,
                         const struct dg_segments *segments)
 {
@@ -302,7 +303,7 @@ void dg_azure_sentences(struct dg_call *call)
 
 /* ---- GET /languages -------------------------------------------------------------------------- */
 
-/* Whether the list names `scope`; an empty list names all. */
+/* Returns whether the list names `scope`; an empty list names all. */
 static bool names(struct dg_span list, const char *scope)
 {
     const size_t len = strlen(scope);
@@ -318,8 +319,8 @@ static bool names(struct dg_span list, const char *scope)
     return false;
 }
 
-/* Whether the language is written from right to left, by its script or, if the tag has none, by
- * the language. */
+/* Returns "rtl" for a language that is written from right to left, by its script or, if the tag has
+ * none, by the language; otherwise "ltr". */
 static const char *direction_of(const struct dg_langtag *tag)
 {
     static const char *const words[] = {"Arab", "Hebr", "Thaa", "Nkoo", "Syrc", "Adlm", NULL};
@@ -364,7 +365,7 @@ static void put_languages(struct dg_call *call, struct dg_json_out *out, const c
     dg_json_out_close(out, '}');
 }
 
-/* The first language of Accept-Language. */
+/* Reads the first language of Accept-Language. */
 static void read_locale(const struct dg_call *call, char locale[DG_LANGTAG_TEXT])
 {
     const struct dg_span wanted = dg_http_header(call->req, "accept-language");
@@ -377,7 +378,7 @@ static void read_locale(const struct dg_call *call, char locale[DG_LANGTAG_TEXT]
         snprintf(locale, DG_LANGTAG_TEXT, "en");
 }
 
-/* Transliteration and dictionaries are there, with nothing in them. */
+/* Transliteration and dictionaries are in the answer, with nothing in them. */
 void dg_azure_languages(struct dg_call *call)
 {
     static const char *const empty[] = {"transliteration", "dictionary"};

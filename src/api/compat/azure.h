@@ -24,10 +24,10 @@ void dg_azure_languages(struct dg_call *call);
 
 /* ---- Between azure.c and azure_translate.c --------------------------------------------------- */
 
-/* The texts of the body. False: the request was answered, and `compat` dropped. */
+/* Reads the texts of the body. False: the request was answered, and `compat` dropped. */
 bool dg_azure_read(struct dg_compat *compat, struct dg_span **texts, size_t *n);
 
-/* How many UTF-16 units a valid text has. */
+/* Returns how many UTF-16 units a valid text has. */
 size_t dg_azure_length(struct dg_span text);
 
 void dg_azure_put_detected(struct dg_json_out *out, const char *code, double score);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Azure's POST /translate. Each text is translated once for every `to`: text by text, items lie in
- * the order of the targets. The alignment is one of words, made of the model's attention: a token
- * of the translation belongs to the token of the source that it looks at most, and words are what
- * their tokens touch. */
+/* Azure's POST /translate. Each text is translated once for every `to`: the items are in the order
+ * of the texts, and for each text in the order of the targets. The alignment is between words and
+ * comes from the model's attention: a token of the translation belongs to the token of the source
+ * that it attends to most, and the words that these two tokens touch belong together. */
 #include "api/compat/azure.h"
 #include "api/http/api_int.h"
 #include "base/memory/utf8.h"
@@ -64,8 +64,8 @@ static size_t before(struct dg_span text, size_t at)
     return at;
 }
 
-/* The word, or the words, that the bytes from `begin` to `end` are a part of, without blanks
- * around; empty if there is none. */
+/* Returns the word, or the words, that the bytes from `begin` to `end` are a part of, without
+ * blanks around; empty if there is none. */
 static struct stretch word_around(struct dg_span text, size_t begin, size_t end)
 {
     uint32_t cp;
@@ -117,7 +117,7 @@ static enum dg_err add_pair(struct dg_arena *arena, struct told *told, size_t fr
     return DG_OK;
 }
 
-/* The token of the source that a token of the translation looks at most. */
+/* Returns the token of the source that a token of the translation attends to most. */
 static const struct dg_token *looked_at(const struct dg_engine_sentence *sentence, size_t t)
 {
     const float *row = sentence->answers[0].alignment + t * sentence->n_source;
@@ -233,7 +233,8 @@ static void put_alignment(struct dg_json_out *out, struct told *told)
     dg_buf_deinit(&proj);
 }
 
-/* A sentence reaches up to the next, the first one from the beginning, the last one to the end. */
+/* Puts the lengths of the sentences. A sentence reaches up to the next one; the first one begins at
+ * the beginning of the text, and the last one ends at its end. */
 static void put_lengths(struct dg_json_out *out, const char *key, const size_t *starts, size_t n,
                         size_t whole)
 {
@@ -308,7 +309,7 @@ static bool refuse(struct refusal *refusal, const char *number, const char *mess
     return false;
 }
 
-/* The target that a code names. */
+/* Adds the target that a code names. */
 static bool add_target(struct dg_compat *compat, struct azure *azure, struct dg_span code,
                        struct refusal *refusal)
 {
@@ -357,7 +358,7 @@ static bool read_languages(struct dg_compat *compat, struct azure *azure, struct
     return read_targets(compat, azure, refusal);
 }
 
-/* A switch of the query; absent: off. */
+/* Reads a switch of the query; absent: off. */
 static bool read_switch(const struct dg_fields *fields, const char *name, bool *value)
 {
     const struct dg_field *field = dg_fields_get(fields, name);
@@ -389,7 +390,7 @@ static bool read_options(struct dg_compat *compat, struct azure *azure, struct r
     return true;
 }
 
-/* An item for each text and target. */
+/* Makes an item for each text and target. */
 static bool make_items(struct dg_compat *compat, struct azure *azure, const struct dg_span *texts,
                        struct refusal *refusal)
 {

@@ -2,12 +2,12 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Chats, for tools that speak nothing else: POST /v1/chat/completions as OpenAI has it, POST
- * /api/chat and /api/generate as Ollama has them. chat_prompt.h reads what the user's last
- * message asks for. The languages are, in this order: `source` and `target`, which are our own, and
- * then the message is the text; those that the messages name; the model's name ("fr-en"); the only
- * language there is. A stream has each piece as it is made where the answer is one text, and the
- * whole in one piece where it is put together. Other members (temperature, max_tokens, ...) are
- * taken and have no effect. */
+ * /api/chat and /api/generate as Ollama has them. chat_prompt.h reads what the user's last message
+ * asks for. The languages come from the first of these that names them: `source` and `target`,
+ * which are our own members (the message is then the text); the messages; the model's name
+ * ("fr-en"); the only language there is. A stream sends each piece as it is made if the answer is
+ * one text, and all in one piece if the answer is put together from several. Other members
+ * (temperature, max_tokens, ...) are taken and have no effect. */
 #include "api/compat/chat_prompt.h"
 #include "api/compat/chat_prompt_parts.h"
 #include "api/compat/compat_routes.h"
@@ -67,7 +67,7 @@ static enum dg_err keep(struct dg_arena *arena, const struct dg_buf *buf, struct
     return out->ptr ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* The last message of the user, the first if it is another one, and all of the system's. */
+/* Reads the last message of the user, the first one if that is another, and all of the system's. */
 static enum dg_err read_messages(const struct dg_json *json, struct dg_arena *arena,
                                  struct chat *chat, struct dg_error *error)
 {
@@ -119,7 +119,8 @@ static enum dg_err read_text(const struct dg_json *json, const char *name, enum 
     return out->ptr ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* The only member of an object that is described, or of all but an id; false: there are others. */
+/* Finds the only member in the description of an object, apart from an id (`with_id`); false: there
+ * are others, or none. */
 static bool only_member(const struct dg_json *members, bool with_id, struct dg_span *key,
                         const struct dg_json **member)
 {
@@ -199,7 +200,8 @@ static enum dg_err read_format(const struct dg_json *json, struct dg_arena *aren
 
 /* ---- Into which language --------------------------------------------------------------------- */
 
-/* "fr-en", "zh-Hans-en", "translate-fr-en": the last cut that leaves a language on either side. */
+/* Reads a name such as "fr-en", "zh-Hans-en" or "translate-fr-en": it is cut at the last place that
+ * leaves a language on either side. */
 static bool read_model_name(struct dg_compat *compat, struct dg_span name)
 {
     if (dg_span_ends(name, DG_SPAN(":latest"))) /* Ollama's clients write a name without a tag like
@@ -333,7 +335,7 @@ static enum dg_err read_chat(const struct dg_json *json, struct dg_compat *compa
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* The parts put together, those translated in their places. */
+/* Puts the parts together, with the translated ones in their places. */
 static enum dg_err put_parts(const struct dg_compat *compat, struct dg_buf *out)
 {
     const struct chat *chat = compat->user;
@@ -372,7 +374,8 @@ static enum dg_err put_answer(const struct dg_compat *compat, struct dg_buf *out
     return err;
 }
 
-/* The answer grows while it is made: it is one text, and nothing around it. */
+/* Returns true when the answer can be sent as it is made: it is one text, with nothing around
+ * it. */
 static bool is_growing(const struct chat *chat)
 {
     return chat->prompt.n_parts == 1 && chat->prompt.parts[0].kind == DG_CHAT_PROMPT_TEXT &&

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* An instruction is read word by word: what translates ("translate", "translation", 翻译), which
- * languages are named and on which side ("from French", "French to English", "into English",
- * 翻译成英语), and whether it speaks of a text at all. The user's message is then cut where an
- * instruction ends: at a delimiter, a label, a colon or an empty line. Each cut is only made where
- * what stands before it is an instruction, and headings such as "Rules:" never begin a text. */
+/* An instruction is read word by word: which words ask for a translation ("translate",
+ * "translation", 翻译), which languages are named and on which side ("from French", "French to
+ * English", "into English", 翻译成英语), and whether it speaks of a text at all. The user's message
+ * is then cut where an instruction ends: at a delimiter, a label, a colon or an empty line. Each
+ * cut is only made where what stands before it is an instruction, and headings such as "Rules:"
+ * never begin a text. */
 #include "api/compat/chat_prompt.h"
 #include "api/compat/chat_prompt_parts.h"
 #include "base/memory/chars.h"
@@ -229,8 +230,8 @@ static void take_word(struct scan *scan, size_t at, size_t len)
     scan->n_words += !dg_chars_is_one_of_any_case(word, fillers);
 }
 
-/* Bytes of a line that describes the page or the file of the text, in words that are no
- * instruction. */
+/* Returns the bytes of a line that describes the page or the file of the text, in words that are
+ * not an instruction; 0: it is another line. */
 static size_t context_line(struct dg_span line)
 {
     static const char *const labels[] = {
@@ -280,8 +281,8 @@ struct reading {
     size_t n_read; /* bytes that were read as instructions, at most READ_MAX */
 };
 
-/* True where this part of the user's message asks for a translation, in a way that could not be
- * text. */
+/* Returns true if this part of the user's message asks for a translation, in a way that could not
+ * be text. */
 static bool instructs(struct reading *reading, struct dg_span part)
 {
     const size_t len = part.len < INSTRUCTION_MAX ? part.len : INSTRUCTION_MAX;
@@ -296,7 +297,8 @@ static bool instructs(struct reading *reading, struct dg_span part)
     return does;
 }
 
-/* Words that ask for a certain form of answer: "Respond only with the translation." */
+/* Returns true for words that ask for a certain form of answer: "Respond only with the
+ * translation." */
 static bool is_meta(struct dg_span part)
 {
     static const char *const verbs[] = {
@@ -311,7 +313,7 @@ static bool is_meta(struct dg_span part)
            dg_chars_is_one_of_any_case(dg_span_sub(part, at, dg_langnames_word(part, at)), verbs);
 }
 
-/* Whether the rest of the message from here on contains no text that would be lost. */
+/* Returns whether the rest of the message from here on contains no text that would be lost. */
 static bool is_tail(struct reading *reading, struct dg_span tail)
 {
     tail = dg_chars_trim_space(tail);
@@ -345,7 +347,7 @@ static const struct delimiter delimiters[] = {
     {"===\n", "\n===", false},
 };
 
-/* A block begins a line or comes after a colon. */
+/* Returns true where a block may begin: at the beginning of a line, or after a colon. */
 static bool may_begin(struct dg_span text, size_t at)
 {
     while (at > 0 && (text.ptr[at - 1] == ' ' || text.ptr[at - 1] == '\t'))
@@ -379,7 +381,7 @@ static bool cut_block(struct reading *reading, const struct delimiter *with)
     return false;
 }
 
-/* The end of a label at the beginning of a line ("Source Text:"), which may name the source
+/* Returns the end of a label at the beginning of a line ("Source Text:"), which may name the source
  * language; 0: none. */
 static size_t label_at(const struct reading *reading, size_t at, bool is_of_answer)
 {
@@ -423,7 +425,7 @@ static size_t label_at(const struct reading *reading, size_t at, bool is_of_answ
     return 0;
 }
 
-/* Quotes that a template puts around the text. */
+/* Drops the quotes that a template puts around the text. */
 static struct dg_span unquoted(struct dg_span text)
 {
     static const char *const quotes[] = {"\"", "'", NULL};
@@ -434,7 +436,7 @@ static struct dg_span unquoted(struct dg_span text)
     return text;
 }
 
-/* An arrow that a template puts after the text, for the answer to follow. */
+/* Drops the arrow that a template puts after the text, for the answer to follow. */
 static struct dg_span without_arrow(struct dg_span text)
 {
     static const char *const arrows[] = {"=>", "->", "→", "⇒", NULL};
@@ -446,7 +448,7 @@ static struct dg_span without_arrow(struct dg_span text)
     return text;
 }
 
-/* A quoted text with words after it: "Le chat dort."\n\nProvide only the translated text. */
+/* Drops the words after a quoted text: "Le chat dort."\n\nProvide only the translated text. */
 static struct dg_span without_tail(struct reading *reading, struct dg_span text)
 {
     const size_t end = text.len && text.ptr[0] == '"' ? dg_span_find_cstr(text, 1, "\"") : text.len;
@@ -494,7 +496,7 @@ static bool cut_label(struct reading *reading)
     return false;
 }
 
-/* A JSON value from the beginning of a line on, after an instruction. */
+/* Finds a JSON value that begins a line, after an instruction. */
 static bool cut_json(struct reading *reading)
 {
     const struct dg_span user = reading->user;
@@ -542,7 +544,7 @@ static bool is_heading(struct dg_span head)
     return n_words <= 3 && dg_chars_is_one_of_any_case(dg_span_sub(head, last, head.len), words);
 }
 
-/* A line of a list of rules: "1. Keep placeholders", "- Do not explain". */
+/* Returns true for a line of a list of rules: "1. Keep placeholders", "- Do not explain". */
 static bool is_rule(struct dg_span line)
 {
     size_t at = 0;
@@ -679,7 +681,8 @@ static bool cut(struct reading *reading)
     "English:\\n\\n...\"), or name the model after the pair (\"fr-en\"), or send \"target\" (and " \
     "\"source\") beside \"messages\""
 
-/* What TypeChat puts the request into; a message without it is the request. */
+/* Takes the request out of the frame that TypeChat puts around it; a message without a frame is the
+ * request. */
 static struct dg_span request_of(struct dg_span user)
 {
     static const char *const open = "The following is a user request:\n\"\"\"\n", *const close =

@@ -51,8 +51,8 @@ struct dg_chat_prompt {
     bool is_markdown;            /* the text, one part, is in Markdown */
 };
 
-/* Texts live in the arena or are borrowed from `ask`. DG_ERR_INVALID with a sentence, DG_ERR_LIMIT,
- * DG_ERR_NOMEM. */
+/* Reads a prompt. Texts live in the arena or are borrowed from `ask`. DG_ERR_INVALID with a
+ * sentence, DG_ERR_LIMIT, DG_ERR_NOMEM. */
 enum dg_err dg_chat_prompt_read(const struct dg_langnames *names,
                                 const struct dg_chat_prompt_ask *options, struct dg_arena *arena,
                                 struct dg_error *error,

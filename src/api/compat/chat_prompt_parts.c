@@ -60,7 +60,7 @@ static enum dg_err parse(struct dg_span text, struct dg_json **json)
     return dg_json_parse(text, &limits, NULL, json);
 }
 
-/* The end of the string that begins here, after its quote. */
+/* Returns the end of the string that begins here, after its quote. */
 static size_t string_end(struct dg_span text, size_t at)
 {
     for (at++; at < text.len && text.ptr[at] != '"'; at++)
@@ -94,7 +94,7 @@ static bool is_key(struct dg_span text, size_t end)
     return end < text.len && text.ptr[end] == ':';
 }
 
-/* One string without its quotes and escapes. */
+/* Puts one string without its quotes and escapes. */
 static void put_string(struct putter *putter, struct dg_span quoted)
 {
     struct dg_json *json = NULL;
@@ -208,7 +208,7 @@ static void walk_sources(struct putter *putter, struct dg_span text, const struc
     put(putter, DG_CHAT_PROMPT_LITERAL, DG_SPAN("]"));
 }
 
-/* The member of an object in an array that is to be translated. */
+/* Returns the member of an object in an array that is to be translated. */
 static struct dg_span source_of(const struct dg_json *object)
 {
     static const char *const names[] = {"original", "source", "text", "q", NULL};
@@ -318,7 +318,7 @@ static struct dg_span without_blanks(struct dg_span text)
     return text;
 }
 
-/* A line of its own that tools put between paragraphs. */
+/* Returns true for a line that tools put between paragraphs. */
 static bool is_separator(struct dg_span line)
 {
     line = without_blanks(line);
@@ -326,8 +326,8 @@ static bool is_separator(struct dg_span line)
            dg_span_eq(line, DG_SPAN("---")) || dg_span_eq(line, DG_SPAN("|||"));
 }
 
-/* Bytes of a number in front of a line with the blank after it: "12. ", "[3] ", "4: ", "5| "; 0:
- * none. */
+/* Returns the bytes of a number at the beginning of a line, with the blank after it
+ * ("12. ", "[3] ", "4: ", "5| "); 0: none. */
 static size_t number_of(struct dg_span line)
 {
     size_t at = 0, n = 0;
@@ -459,7 +459,7 @@ static bool is_tagged(struct dg_span text)
            dg_span_find_cstr(text, 0, segment_close) < text.len;
 }
 
-/* Every line that is not blank has a number, and there are two or more. */
+/* Returns true when every line that is not blank has a number, and there are two or more. */
 static bool is_numbered(struct dg_span text)
 {
     size_t n = 0;
@@ -486,7 +486,8 @@ static bool is_separated(struct dg_span text)
     return is;
 }
 
-/* A sign of Markdown: a heading, an item, a fence, or something emphasised or linked. */
+/* Returns true for a text with a sign of Markdown: a heading, an item, a fence, or something
+ * emphasised or linked. */
 static bool is_markdown(struct dg_span text)
 {
     for (size_t at = 0; at < text.len;) {

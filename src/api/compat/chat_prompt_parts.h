@@ -9,11 +9,12 @@
 
 #include "api/compat/chat_prompt.h"
 
-/* Bytes of the JSON object or array at the beginning of the text; 0: there is none. */
+/* Returns the length in bytes of the JSON object or array at the beginning of the text; 0: there is
+ * none. */
 size_t dg_chat_prompt_json_len(struct dg_span text);
 
-/* A message that is a request in JSON by itself, with languages and texts (Kiss Translator's,
- * Weblate's); for any other message no part is put. */
+/* Reads a message that is itself a request in JSON, with languages and texts (Kiss Translator's,
+ * Weblate's); for any other message no part is added. */
 enum dg_err dg_chat_prompt_envelope(const struct dg_langnames *names, struct dg_span text,
                                     struct dg_arena *arena, struct dg_error *error,
                                     struct dg_chat_prompt *prompt) DG_MUST_CHECK;

@@ -382,7 +382,7 @@ void dg_compat_look(struct dg_compat *compat, struct dg_span key, size_t n_bytes
     dg_compat_pass(compat, key, look);
 }
 
-/* The key in the body, by whichever name it goes there. */
+/* Returns the key in the body, by whichever name it goes there. */
 static struct dg_span key_of(const struct dg_compat *compat)
 {
     static const char *const names[] = {"api_key", "auth_key", "token", "api_token", "key"};
@@ -463,7 +463,8 @@ struct dg_compat *dg_compat_new(struct dg_call *call)
     return compat;
 }
 
-/* What the thread needs besides the body, copied because the request may end before it. */
+/* Copies what the thread needs besides the body, because the request may end before the thread
+ * does. */
 static bool set_source(struct dg_compat *compat, const struct dg_http_req *req)
 {
     const struct dg_dialect *dialect = compat->work.call->dialect;

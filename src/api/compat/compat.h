@@ -86,7 +86,8 @@ struct dg_compat {
     void (*on_end)(struct dg_compat *compat, const struct dg_failure *failure);
 };
 
-/* NULL when the call was answered with 503: no engine, or no memory. Its fields are empty. */
+/* Makes a compat request without fields. NULL: the call was answered with 503, for lack of an
+ * engine or of memory. */
 struct dg_compat *dg_compat_new(struct dg_call *call);
 
 /* Reads the request's fields and calls `on_open`: at once, or later when another thread reads a
@@ -107,9 +108,9 @@ void dg_compat_open_as(struct dg_compat *compat,
 void dg_compat_prepare_short(struct dg_call *call);
 struct dg_compat *dg_compat_open_short(struct dg_call *call);
 
-/* Makes one without a call, for a message that came over a WebSocket and has passed the gate. NULL:
- * no model, or no memory. Its end, good or bad, goes to compat->on_end, which must be set before
- * the start; compat->fields is empty. */
+/* Makes a compat request without a call, for a message that came over a WebSocket and has passed
+ * the gate. NULL: no model, or no memory. Its end, good or bad, goes to compat->on_end, which must
+ * be set before the start; compat->fields is empty. */
 struct dg_compat *dg_compat_new_for(struct dg_api *api, size_t arena_max);
 
 /* Makes room for the texts. DG_ERR_NOMEM. */
@@ -154,21 +155,23 @@ struct dg_span dg_compat_alternative(const struct dg_compat *compat, size_t i, i
 void dg_compat_put_notes(struct dg_json_out *out, const struct dg_compat *compat,
                          const struct dg_compat_item *item);
 
-/* True when a model leads from the source to the target; without a source, text that is already in
- * the target language counts, too. */
+/* Returns true when a model leads from the source to the target; without a source, text that is
+ * already in the target language counts, too. */
 bool dg_compat_leads(const struct dg_compat *compat);
 
-/* At most `max` guesses at a text's language among those of the server, the most probable first. */
+/* Makes at most `max` guesses at a text's language among those of the server, the most probable
+ * first. */
 enum dg_err dg_compat_guess(const struct dg_compat *compat, struct dg_span text,
                             struct dg_langid_guess *guesses, size_t max, struct dg_error *error,
                             size_t *n) DG_MUST_CHECK;
 
-/* The likeliest language of a text among those of the server; *code NULL: it is in none. */
+/* Finds the likeliest language of a text among those of the server; *code NULL: it is in none of
+ * them. */
 enum dg_err dg_compat_detect(const struct dg_compat *compat, struct dg_span text,
                              struct dg_error *error, const char **code,
                              double *confidence) DG_MUST_CHECK;
 
-/* Code points, and bytes, of all texts. */
+/* Return the code points and the bytes of all texts. */
 size_t dg_compat_characters(const struct dg_compat *compat);
 size_t dg_compat_bytes(const struct dg_compat *compat);
 

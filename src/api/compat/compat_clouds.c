@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the libraries of cloud services ask besides a translation, and those services' translations
- * that are not in compat_routes.c: Google's version 2 (detect, languages) and 3, Amazon Translate,
- * and hcfy's custom service, whose languages have Chinese names. */
+/* What the libraries of cloud services ask for besides translations, and those services'
+ * translations that are not in compat_routes.c: Google's version 2 (detect, languages) and 3,
+ * Amazon Translate, and hcfy's custom service, whose languages have Chinese names. */
 #include "api/compat/compat_routes.h"
 #include "api/http/api_int.h"
 #include "text/language/langnames.h"
@@ -51,7 +51,7 @@ static void list_languages(struct dg_call *call, const char *outer, const char *
     dg_call_json_out(call, 200, &out);
 }
 
-/* The locale in which names are wanted, if any. */
+/* Returns the locale in which names are wanted, if any. */
 static const char *locale_of(struct dg_compat *compat, const char *field)
 {
     const struct dg_span said = dg_fields_text(&compat->fields, field);
@@ -304,7 +304,7 @@ static void put_chinese_name(struct dg_json_out *out, const char *key, const cha
     dg_buf_deinit(&name);
 }
 
-/* A paragraph each. */
+/* Each paragraph is one result. */
 static void answer_hcfy(struct dg_compat *compat, struct dg_json_out *out)
 {
     const struct dg_span text = dg_compat_result(compat, 0);
@@ -331,7 +331,7 @@ static const struct dg_language *named(struct dg_compat *compat, struct dg_span 
     return dg_languages_find(&compat->langs, code, DG_LANGUAGE_ANY);
 }
 
-/* The first language that the text is not in already. */
+/* Chooses the first wanted language that the text is not in already. */
 static bool choose_destination(struct dg_compat *compat, const char *code)
 {
     const struct dg_field *field = dg_fields_get(&compat->fields, "destination");

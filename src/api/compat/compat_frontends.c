@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The APIs of pages that stand before translation services, where these are plain requests: Lingva,
- * SimplyTranslate and Mozhi. The last two ask alike at /api/translate, so that one answer serves
- * both; their lists of languages differ, and SimplyTranslate's has a path of its own here. */
+/* The APIs of web front ends to translation services, as far as they are plain requests: Lingva,
+ * SimplyTranslate and Mozhi. The last two take the same request at /api/translate, so one answer
+ * serves both; their lists of languages differ, and SimplyTranslate's has a path of its own
+ * here. */
 #include "api/compat/compat_routes.h"
 #include "api/http/api_int.h"
 
@@ -52,7 +53,7 @@ static void put_simply(struct dg_json_out *out, const char *code, const char *na
     dg_json_out_put_cstr(out, code, name);
 }
 
-/* The path tells which sides are wanted: ".../source", ".../target_languages/"; else both. */
+/* Returns the sides that the path asks for: ".../source", ".../target_languages/"; else both. */
 static unsigned sides_of(const struct dg_call *call)
 {
     const struct dg_span path = call->req->path;

@@ -484,8 +484,8 @@ static size_t line_end(struct dg_span text, size_t at, size_t *next)
     return at;
 }
 
-/* Its readers join the lines without what blanks are at their ends, so the text comes whole: a line
- * of data for each of its own. */
+/* Its readers join the lines and drop the blanks at their ends, so the text is sent whole, with one
+ * line of data for each line of the text. */
 static void end_nllb_stream(struct dg_compat *compat, const struct dg_failure *failure)
 {
     struct dg_span text = failure ? (struct dg_span){NULL, 0} : dg_compat_result(compat, 0);

@@ -4,8 +4,8 @@
 /* Smaller APIs that clients speak: DeepLX, MTranServer, Kiss Translator, Immersive Translate,
  * nllb-serve, nllb-api, hcfy, Lingva, SimplyTranslate, Mozhi, Google's versions 2 and 3, Amazon
  * Translate, OPUS-MT, marian-server, and the chats of OpenAI and Ollama. Several share POST
- * /translate; those functions take a compat request whose fields are read (any_translate.c decides
- * which API they belong to). One thread: the loop's. */
+ * /translate; the functions for it take a compat request whose fields were read (any_translate.c
+ * decides which API they belong to). One thread: the loop's. */
 #ifndef DG_API_COMPAT_COMPAT_ROUTES_H
 #define DG_API_COMPAT_COMPAT_ROUTES_H
 

@@ -24,7 +24,7 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     dg_deepl_glossary_fail(call, status, message, NULL);
 }
 
-/* The id of the request, if it has the form that DeepL's ids have. */
+/* Adds the id of the request, if it has the form that DeepL's ids have. */
 static void add_headers(struct dg_call *call)
 {
     char trace[2 * TRACE_BYTES + 1];
@@ -87,8 +87,8 @@ bool dg_deepl_pair(struct dg_compat *compat, struct dg_error *error)
     return false;
 }
 
-/* The index of the option's value among the NULL-terminated words; the first if it is absent.
- * -1: no such word. */
+/* Returns the index of the option's value among the NULL-terminated words; the first if it is
+ * absent. -1: no such word. */
 static int word_of(const struct dg_compat *compat, const char *name, const char *const *words)
 {
     const struct dg_field *field = dg_fields_get(&compat->fields, name);
@@ -160,7 +160,8 @@ static void answer(struct dg_compat *compat, struct dg_json_out *out)
     dg_compat_drop(compat);
 }
 
-/* True when a language before `i` is the same without its region, and has one of the sides. */
+/* Returns true when a language before `i` is the same without its region, and has one of the
+ * sides. */
 static bool is_repeated(const struct dg_languages *langs, size_t i, unsigned sides)
 {
     for (size_t j = 0; j < i; j++)
@@ -192,7 +193,7 @@ static const struct variant {
     {"zh-Hant", {"zh-Hant", "Chinese (traditional)"}},
 };
 
-/* True where another language of the list has this very code as a target. */
+/* Returns true if another language of the list has this very code as a target. */
 static bool is_taken(const struct dg_languages *langs, const struct dg_language *by,
                      const char *code)
 {
@@ -258,7 +259,7 @@ static void put_targets(struct dg_json_out *out, const struct dg_languages *lang
     }
 }
 
-/* A compat request whose key is known. NULL: the call was answered. */
+/* Opens a compat request whose key is known. NULL: the call was answered. */
 static struct dg_compat *open_short(struct dg_call *call)
 {
     struct dg_compat *compat = dg_compat_open_short(call);

@@ -29,7 +29,7 @@ enum {
 
 /* ---- Sending --------------------------------------------------------------------------------- */
 
-/* Why a document is of no use, or NULL: no part of it may have failed. */
+/* Returns why a document is of no use, or NULL: no part of it may have failed. */
 static const char *failure_of(const struct dg_bulk_job *job, char text[128])
 {
     if (dg_bulk_state(job) == DG_BULK_FAILED)
@@ -61,7 +61,7 @@ static void on_over(struct dg_bulk_watch *watch, struct dg_bulk_job *job)
     dg_free(bill);
 }
 
-/* Without memory the document costs what it does, whatever becomes of it. */
+/* If there is no memory for the bill, the document stays charged, whatever becomes of it. */
 static void keep_bill(struct dg_call *call, const struct dg_bulk_job *job)
 {
     struct bill *bill = dg_try_calloc(1, sizeof *bill);
@@ -90,7 +90,7 @@ static void on_added(struct dg_call *call, struct dg_bulk_job *job, const char *
     dg_call_json_out(call, 200, &out);
 }
 
-/* The name of the file: that of the form's part, or that of the field "filename". */
+/* Returns the name of the file: that of the form's part, or that of the field "filename". */
 static struct dg_span name_of(const struct dg_compat *compat, const struct dg_field *file)
 {
     struct dg_span name = dg_fields_text(&compat->fields, "filename");
@@ -132,7 +132,7 @@ static bool check_output_format(const struct dg_compat *compat, const struct dg_
     return false;
 }
 
-/* What POST /v1/translate takes. */
+/* Puts the options in the form that POST /v1/translate takes. */
 static enum dg_err put_options(const struct dg_compat *compat, struct dg_buf *options_json)
 {
     static const char *const formalities[] = {"default", "formal", "informal", "prefer_formal",
@@ -206,7 +206,7 @@ void dg_deepl_document(struct dg_call *call)
 
 /* ---- Asking and fetching --------------------------------------------------------------------- */
 
-/* The document that the path and the key name; NULL when the call was answered. */
+/* Returns the document that the path and the key name; NULL when the call was answered. */
 static struct dg_bulk_job *open_document(struct dg_call *call)
 {
     struct dg_fields fields;

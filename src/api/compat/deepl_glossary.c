@@ -49,7 +49,8 @@ void dg_deepl_put_glossary_code(struct dg_json_out *out, const char *key, const 
     dg_json_out_put_cstr(out, key, lower);
 }
 
-/* True for a glossary that DeepL's version 2 can show: one for a single pair of languages. */
+/* Returns true for a glossary that DeepL's version 2 can show: one for a single pair of
+ * languages. */
 static bool is_single(const struct dg_glossaries_entry *entry)
 {
     size_t n;
@@ -200,7 +201,7 @@ static const struct dg_glossaries_part *part_of(const struct dg_glossaries_chang
     return NULL;
 }
 
-/* A dictionary of the base, as the change leaves it. */
+/* Copies a dictionary of the base, as the change leaves it. */
 static enum dg_err keep(struct dg_glossaries_change *change, const struct dg_dictionary *base,
                         struct dg_glossary *into)
 {
@@ -270,7 +271,7 @@ static void answer_change(struct dg_call *call, struct dg_glossaries_change *cha
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* A field by its name after a prefix. */
+/* Returns the text of a field, by its name after a prefix. */
 static struct dg_span text_of(const struct dg_compat *compat, const char *prefix, const char *field)
 {
     char name[64];
@@ -371,7 +372,7 @@ void dg_deepl_glossaries_add(struct dg_call *call)
 
 /* ---- Looking and deleting -------------------------------------------------------------------- */
 
-/* The glossary of the path; NULL when the call was answered. */
+/* Returns the glossary of the path; NULL when the call was answered. */
 static struct dg_glossaries_entry *open_entry(struct dg_call *call)
 {
     struct dg_glossaries_entry *entry = dg_glossaries_find(
@@ -461,7 +462,7 @@ static void on_pair(struct dg_json_out *out, const struct dg_language *from,
     dg_json_out_close(out, '}');
 }
 
-/* True when a language before `i` differs only in region and script. */
+/* Returns true when a language before `i` differs only in region and script. */
 static bool is_repeated(const struct dg_languages *langs, size_t i)
 {
     for (size_t j = 0; j < i; j++)

@@ -35,7 +35,7 @@ static bool is_shown(const struct dg_glossaries_entry *entry)
     return true;
 }
 
-/* The dictionary for a pair of languages, without regions; NULL: none. */
+/* Returns the dictionary for a pair of languages, without regions; NULL: none. */
 static const struct dg_dictionary *find_dictionary(const struct dg_glossaries_entry *entry,
                                                    const char *source, const char *target)
 {
@@ -120,7 +120,7 @@ static void answer_dropped(struct dg_call *call, struct dg_glossaries_change *ch
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-/* The glossary of the path; NULL when the call was answered. */
+/* Returns the glossary of the path; NULL when the call was answered. */
 static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_change)
 {
     struct dg_failure failure;
@@ -138,8 +138,8 @@ static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_chan
     return NULL;
 }
 
-/* source_lang and target_lang of the query, which need not be languages of a model any more; false
- * when the call was answered. */
+/* Reads source_lang and target_lang of the query, which need not be languages of a model any more;
+ * false when the call was answered. */
 static bool read_pair(struct dg_call *call, char source[DG_LANGTAG_LANGUAGE],
                       char target[DG_LANGTAG_LANGUAGE])
 {

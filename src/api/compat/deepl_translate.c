@@ -6,7 +6,7 @@
  *     {"translations":[{"detected_source_language":"FR","text":"Hello","billed_characters":7}]}
  *
  * The official library for Python always asks for billed_characters and fails without them.
- * `context` is taken and has no effect: it only ever advises. */
+ * `context` is accepted and has no effect: it is only advice. */
 #include "api/compat/deepl.h"
 #include "api/http/api_int.h"
 #include "net/proto/target.h"
@@ -18,7 +18,7 @@ struct wishes {
     struct dg_span version;
 };
 
-/* The language reported for a text whose language is unknown, because clients want one. */
+/* Returns the language reported for a text whose language is unknown, because clients want one. */
 static const struct dg_language *likely_source(const struct dg_compat *compat)
 {
     const struct dg_languages *langs = &compat->langs;
@@ -84,8 +84,8 @@ static bool read_texts(struct dg_compat *compat, struct dg_error *error)
     return !err;
 }
 
-/* All values of a field as one list, separated by commas: it comes as an array, or as such a list.
- */
+/* Joins all values of a field in one list, separated by commas; the field comes as an array, or as
+ * such a list. */
 static enum dg_err join(const struct dg_compat *compat, const char *name, struct dg_span *out)
 {
     struct dg_buf list;

@@ -19,8 +19,8 @@ enum { ANSWER_MAX = 4 << 20, GUESSES = 3, SENTENCE_MAX = 512 };
 
 /* ---- The dialect ----------------------------------------------------------------------------- */
 
-/* LibreTranslate's sentence for a failure that our routes describe in their own words; NULL:
- * ours is used. */
+/* Returns LibreTranslate's sentence for a failure that our routes describe in their own words;
+ * NULL: our sentence is used. */
 static const char *sentence_of(const struct dg_failure *failure)
 {
     if (strcmp(failure->code, "invalid_json") == 0)
@@ -69,7 +69,8 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     dg_buf_deinit(&buf);
 }
 
-/* What LibreTranslate puts on every answer, if pages of other origins may call at all. */
+/* Adds the headers that LibreTranslate puts on every answer, if pages of other origins may call at
+ * all. */
 static void add_headers(struct dg_call *call)
 {
     const char *origin = call->api->opts.cors_origin;
@@ -197,7 +198,7 @@ static void put_guess(struct dg_json_out *out, int confidence, const char *langu
     dg_json_out_close(out, '}');
 }
 
-/* The guesses among the languages of the server, in codes that /languages prints. */
+/* Puts the guesses among the languages of the server, in the codes that /languages prints. */
 static enum dg_err put_guesses(const struct dg_compat *compat, struct dg_span text,
                                struct dg_json_out *out, struct dg_error *error)
 {
@@ -232,7 +233,7 @@ static enum dg_err put_best(const struct dg_compat *compat, struct dg_span text,
     return err;
 }
 
-/* All texts of an array as one: its guesses are pooled. */
+/* Joins all texts of an array, so that they get common guesses. */
 static enum dg_err pool(struct dg_compat *compat, struct dg_buf *text)
 {
     const struct dg_field *q = dg_fields_get(&compat->fields, "q");
@@ -351,7 +352,8 @@ void dg_libretranslate_health(struct dg_call *call)
     dg_call_json(call, 200, DG_SPAN("{\"status\":\"ok\"}"));
 }
 
-/* Swagger 2, as programs read it that make clients: paths, their parameters, where they go. */
+/* Swagger 2, for programs that generate clients from it: paths, their parameters, and where these
+ * go. */
 void dg_libretranslate_spec(struct dg_call *call)
 {
     static const struct {

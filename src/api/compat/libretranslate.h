@@ -13,15 +13,16 @@
 
 extern const struct dg_dialect dg_libretranslate_dialect;
 
-/* A confidence of 0 to 1 as a percentage. */
+/* Returns a confidence of 0 to 1 as a percentage. */
 int dg_libretranslate_percent(float confidence);
 
-/* The source or target named by `field`; "auto" gives NULL. False, with a sentence: it is missing
- * or not a language of this server. */
+/* Finds the source or target that `field` names; "auto" gives NULL. False, with a sentence: it is
+ * missing or not a language of this server. */
 bool dg_libretranslate_language(const struct dg_compat *compat, const char *field, unsigned side,
                                 const struct dg_language **language, struct dg_error *error);
 
-/* True if a model translates from compat->from to compat->to; otherwise false, with a sentence. */
+/* Returns true if a model translates from compat->from to compat->to; otherwise false, with a
+ * sentence. */
 bool dg_libretranslate_pair(const struct dg_compat *compat, struct dg_error *error);
 
 /* Takes `compat`, whose fields the caller has read. */

@@ -7,9 +7,10 @@
  * the client, or a trusted proxy for it, asked for: host, https, and what stood in the path before
  * ours.
  *
- * The file is a job (api/jobs/document_add.h). The answer waits until it is done; where several
- * servers share it, it comes as soon as it is safe with them, and the download waits, so that the
- * client need not send the file again when the server dies that it has sent it to. */
+ * The file is a job (api/jobs/document_add.h). The answer waits until the job is done. Where
+ * several servers share the job, the answer comes as soon as the job is safe with them, and the
+ * download waits instead, so that the client need not send the file again if the server that
+ * received it dies. */
 #include "api/compat/libretranslate.h"
 #include "api/http/api_int.h"
 #include "api/http/documents.h"
@@ -20,7 +21,8 @@
 
 /* ---- The address ----------------------------------------------------------------------------- */
 
-/* What the path of a proxy has before our path: the target as it was sent, up to our path. */
+/* Returns what the path of a proxy has before our path: the target as it was sent, up to our
+ * path. */
 static struct dg_span prefix_of(const struct dg_http_req *req)
 {
     struct dg_span target = req->target, path = DG_SPAN("/translate_file");
@@ -32,7 +34,7 @@ static struct dg_span prefix_of(const struct dg_http_req *req)
     return (struct dg_span){NULL, 0};
 }
 
-/* "letter_en.html" of "letter.html". */
+/* Makes "letter_en.html" of "letter.html". */
 static enum dg_err put_name(const struct dg_bulk_job *job, const char *code, struct dg_buf *url)
 {
     char name[DG_DOCUMENT_NAME + 1];
@@ -82,7 +84,7 @@ static void free_waiting(struct dg_work *work)
     dg_free(waiting);
 }
 
-/* Without its client nobody knows where the file will be. */
+/* The client has left, and nobody else knows where the file will be. */
 static void leave_waiting(struct dg_work *work)
 {
     struct waiting *waiting = (struct waiting *)work;

@@ -3,8 +3,8 @@
 
 /* POST /suggest as LibreTranslate has it: a better translation `s` of `q`. What users write is kept
  * only if the operator names a file for it (the option suggestions); each suggestion is one line of
- * JSON at its end, written on another thread. Otherwise the answer is 403, as of a LibreTranslate
- * that takes none. */
+ * JSON at its end, written on another thread. Otherwise the answer is 403, as from a LibreTranslate
+ * server that takes no suggestions. */
 #include "api/compat/libretranslate.h"
 #include "api/http/api_int.h"
 

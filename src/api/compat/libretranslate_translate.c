@@ -42,7 +42,7 @@ static void put_alternatives(struct dg_json_out *out, const struct dg_compat *co
 
 enum member { ALTERNATIVES, DETECTED, TEXT };
 
-/* One member for all texts: a value, or an array of values when q was one. */
+/* Puts one member for all texts: a value, or an array of values when q was an array. */
 static void put_member(struct dg_json_out *out, const struct dg_compat *compat, const char *key,
                        enum member member)
 {
@@ -98,7 +98,8 @@ static void on_whole(struct dg_compat *compat, struct dg_json_out *out)
 
 /* ---- The request ----------------------------------------------------------------------------- */
 
-/* Present, and neither "", [] nor 0: what the original takes for missing. */
+/* Returns true when a field is present and is neither "", [] nor 0, which the original takes for
+ * missing. */
 static bool is_given(const struct dg_compat *compat, const char *name)
 {
     const struct dg_field *field = dg_fields_get(&compat->fields, name);
@@ -118,7 +119,7 @@ static bool check_given(const struct dg_compat *compat, struct dg_error *error)
     return true;
 }
 
-/* The line ends of a form are those of the system on which it was filled in. */
+/* Makes all line ends alike: those of a form are those of the system on which it was filled in. */
 static enum dg_err even_line_ends(struct dg_arena *arena, struct dg_span *text)
 {
     char *even = dg_arena_alloc(arena, text->len + 1);

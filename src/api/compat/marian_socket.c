@@ -2,16 +2,16 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* marian-server's WebSocket, GET /translate: a text frame of lines in, a text frame of as many
- * translated lines out, in the order they came. It names no language; here ?source= and ?target=
- * may, and must where the models leave a choice. A frame that fails is answered by closing the
- * socket with the reason, since there is no other way to say it. */
+ * translated lines out, in the order they came. That API names no language; here ?source= and
+ * ?target= may name them, and must where the models leave a choice. A frame that fails is answered
+ * by closing the socket with the reason, since there is no other way to say it. */
 #include "api/compat/compat_routes.h"
 #include "api/http/api_int.h"
 #include "base/memory/mem.h"
 
 #include <stdio.h>
 
-/* The first two: waiting on one socket. */
+/* The first two limit what waits on one socket. */
 enum {
     FRAMES_MAX = 64,
     FRAMES_BYTES_MAX = 4 << 20,
@@ -204,7 +204,7 @@ static void keep_tag(const struct dg_language *language, char tag[TAG_MAX])
 }
 _Static_assert((int)DG_LANGTAG_TEXT <= (int)TAG_MAX, "a tag has no room");
 
-/* The languages of the query, or of the one model. */
+/* Takes the languages from the query, or from the only model. */
 static bool choose(struct dg_compat *compat, struct dg_error *error)
 {
     size_t n_targets = 0;

@@ -130,8 +130,9 @@ void dg_api_stop(struct dg_api *api)
         return;
     dg_api_stop_scoring(api);
     dg_redis_table_close(api->glossaries.table);
-    dg_jobs_stop(&api->jobs); /* above all those of documents: no connection ends with them, and
-                                 nobody can fetch their results any more */
+    /* above all the jobs of documents: they do not end with a connection, and nobody can fetch
+     * their results any more */
+    dg_jobs_stop(&api->jobs);
     struct dg_bulk *bulk = api->bulk;
     api->bulk = NULL; /* set first, because what ends now may ask for more */
     dg_bulk_close(bulk);
@@ -193,8 +194,8 @@ static bool takes(const struct dg_route *route, enum dg_http_method method)
     return route->method == method || (route->method == DG_HTTP_GET && method == DG_HTTP_HEAD);
 }
 
-/* The route of a path and method, or NULL; *other is a route of the path for another method, or
- * NULL. */
+/* Returns the route of a path and method, or NULL; *other is a route of the path for another
+ * method, or NULL. */
 static const struct dg_route *find_route(const struct dg_http_req *req, struct dg_span *arg,
                                          const struct dg_route **other)
 {
@@ -211,7 +212,7 @@ static const struct dg_route *find_route(const struct dg_http_req *req, struct d
     return NULL;
 }
 
-/* "GET, HEAD, OPTIONS": what the path takes. */
+/* Adds a header with the methods that the path takes: "GET, HEAD, OPTIONS". */
 static void add_methods(struct dg_http_req *req, const char *header)
 {
     char text[64]; /* room for the names of all methods */

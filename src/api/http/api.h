@@ -66,11 +66,11 @@ void dg_api_set_engine(struct dg_api *api, struct dg_engine *engine);
  * everybody may do everything. */
 void dg_api_set_access(struct dg_api *api, struct dg_access *access);
 
-/* Sets the thread (one) for work that would hold the loop; borrowed. Set NULL once it is closed,
+/* Sets the one thread for work that would block the loop; borrowed. Set NULL once it is closed,
  * since documents may end after that. */
 void dg_api_set_threads(struct dg_api *api, struct dg_offload *threads);
 
-/* Sets the threads (several) for work of some milliseconds: reading large bodies, detecting
+/* Sets the several threads for work of some milliseconds: reading large bodies, detecting
  * languages. Without them the loop does it. */
 void dg_api_set_readers(struct dg_api *api, struct dg_offload *readers);
 
@@ -79,8 +79,8 @@ struct dg_bulk_opts;
 enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts, uv_loop_t *loop,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Opens the folder of glossaries, and says who may make them; without this call they are in memory,
- * and everybody may. Call it before the bulk jobs are opened. */
+/* Opens the folder of glossaries, and sets who may make them; without this call they are in memory,
+ * and everybody may make them. Call it before the bulk jobs are opened. */
 struct dg_glossaries_opts;
 enum dg_err dg_api_open_glossaries(struct dg_api *api, const struct dg_glossaries_opts *opts,
                                    struct dg_error *error) DG_MUST_CHECK;
@@ -96,11 +96,11 @@ void dg_api_turn(struct dg_api *api);
 void dg_api_second(struct dg_api *api);
 void dg_api_tick(struct dg_api *api);
 
-/* Ends the answers that have no end of their own, because the server is about to drain. */
+/* Ends the answers that would never end by themselves, because the server is about to drain. */
 void dg_api_drain(struct dg_api *api);
 
-/* The line that HAProxy's agent-check is told: "up ready 50%" with the server's free capacity as a
- * weight, or "up drain". */
+/* Writes the line that answers HAProxy's agent-check: "up ready 50%", with the server's free
+ * capacity as a weight, or "up drain". */
 void dg_api_capacity(struct dg_api *api, char *line, size_t cap);
 
 /* Stops the work on other threads, because the process ends, so that closing them does not wait. */

@@ -43,14 +43,14 @@ struct dg_api {
     struct dg_list resting_streams; /* sockets that have messages for the next turn (v1_stream.c) */
     uint64_t n_turns;               /* turns of the loop so far */
     struct dg_list scorings;        /* requests for scores, waiting and under way */
-    struct dg_list generations; /* requests of struct dg_generation_job, waiting and under way */
-    struct dg_list readings;    /* readings (v1_read.c), waiting and under way */
+    struct dg_list generations;     /* list of struct dg_generation_job, waiting and under way */
+    struct dg_list readings;        /* readings (v1_read.c), waiting and under way */
     struct dg_jobs jobs;
     struct dg_clock clock;
     uint64_t started_ns;
     struct dg_documents documents; /* files on their way from and to clients */
     struct dg_glossaries glossaries;
-    uint64_t deepl_characters; /* characters translated through DeepL's API since then */
+    uint64_t deepl_characters; /* characters translated through DeepL's API since the start */
     struct dg_metrics metrics;
     struct dg_access *access; /* NULL until set; without it everybody may do everything */
     struct dg_languages_cache languages;
@@ -78,10 +78,11 @@ struct dg_route {
     enum dg_gate gate;                /* who may call it, and how it is counted */
 };
 
-/* Whether the path is the route's; *arg is what "*" matches (empty when the route has none). */
+/* Returns whether the path is the route's; *arg is what "*" matches (empty when the route has
+ * none). */
 bool dg_route_matches(const struct dg_route *route, struct dg_span path, struct dg_span *arg);
 
-/* All routes; *n, unless `n` is NULL, is their number. */
+/* Returns all routes; sets *n, unless `n` is NULL, to their number. */
 const struct dg_route *dg_routes(size_t *n);
 
 /* Frees reading requests whose engine no longer exists and will not report their end. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A call with a body is in api->bodies from the time at which its body is admitted. That list is
- * gone through only where half of the memory is taken: below that every client has room, whoever
- * has taken it. Half is kept for bodies: what else is held, by heads of requests and answers that
- * nobody reads, belongs to no client and counts as at most the other half, so that many idle
- * connections shut nobody out. */
+/* A call with a body is in api->bodies from the moment its body is admitted. That list is searched
+ * only when half of the memory is taken: below that there is room for every client, whoever took
+ * the rest. Half of the memory is kept for bodies: whatever else is held (by heads of requests, and
+ * by answers that nobody reads) belongs to no client and counts as at most the other half, so that
+ * many idle connections do not shut anybody out. */
 #include "api/http/body_memory.h"
 #include "api/http/api_int.h"
 #include "api/http/client_share.h"
@@ -16,7 +16,7 @@ static const struct dg_allowance *buffers_of(const struct dg_call *call)
     return buffers && buffers->max ? buffers : NULL;
 }
 
-/* The memory that the bodies of one client take; for client 0, that of all clients. */
+/* Returns the memory that the bodies of one client take; for client 0, that of all clients. */
 static uint64_t count(const struct dg_call *call, uint64_t client)
 {
     uint64_t bytes = 0;
@@ -28,7 +28,8 @@ static uint64_t count(const struct dg_call *call, uint64_t client)
     return bytes;
 }
 
-/* How much of the memory is taken; what does not belong to bodies counts as at most half. */
+/* Returns how much of the memory is taken; what does not belong to bodies counts as at most
+ * half. */
 static uint64_t taken_of(const struct dg_call *call, const struct dg_allowance *buffers)
 {
     const uint64_t bodies = count(call, 0), most = buffers->max / 2 + bodies;
@@ -41,7 +42,7 @@ bool dg_body_memory_open(struct dg_call *call)
     if (!buffers)
         return true;
     call->client = dg_gate_client(call);
-    /* Connections always hold some memory, so at most a little less than half can be had. */
+    /* Connections always hold some memory, so a client can get at most a little less than half. */
     const size_t most =
         call->client ? dg_client_share_of(buffers->max, buffers->max / 8, 0) : buffers->max;
     if (call->req->body_max > most)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Ids, answers and errors of calls. An id that the client or a proxy gave is taken when it is sane
- * (X-Request-Id: up to 64 of [A-Za-z0-9._:-]; traceparent: its trace id), so that one request has
- * one name in everybody's logs; otherwise 16 random bytes are. */
+/* Ids, answers and errors of calls. An id that the client or a proxy sent is used if it is
+ * well-formed (X-Request-Id: up to 64 of [A-Za-z0-9._:-]; traceparent: its trace id), so that a
+ * request has the same id in everybody's logs; otherwise the id is 16 random bytes. */
 #include "api/http/call.h"
 #include "api/http/api_int.h"
 #include "api/http/event_id.h"
@@ -28,7 +28,8 @@ static bool is_sane_id(struct dg_span id)
     return true;
 }
 
-/* The trace id of a W3C traceparent ("00-<32 hex>-<16 hex>-<2 hex>"); empty when it is none. */
+/* Returns the trace id of a W3C traceparent ("00-<32 hex>-<16 hex>-<2 hex>"); empty when the value
+ * is not one. */
 static struct dg_span trace_id(struct dg_span value)
 {
     struct dg_span none = {NULL, 0};
@@ -252,7 +253,7 @@ void dg_call_json_out(struct dg_call *call, int status, struct dg_json_out *out)
     dg_buf_deinit(out->buf);
 }
 
-/* There is no memory even for an error message. No id needs escapes. */
+/* Answers when there is no memory even for an error message. No id needs escapes. */
 static void fail_without_memory(struct dg_call *call)
 {
     char json[128 + DG_CALL_ID_MAX];

@@ -69,7 +69,7 @@ struct dg_call {
                                no such form */
     struct dg_list events;  /* linked in api->event_streams if the answer is server-sent events */
     uint64_t events_bytes;  /* bytes of the answer when it was last looked at */
-    unsigned quiet_s;       /* how long the answer has not grown since then */
+    unsigned quiet_s;       /* seconds for which the answer has not grown since then */
     struct dg_list body;    /* linked in api->bodies, with `body_bytes` of the memory for bodies */
     size_t body_bytes;
     uint64_t client; /* the client whom these bytes count for (dg_gate_client); set by
@@ -96,7 +96,7 @@ struct dg_failure {
 /* Makes the call of a request; NULL when its arena is full. */
 struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req);
 
-/* A whole JSON answer. */
+/* Sends a whole JSON answer. */
 void dg_call_json(struct dg_call *call, int status, struct dg_span json);
 void dg_call_json_out(struct dg_call *call, int status, struct dg_json_out *out); /* ends `out`;
                                                                                      frees its
@@ -112,12 +112,12 @@ void dg_call_fail(struct dg_call *call, struct dg_failure failure); /* in the ca
 void dg_call_no_model(struct dg_call *call);
 void dg_call_no_memory(struct dg_call *call); /* 503, with Retry-After */
 
-/* The owner of what this call makes: the name of its key, or "" without a key. Only the owner and
- * administrators see it. */
+/* Returns the owner of what this call makes: the name of its key, or "" without a key. Only the
+ * owner and administrators see it. */
 struct dg_span dg_call_owner(const struct dg_call *call);
 
-/* Whether a list for this caller contains an object of `owner` (the name of a key, or "") that
- * came from `client`. An object without an owner is listed only for the address that it came
+/* Returns whether a list for this caller contains an object of `owner` (the name of a key, or "")
+ * that came from `client`. An object without an owner is listed only for the address that it came
  * from; others need its id. */
 bool dg_call_lists(const struct dg_call *call, const char *owner, uint64_t client);
 
@@ -131,8 +131,8 @@ void dg_call_begin_stream(struct dg_call *call, const char *type);
  * that has had nothing for DG_CALL_QUIET_S, so that no proxy takes it for dead. */
 void dg_call_keep_streams(struct dg_api *api);
 
-/* One server-sent event of such an answer, with its id (event_id.h); `name` and `ids` may be NULL.
- * The work is told of a client that has left. */
+/* Sends one server-sent event of such an answer, with its id (event_id.h); `name` and `ids` may be
+ * NULL. If the client has left, the work is told. */
 void dg_call_event(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
                    struct dg_span json);
 void dg_call_event_failure(struct dg_call *call, const char *name, const struct dg_event_ids *ids,

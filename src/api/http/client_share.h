@@ -13,14 +13,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How much a client may have in total: of `max`, `all` are taken, `own` of them by this client. */
+/* Returns how much a client may have in total: of `max`, `all` are taken, `own` of them by this
+ * client. */
 static inline uint64_t dg_client_share_of(uint64_t max, uint64_t all, uint64_t own)
 {
     const uint64_t others = all > own ? all - own : 0;
     return max > others ? (max - others + 1) / 2 : 0;
 }
 
-/* Whether the client may have `more`, within its share and within `max`. */
+/* Returns whether the client may have `more`, within its share and within `max`. */
 static inline bool dg_client_share_has_room(uint64_t client, uint64_t max, uint64_t all,
                                             uint64_t own, uint64_t more)
 {

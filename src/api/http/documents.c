@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* An offload's thread reads what is sent. */
+/* A thread of an offload reads the files that are sent to clients. */
 #include "api/http/documents.h"
 #include "api/http/api_int.h"
 #include "api/http/client_share.h"
@@ -85,7 +85,7 @@ bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format)
     return true;
 }
 
-/* The bytes of a client's files. */
+/* Returns the bytes of a client's files. */
 static uint64_t count_own(const struct dg_documents *documents, uint64_t client)
 {
     uint64_t bytes = 0;

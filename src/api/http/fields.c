@@ -60,7 +60,7 @@ static enum dg_err read_number(struct dg_arena *arena, const struct dg_json *jso
     return copy(arena, dg_span_make(text, (size_t)len), &field->value);
 }
 
-/* One value under a name; null is as good as absent, but not inside an array. */
+/* Adds one value under a name; null counts as absent, but not inside an array. */
 static enum dg_err add_value(struct reader *reader, const struct dg_json *json,
                              struct dg_field field)
 {

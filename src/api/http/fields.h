@@ -11,12 +11,12 @@
  *     const struct dg_field *q = dg_fields_get(&fields, "q");            NULL when absent or null
  *     for (; q; q = dg_fields_next(&fields, q)) ... q->value ...         arrays, repeated names
  *
- * A body goes before the query string. A JSON array gives one field for each element, and so do the
- * names of a form that end in "[]"; nested arrays and objects are DG_FIELD_OTHER, which no reader
- * of plain values accepts. The members of an object in an array are also fields, with the names
- * that forms have for them: "dictionaries[0].entries". A body that begins with '{' is JSON,
- * whatever its content type says, unless that is multipart: `curl -d` calls everything a form.
- * Everything lives in the arena. */
+ * The fields of the body come before those of the query string. A JSON array gives one field for
+ * each element, and so do the names of a form that end in "[]"; nested arrays and objects are
+ * DG_FIELD_OTHER, which no reader of plain values accepts. The members of an object in an array are
+ * also fields, with the names that forms have for them: "dictionaries[0].entries". A body that
+ * begins with '{' is JSON, whatever its content type says, unless that is multipart: `curl -d`
+ * calls everything a form. Everything lives in the arena. */
 #ifndef DG_API_HTTP_FIELDS_H
 #define DG_API_HTTP_FIELDS_H
 
@@ -65,15 +65,15 @@ struct dg_fields_source dg_fields_source(const struct dg_http_req *req); /* borr
 enum dg_err dg_fields_read(const struct dg_fields_source *source, struct dg_arena *arena,
                            struct dg_fields *fields, struct dg_error *error) DG_MUST_CHECK;
 
-/* The first field of a name, and the next of the same name and origin. */
+/* Return the first field of a name, and the next of the same name and origin. */
 const struct dg_field *dg_fields_get(const struct dg_fields *fields, const char *name);
 const struct dg_field *dg_fields_next(const struct dg_fields *fields, const struct dg_field *field);
 
-/* How many fields there are from `field` on: itself and those that dg_fields_next returns. 0 for
- * NULL or an empty array. */
+/* Returns how many fields there are from `field` on: itself and those that dg_fields_next returns.
+ * 0 for NULL or an empty array. */
 size_t dg_fields_count(const struct dg_fields *fields, const struct dg_field *field);
 
-/* The value of a text field; ptr NULL when it is absent or not plain text. */
+/* Returns the value of a text field; ptr NULL when it is absent or not plain text. */
 struct dg_span dg_fields_text(const struct dg_fields *fields, const char *name);
 
 /* Reads a whole number, in JSON or as a text of digits. False for anything else. */

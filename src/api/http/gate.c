@@ -36,8 +36,8 @@ static void count(struct dg_api *api, enum dg_refusal refusal)
 
 /* ---- Who ------------------------------------------------------------------------------------- */
 
-/* What follows `scheme` and blanks in an Authorization header; its ptr is NULL when the header
- * has another scheme. */
+/* Returns what follows `scheme` and blanks in an Authorization header; its ptr is NULL when the
+ * header has another scheme. */
 static struct dg_span after_scheme(struct dg_span value, const char *scheme)
 {
     size_t len = strlen(scheme);
@@ -65,7 +65,7 @@ static struct dg_span key_of_headers(const struct dg_http_req *req)
     return key;
 }
 
-/* The key in the query, in dialects that send it there. */
+/* Returns the key in the query, in dialects that send it there. */
 static struct dg_span key_of_query(const struct dg_call *call)
 {
     struct dg_query query = dg_query_over(call->req->query);
@@ -174,8 +174,8 @@ static void add_number(struct dg_call *call, const char *name, uint64_t number)
     dg_http_reply_header(call->req, name, dg_span_make(text, (size_t)len));
 }
 
-/* The window to report: the one that refused, else the one of which least is left. -1: there are
- * no limits. */
+/* Returns the window to report: the one that refused, else the one with the least left. -1: there
+ * are no limits. */
 static int telling_window(const struct dg_quota_verdict *verdict)
 {
     int best = -1;
@@ -276,7 +276,7 @@ static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
     }
 }
 
-/* True when usage is counted: always for a key, and for an address if it has limits. */
+/* Returns true when usage is counted: always for a key, and for an address if it has limits. */
 static bool is_counted(const struct dg_quota_ask *options)
 {
     return options->kind == DG_QUOTA_KEY || dg_quota_is_limited(options);
@@ -302,7 +302,7 @@ static void ask_quota(struct dg_charge *charge)
 
 /* ---- What ------------------------------------------------------------------------------------ */
 
-/* The names of the key's models, as the engine wants them. */
+/* Copies the names of the key's models in the form that the engine wants. */
 static enum dg_err copy_models(const struct dg_key *key, const struct dg_gate_wish *wish)
 {
     const char **names = dg_arena_calloc(wish->arena, key->models.n, sizeof *names);
@@ -494,7 +494,7 @@ void dg_gate_request(struct dg_call *call)
     dg_gate_pass(call, &(struct dg_gate_wish){.request = NULL});
 }
 
-/* A request that did not get as far as to be charged counts as one. */
+/* Charges a call that ended before it was charged: it counts as one request. */
 static void charge_late(struct dg_call *call)
 {
     struct dg_quota_id id;

@@ -122,20 +122,20 @@ void dg_gate_refund(struct dg_call *call, int status, uint64_t n_delivered);
  * dg_gate_pass. */
 void dg_gate_peek(struct dg_call *call, dg_quota_fn then, void *work);
 
-/* The sender: a key's name, or "" (the owner of jobs and the like). */
+/* Returns the sender: a key's name, or "" (the owner of jobs and the like). */
 const char *dg_gate_name(const struct dg_call *call);
 
-/* The sender as the engine's client (dg_jobs_client): a key, else an address. 0: an administrator,
- * or the admin socket. */
+/* Returns the sender as the engine's client (dg_jobs_client): a key, else an address. 0: an
+ * administrator, or the admin socket. */
 uint64_t dg_gate_client(const struct dg_call *call);
 
-/* The sender's address (dg_quota_address) if it sent no key; else "". */
+/* Returns the sender's address (dg_quota_address) if it sent no key; else "". */
 struct dg_quota_id dg_gate_address(const struct dg_call *call);
 
-/* An administrator's key was sent. */
+/* Returns true when an administrator's key was sent. */
 bool dg_gate_is_admin(const struct dg_call *call);
 
-/* "key_required", ...: reason `i` of DG_N_REFUSALS. */
+/* Returns the name of reason `i` of DG_N_REFUSALS: "key_required", ... */
 const char *dg_gate_refusal_name(size_t i);
 
 /* ---- Without a call -------------------------------------------------------------------------- */

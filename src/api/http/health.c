@@ -4,14 +4,15 @@
 /* GET /healthz: says only that the loop turns; a supervisor restarts a server that does not answer.
  * GET /readyz: says whether a load balancer may send work here: not while draining, while a worker
  * hangs or while the queue is full, and not without a model that is loaded (and so has passed its
- * trial translation) or can be loaded on demand. What HAProxy's agent-check is told follows from
- * the same. */
+ * trial translation) or can be loaded on demand. The answer to HAProxy's agent-check follows from
+ * the same state. */
 #include "api/http/api_int.h"
 #include "engine/engine.h"
 
 #include <stdio.h>
 
-/* Workers that hang; some requests are stuck with them, so that others had better go elsewhere. */
+/* Counts the workers that hang. Some requests are stuck with them, so others should go
+ * elsewhere. */
 static size_t n_stalled(const struct dg_api *api)
 {
     struct dg_sched_stats stats = {.n_stalled = 0};
@@ -32,7 +33,7 @@ static bool is_full(struct dg_engine *engine)
     return stats.n_waiting + stats.n_running >= stats.n_max;
 }
 
-/* Whether a load balancer should send requests elsewhere; `failure` says why. */
+/* Returns whether a load balancer should send requests elsewhere; `failure` says why. */
 static bool is_unready(struct dg_api *api, struct dg_failure *failure)
 {
     if (api->server && dg_server_is_draining(api->server))
@@ -69,8 +70,8 @@ void dg_api_readyz(struct dg_call *call)
         dg_call_json(call, 200, DG_SPAN("{\"status\":\"ready\"}\n"));
 }
 
-/* A worker is worth WORKER_PERCENT when nothing waits. What waits takes from that: half, when it
- * is as much as BATCH sentences for each worker; but a server that is ready is worth something. */
+/* Each worker adds WORKER_PERCENT when nothing waits. Waiting sentences lower the sum: by half when
+ * there are BATCH of them for each worker; but a server that is ready reports at least 1 %. */
 void dg_api_capacity(struct dg_api *api, char *line, size_t cap)
 {
     enum { WORKER_PERCENT = 25, BATCH = 16 };

@@ -120,8 +120,8 @@ static void on_written(struct dg_offload_task *task)
     dg_free(writing);
 }
 
-/* False: the answer has to be written on this thread. A finished answer is not thrown away because
- * there is no room for copies. */
+/* Has another thread write the answer. False: this thread must write it, since a finished answer is
+ * not thrown away for lack of room. */
 static bool is_written_aside(const struct dg_api *api, size_t size, dg_json_offload_write_fn write,
                              dg_json_offload_wrote_fn wrote, void *work)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reads what a client sent and writes its answer. Large ones go to other threads, since parsing 2
- * MB of JSON takes 40 ms.
+/* Reads what a client sent and writes its answer. Other threads do this for large messages and
+ * answers, since parsing 2 MB of JSON takes 40 ms.
  *
  *     if (dg_json_offload_bytes(api, message, read, done, work))
  *         dg_ws_hold(ws);                           `done` comes later: take no message until then
  *     dg_json_offload_write(api, size, DG_JSON_OFFLOAD_WRITTEN, write, wrote, job);
  *                                                   an answer of about `size` bytes
  *
- * Of the large ones, the shortest is read and written first, and now and then the oldest. The
+ * Among the large ones, the shortest is read or written first, and now and then the oldest. The
  * messages of one socket or request stay in order, because each is looked at only when the one
  * before is done. Loop's thread, except for `read` and `write` of large ones, which run on several
  * threads in no particular order. */
@@ -28,11 +28,11 @@ typedef enum dg_err (*dg_json_offload_read_fn)(void *work, const struct dg_api *
 typedef void (*dg_json_offload_done_fn)(void *work, enum dg_err err,
                                         const struct dg_failure *failure);
 
-/* Whether there are so many bytes that another thread should read them. */
+/* Returns whether there are so many bytes that another thread should read them. */
 bool dg_json_offload_is_much(const struct dg_api *api, struct dg_span bytes);
 
-/* Reads at once and calls `done`: false. If there are many bytes, copies them and reads them later:
- * true. `done` is called in every case. */
+/* Returns false after reading the bytes at once and calling `done`. If there are many bytes, copies
+ * them, reads them later, and returns true. `done` is called in every case. */
 bool dg_json_offload_bytes(const struct dg_api *api, struct dg_span bytes,
                            dg_json_offload_read_fn read, dg_json_offload_done_fn done, void *work);
 
@@ -46,8 +46,8 @@ typedef void (*dg_json_offload_wrote_fn)(void *work, enum dg_err err, struct dg_
 /* Amounts of bytes that take about 1 ms: to write as JSON, or to detect the language of. */
 enum { DG_JSON_OFFLOAD_WRITTEN = 256 * 1024, DG_JSON_OFFLOAD_DETECTED = 16 * 1024 };
 
-/* Writes at once and calls `wrote`: false. If `size` is `much` or more, writes later: true. `wrote`
- * is called in every case. */
+/* Returns false after writing at once and calling `wrote`. If `size` is `much` or more, writes
+ * later, and returns true. `wrote` is called in every case. */
 bool dg_json_offload_write(const struct dg_api *api, size_t size, size_t much,
                            dg_json_offload_write_fn write, dg_json_offload_wrote_fn wrote,
                            void *work);

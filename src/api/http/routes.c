@@ -103,7 +103,7 @@ static const struct dg_route routes[] = {
     {DG_HTTP_POST, "/breaksentence", "azure_sentences", dg_azure_sentences,
      .dialect = &dg_azure_dialect, .gate = DG_GATE_TEXT},
 
-    /* What the other APIs on these shared paths have besides (compat_routes.h). */
+    /* The further routes of the other APIs on these shared paths (compat_routes.h). */
     {DG_HTTP_GET, "/translate", "translate_get", dg_compat_get_translate, LT, .gate = DG_GATE_TEXT},
     {DG_HTTP_POST, "/translate/batch", "mtran_batch", dg_compat_mtran_batch, MTRAN,
      .gate = DG_GATE_TEXT},

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Pieces go through the multipart reader into the current part: into `value`, or, of the file, into
- * `filling`. While `writing` is on its way to disk on another thread, `filling` grows; when it has
- * grown enough, the connection is not read until the disk has caught up. An upload that has failed
- * is answered at once, and what is still on its way to disk keeps the struct alive. */
+/* Each piece goes through the multipart reader into the current part: that of a field into `value`,
+ * that of the file into `filling`. While `writing` is on its way to disk on another thread,
+ * `filling` grows; when it has grown enough, nothing is read from the connection until the disk has
+ * caught up. An upload that has failed is answered at once, and what is still on its way to disk
+ * keeps the struct alive. */
 #include "api/http/upload.h"
 #include "api/http/api_int.h"
 #include "api/http/body_memory.h"
@@ -127,7 +128,7 @@ static void run_write(struct dg_offload_task *task)
         upload->err = dg_document_file_map(upload->file, &upload->error);
 }
 
-/* All is on disk: the value of the field is the mapped file. */
+/* Continues once all is on disk: the value of the field is the mapped file. */
 static void go_on(struct dg_upload *upload)
 {
     for (size_t i = 0; i < upload->fields.n && upload->file; i++)
@@ -291,7 +292,7 @@ static void on_piece(void *owner, struct dg_span piece)
 
 /* ---- The call -------------------------------------------------------------------------------- */
 
-/* The length that the headers announce; 0 if the body comes in chunks. */
+/* Returns the length that the headers announce; 0 if the body comes in chunks. */
 static uint64_t length_of(const struct dg_call *call)
 {
     const struct dg_span text = dg_http_header(call->req, "content-length");

@@ -11,10 +11,10 @@
  *     struct dg_document_file *file = dg_upload_take(call);         NULL: it has no file
  *     dg_upload_drop(call);                            api.c: the call is over
  *
- * A file may have documents->opts.file_max bytes, and takes room as documents do; the other fields
- * may have as much as a body. Memory: the fields, and a quarter of a MiB of buffers, which
- * count as those of connections do. While the disk is slower than the client, the client waits. One
- * thread: the loop's. */
+ * A file may have up to documents->opts.file_max bytes, and takes room as documents do; the other
+ * fields together may be as large as any other body. Memory: the fields, and a quarter of a MiB of
+ * buffers, which count as those of connections do. While the disk is slower than the client, the
+ * client waits. One thread: the loop's. */
 #ifndef DG_API_HTTP_UPLOAD_H
 #define DG_API_HTTP_UPLOAD_H
 
@@ -30,8 +30,8 @@ void dg_upload_prepare(struct dg_call *call);
 /* The request is complete: its call continues when the file is on disk. */
 void dg_upload_end(struct dg_call *call);
 
-/* The fields of the form, in the order in which they came, until the call is over. The value of the
- * file is its bytes, which live as long as what dg_upload_take gives. */
+/* Returns the fields of the form, in the order in which they came, until the call is over. The
+ * value of the file is its bytes, which live as long as what dg_upload_take gives. */
 const struct dg_fields *dg_upload_fields(const struct dg_call *call);
 
 size_t dg_upload_fields_bytes(const struct dg_call *call); /* of their values */

@@ -3,8 +3,8 @@
 
 /* GET / and GET /page/NAME: the page for people, from the table of web_page.h; GET /ops: the one
  * for operators; GET /docs: the description of the API. Browsers ask each time whether a file has
- * changed and get 304 when not, so that an upgrade shows at once. The policy lets the page load
- * from this server alone; nobody may frame it. */
+ * changed and get 304 if it has not, so that an upgrade shows at once. The policy lets the page
+ * load from this server alone; nobody may frame it. */
 #include "api/http/web_page.h"
 #include "api/http/api_int.h"
 

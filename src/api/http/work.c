@@ -9,8 +9,8 @@
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* A detached one leaves the call alone: it may have been answered, and then its memory is used
- * for the next request. */
+/* A detached work does not touch the call, which may have been answered; the call's memory is then
+ * used for the next request. */
 struct dg_call *dg_work_detach(struct dg_work *work)
 {
     if (work->call && work->state != DG_WORK_DETACHED)
@@ -98,7 +98,7 @@ void dg_work_give(struct dg_work *work, struct dg_buf *json)
 
 /* ---- Answers that take long to write --------------------------------------------------------- */
 
-/* The failure that belongs to an error, even if nobody has filled one in. */
+/* Fills in the failure that belongs to an error if nobody else has. */
 static enum dg_err settle(struct dg_failure *failure, enum dg_err err)
 {
     if (err && !failure->code)

@@ -83,7 +83,7 @@ struct dg_work {
     size_t n_shown; /* of a stream: characters whose translation was delivered, which stay charged
                        if it fails */
     bool is_stream; /* the answer is server-sent events (dg_work_begin_stream) */
-    struct dg_event_ids ids; /* of these (dg_work_event_ids), or none */
+    struct dg_event_ids ids; /* the ids of these events (dg_work_event_ids), or none */
     enum dg_work_state state;
     atomic_bool is_unwanted; /* the client has left: for a thread that has the work, and may stop */
     struct dg_failure failure; /* the failure of `read` or `write` */
@@ -115,13 +115,13 @@ void dg_work_hold(struct dg_work *work);
  * client has left. */
 struct dg_call *dg_work_detach(struct dg_work *work);
 
-/* The events of the answer will have ids, and those that the client saw before it came back are
- * left out of what is sent: the last of them is `seen` or, when that is empty, the one that the
- * header Last-Event-ID names. DG_ERR_NOMEM; DG_ERR_INVALID: that is not an id of such an answer. */
+/* Gives the events of the answer ids, and leaves out those that the client saw before it came back:
+ * the last of them is `seen` or, when that is empty, the one that the header Last-Event-ID names.
+ * DG_ERR_NOMEM; DG_ERR_INVALID: that is not an id of such an answer. */
 enum dg_err dg_work_event_ids(struct dg_work *work, struct dg_arena *arena, size_t n_texts,
                               struct dg_span seen, struct dg_error *error) DG_MUST_CHECK;
 
-/* An event of the answer. */
+/* Sends an event of the answer. */
 void dg_work_event(struct dg_work *work, const char *name, struct dg_span json);
 
 /* Begins an answer of server-sent events. From here on the end of the work is an event: "done" with

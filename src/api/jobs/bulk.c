@@ -34,7 +34,7 @@ enum {
     FETCHED_S = 60,
 };
 
-/* How many have lines with the engine at once: jobs, and documents, which pass them. */
+/* How many have lines with the engine at once: jobs, and documents, which overtake jobs. */
 static const size_t running_max[] = {4, 16};
 
 static uint64_t now_s(const struct dg_bulk *bulk)
@@ -158,7 +158,8 @@ static void on_saved(struct dg_offload_task *task)
     free_chore(chore);
 }
 
-/* Without memory or disk the next start finds the job unfinished, goes on, and ends it again. */
+/* If memory or disk space is lacking, the next start finds the job unfinished, continues it and
+ * ends it again. */
 void dg_bulk_save(struct dg_bulk_job *job)
 {
     struct chore *chore = new_chore(job);
@@ -276,7 +277,7 @@ void dg_bulk_remove(struct dg_bulk_job *job)
 
 /* ---- Coming ---------------------------------------------------------------------------------- */
 
-/* Hexadecimal, of several texts. */
+/* Hashes several texts, and writes the hash in hexadecimal. */
 static void hash_texts(char hex[DG_BULK_ONCE / 2 + 1], const struct dg_span *texts, size_t n)
 {
     unsigned char digest[DG_BULK_ONCE / 4];
@@ -291,9 +292,10 @@ static void hash_texts(char hex[DG_BULK_ONCE / 2 + 1], const struct dg_span *tex
     sodium_bin2hex(hex, DG_BULK_ONCE / 2 + 1, digest, sizeof digest);
 }
 
-/* Under which key it is taken once. Where jobs are shared a balancer may send a request again, so
- * that without a client's key the minute and what was sent are one. Documents of other APIs are
- * fetched once or soon forgotten, and one that is sent again is another. */
+/* Sets the key under which a job is accepted only once. Where jobs are shared, a balancer may
+ * repeat a request, so if the client sent no key, the minute and the content serve as one.
+ * Documents of other APIs have no key: they are fetched once or soon forgotten, and one that is
+ * sent again is a new one. */
 static void name_once(const struct chore *chore)
 {
     struct dg_bulk_job *job = chore->job;
@@ -346,7 +348,7 @@ static void run_create(struct dg_offload_task *task)
         run_unlink(task); /* some files may be in place, though not for good */
 }
 
-/* A job that the same key has sent within a day; NULL: none. */
+/* Finds a job that was sent under the same key within a day; NULL: none. */
 static struct dg_bulk_job *find_once(const struct dg_bulk *bulk, const char *once)
 {
     for (struct dg_list *at = bulk->jobs.next; *once && at != &bulk->jobs; at = at->next) {
@@ -416,7 +418,7 @@ static void on_created(struct dg_offload_task *task)
     }
     job->is_removed = chore->err || earlier; /* the end of this task is then the end of the job */
     dg_list_unlink(&job->link);
-    /* it was counted since it was asked for; from now on it counts as any other job */
+    /* it was counted from the request on; from now on it counts like any other job */
     bulk->n_jobs--;
     if (earlier)
         drop_files(job);
@@ -428,8 +430,8 @@ static void on_created(struct dg_offload_task *task)
         dg_bulk_turn(bulk);
 }
 
-/* The bytes that a job's result is expected to grow by: to the length of its input or, when lines
- * of it are done, in proportion to them. */
+/* Returns the bytes by which a job's result is expected to grow: to the length of its input or, if
+ * the lines that are done suggest more, in proportion to these. */
 static uint64_t still_to_come(const struct dg_bulk_job *job)
 {
     if (dg_bulk_is_over(job))
@@ -446,8 +448,8 @@ struct taken {
     size_t n_own;      /* jobs of that client */
 };
 
-/* `younger` NULL: includes what all jobs are expected to write; otherwise only what jobs expect
- * that came before that one and do not wait, so that the oldest can always continue. */
+/* `younger` NULL: includes what all jobs are expected to write; otherwise only what is expected of
+ * jobs that came before that one and do not wait, so that the oldest can always continue. */
 static struct taken count_taken(const struct dg_bulk *bulk, uint64_t client,
                                 const struct dg_bulk_job *younger)
 {
@@ -675,8 +677,8 @@ void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats)
 
 /* ---- Turns ----------------------------------------------------------------------------------- */
 
-/* Whether a waiting job may try to continue: its model is served again, or there is room for
- * what it had to write. */
+/* Returns whether a waiting job may try to continue: its model is served again, or there is room
+ * for what it had to write. */
 bool dg_bulk_can_try(const struct dg_bulk_job *job)
 {
     if (job->waits_for == DG_BULK_WAITS_FOR_MODEL)
@@ -712,7 +714,7 @@ static void run_jobs(struct dg_bulk *bulk, bool tries_again)
     }
 }
 
-/* Tells those who wait for a job that is over; at the end of the bulk jobs all of them. */
+/* Calls the watches of jobs that are over; when the bulk jobs are closed, all watches. */
 static void tell_watches(struct dg_bulk *bulk)
 {
     struct dg_list all; /* whoever is told may begin or end others */
@@ -829,7 +831,7 @@ static void take_in(struct dg_bulk *bulk, const char *id)
         free_job(job);
 }
 
-/* The ID of "ID.kind"; NULL when the name is not one of ours. */
+/* Returns the kind of "ID.kind"; NULL when the name is not one of ours. */
 static const char *kind_of(const char *name)
 {
     return strspn(name, "0123456789abcdef") == DG_BULK_ID_LEN && name[DG_BULK_ID_LEN] == '.'
@@ -837,7 +839,7 @@ static const char *kind_of(const char *name)
                : NULL;
 }
 
-/* Files without their ID.json: of a job that was never taken, or that is removed. */
+/* Removes a file without its ID.json: its job was never accepted, or was removed. */
 static void sweep(struct dg_bulk *bulk, const char *name)
 {
     char path[DG_BULK_PATH_MAX];
@@ -862,7 +864,7 @@ static int by_age(const void *a, const void *b)
     return strcmp((*one)->id, (*two)->id);
 }
 
-/* Sorted by age, oldest first. */
+/* Sorts the jobs by age, oldest first. */
 static enum dg_err sort(struct dg_bulk *bulk)
 {
     size_t n = 0;

@@ -14,7 +14,7 @@
  * A job's lines are given to the engine in order, a window of them at a time, at the lowest
  * priority; their answers are appended to the result in order, whole lines at a time. So the number
  * of whole lines in the result is where the job stands, whatever ended the process (bulk_file.h).
- * Files are touched by a thread other than the loop's. One thread otherwise: the loop's. */
+ * Another thread reads and writes the files. One thread for everything else: the loop's. */
 #ifndef DG_API_JOBS_BULK_H
 #define DG_API_JOBS_BULK_H
 
@@ -47,7 +47,7 @@ struct dg_bulk_opts {
     struct dg_redis *redis;
 };
 
-/* Sorts of lines, in and out: plain text, or JSON objects. */
+/* The kinds of lines, of the input and of the result: plain text, or JSON objects. */
 enum dg_bulk_format { DG_BULK_TEXT, DG_BULK_JSONL };
 
 enum dg_bulk_state {
@@ -58,7 +58,7 @@ enum dg_bulk_state {
     DG_BULK_FAILED
 };
 
-/* The API through which a document came, and only through which it is told and fetched. */
+/* The API through which a document came. Only this API reports on it and hands it out. */
 enum dg_bulk_api { DG_BULK_V1, DG_BULK_DEEPL, DG_BULK_LIBRETRANSLATE };
 
 /* A new job as it is handed over. Everything is copied, except the body, which is taken. */
@@ -80,11 +80,11 @@ struct dg_bulk_order {
     const char *document_name;
     const char *columns, *output; /* how it is read and written (filter.h); NULL: not said */
     enum dg_bulk_api api;
-    const char *key; /* the hash of what opens it, DG_BULK_KEY digits; NULL: nothing more than its
-                        id */
+    /* the hash of the key that opens it, DG_BULK_KEY digits; NULL: its id is enough */
+    const char *key;
     uint64_t n_characters; /* code points of the document's text */
-    /* DG_BULK_WAITING: it is to be done. DG_BULK_DONE: it stays as it is; DG_BULK_FAILED: it cannot
-     * be done, for this reason. */
+    /* DG_BULK_WAITING: the job is to be done. DG_BULK_DONE: the document stays as it is.
+     * DG_BULK_FAILED: the job cannot be done, for this reason. */
     enum dg_bulk_state state;
     const char *reason;
 };
@@ -96,9 +96,9 @@ enum dg_err dg_bulk_open(struct dg_bulk **bulk, const struct dg_bulk_opts *opts,
                          struct dg_error *error) DG_MUST_CHECK;
 void dg_bulk_close(struct dg_bulk *bulk); /* NULL is fine */
 
-/* Called once, later, unless dg_bulk_add failed; `job` is NULL when it could not be written, and
- * `error` says so. It is an earlier job if the client sent the same under the same key before;
- * DG_ERR_EXISTS: it sent something else under that key. */
+/* Called once, later, unless dg_bulk_add failed; `job` is NULL when the job could not be written,
+ * and `error` says why. If the client has sent the same content under the same idempotency key
+ * before, `job` is that earlier job; DG_ERR_EXISTS: it has sent something else under that key. */
 typedef void (*dg_bulk_added_fn)(void *owner, struct dg_bulk_job *job, enum dg_err err,
                                  const struct dg_error *error);
 
@@ -116,27 +116,28 @@ void dg_bulk_retry(struct dg_bulk *bulk);
 /* NULL when there is no such job. */
 struct dg_bulk_job *dg_bulk_find(struct dg_bulk *bulk, struct dg_span id);
 
-/* The next one, oldest first; NULL begins, and ends. */
+/* Returns the next job, oldest first. NULL begins the walk, and ends it. */
 struct dg_bulk_job *dg_bulk_next(struct dg_bulk *bulk, struct dg_bulk_job *job);
 
 const char *dg_bulk_owner(const struct dg_bulk_job *job);
 uint64_t dg_bulk_client(const struct dg_bulk_job *job); /* who sent it; 0: not known */
-/* It is a document of another API than ours, in which alone its client can ask for it. */
+/* Returns true for a document of another API than ours; its client can ask for it only through that
+ * API. */
 bool dg_bulk_is_foreign(const struct dg_bulk_job *job);
 enum dg_bulk_state dg_bulk_state(const struct dg_bulk_job *job);
 enum dg_bulk_format dg_bulk_format(const struct dg_bulk_job *job);
 
-/* The job as a JSON object. */
+/* Puts the job as a JSON object. */
 void dg_bulk_put_state(const struct dg_bulk_job *job, struct dg_json_out *out);
 
-/* Ends the job; what is done of it is kept. Does nothing to a job that is over. */
+/* Ends the job; the lines that are done are kept. Does nothing to a job that is over. */
 void dg_bulk_cancel(struct dg_bulk_job *job);
 
-/* Forgets it and its files. */
+/* Forgets the job and removes its files. */
 void dg_bulk_remove(struct dg_bulk_job *job);
 
-/* A document was fetched that is fetched once: it is forgotten, at once or, where servers share it
- * and a balancer may ask again, after a minute. */
+/* Notes that a document was fetched that can be fetched only once. It is forgotten at once or,
+ * where servers share it and a balancer may repeat the request, after a minute. */
 void dg_bulk_fetched(struct dg_bulk *bulk, struct dg_span id);
 
 /* Waits for the end of a job, wherever it is worked on. `fn` is called once, in a turn: with the
@@ -149,7 +150,7 @@ struct dg_bulk_watch {
 void dg_bulk_watch(struct dg_bulk *bulk, const char *id, struct dg_bulk_watch *watch);
 void dg_bulk_unwatch(struct dg_bulk_watch *watch); /* `fn` is not called any more */
 
-/* The same for jobs that servers share, where it takes a moment. DG_ERR_BUSY: Redis does not
+/* Ends or removes a job that servers share, which takes a moment. DG_ERR_BUSY: Redis does not
  * answer. */
 bool dg_bulk_is_shared(const struct dg_bulk *bulk);
 void dg_bulk_end_shared(struct dg_bulk *bulk, struct dg_bulk_job *job, bool removes,
@@ -162,11 +163,11 @@ struct dg_bulk_reader;
 /* A piece of the result; `n` is 0 at its end. `bytes` is borrowed for the call. */
 typedef void (*dg_bulk_piece_fn)(void *owner, struct dg_span piece, enum dg_err err);
 
-/* Whole lines as they are now. DG_ERR_NOMEM. */
+/* Opens a reader of the lines that are whole now. DG_ERR_NOMEM. */
 enum dg_err dg_bulk_reader_open(struct dg_bulk_reader **reader, struct dg_bulk_job *job,
                                 dg_bulk_piece_fn on_piece, void *owner) DG_MUST_CHECK;
 
-/* Asks for the next piece; not while one is under way. */
+/* Asks for the next piece; must not be called while a piece is under way. */
 enum dg_err dg_bulk_reader_read(struct dg_bulk_reader *reader) DG_MUST_CHECK;
 
 /* May be called at any time, also from on_piece; nothing is reported after it. NULL is fine. */
@@ -180,7 +181,8 @@ struct dg_bulk_stats {
 };
 void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats);
 
-/* The glossaries that lines may name; borrowed. After open, before the first turn. */
+/* Sets the glossaries that lines may name; borrowed. Call it after open and before the first
+ * turn. */
 struct dg_glossaries;
 void dg_bulk_set_glossaries(struct dg_bulk *bulk, const struct dg_glossaries *glossaries);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Plain files: an append is one write where the kernel takes it whole, and is undone where it does
- * not. */
+/* Plain files. An append is one write if the kernel takes it whole; otherwise it is undone. */
 #include "api/jobs/bulk_file.h"
 #include "base/memory/error.h"
 

@@ -13,7 +13,7 @@
 
 enum { DG_BULK_CHUNK = 256 * 1024, DG_BULK_META_MAX = 128 * 1024 };
 
-/* Hexadecimal: what the idempotency key is, and the hash of what it was sent with. */
+/* In hexadecimal: the hash of the idempotency key, and the hash of what was sent with it. */
 enum { DG_BULK_ONCE = 64 };
 
 struct dg_bulk {
@@ -33,7 +33,8 @@ struct dg_bulk {
     size_t n_jobs;
     uint64_t n_lines, n_failed; /* lines done since the start */
     struct dg_list watches;     /* list of struct dg_bulk_watch */
-    bool has_news;  /* a job has ended or gone, or a watch has come, since they were last told */
+    /* a job has ended or was removed, or a watch was added, since watches were last told */
+    bool has_news;
     size_t n_large; /* lines longer than opts.line_max under way */
 };
 
@@ -43,7 +44,7 @@ struct dg_bulk_line {
     struct dg_bulk_job *job;
     struct dg_job *work;  /* NULL when the line is answered, or its work was dropped */
     size_t number, bytes; /* the line's number, from 1, and its bytes in the input */
-    size_t covered;       /* those bytes whose sentences are translated */
+    size_t covered;       /* of these bytes, those whose sentences are translated */
     uint64_t next_at;     /* where the input goes on after the line */
     bool is_refused;      /* the line is too long: its rest is thrown away first */
     bool is_answered, has_failed;
@@ -143,13 +144,13 @@ struct dg_bulk_job {
     struct dg_bulk_write_task writing;
 };
 
-/* The bytes that its files take now. */
+/* Returns the bytes that its files take now. */
 static inline uint64_t dg_bulk_bytes(const struct dg_bulk_job *job)
 {
     return job->in_bytes + job->out_bytes + job->document_bytes;
 }
 
-/* The most bytes of a line: of a document's text that cannot be divided, all of it. */
+/* Returns the most bytes of a line: of a document whose text cannot be divided, all of its text. */
 static inline uint64_t dg_bulk_line_max(const struct dg_bulk_job *job)
 {
     const uint64_t usual = job->bulk->opts.line_max;
@@ -163,7 +164,8 @@ static inline bool dg_bulk_is_over(const struct dg_bulk_job *job)
 
 extern const char *const dg_bulk_state_words[]; /* by enum dg_bulk_state; ended by NULL */
 
-/* ID.json (bulk_meta.c): appends it; reads that of a job whose paths are known. Any thread. */
+/* ID.json (bulk_meta.c): one appends it to a buffer; one reads that of a job whose paths are known.
+ * Any thread. */
 enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf) DG_MUST_CHECK;
 enum dg_err dg_bulk_read_meta(struct dg_bulk_job *job, struct dg_error *error) DG_MUST_CHECK;
 
@@ -178,22 +180,22 @@ enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names
 struct dg_bulk_job *dg_bulk_job_new(struct dg_bulk *bulk, const char *id);
 void dg_bulk_link(struct dg_bulk_job *job);
 
-/* Writes ID.json, some time. */
+/* Has ID.json written, at some later time. */
 void dg_bulk_save(struct dg_bulk_job *job);
 
-/* Reads what ID.json would say; only what changes with time unless the job is new. */
+/* Reads the text of an ID.json: all of it if the job is new, else only what changes with time. */
 enum dg_err dg_bulk_read_row(struct dg_bulk_job *job, struct dg_span text, bool is_new,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* Whether a waiting job may try to continue: its model is served again, or there is room for
- * what it had to write. */
+/* Returns whether a waiting job may try to continue: its model is served again, or there is room
+ * for what it had to write. */
 bool dg_bulk_can_try(const struct dg_bulk_job *job);
 
-/* One more, or one less, that needs the job; the last one frees a removed job. */
+/* Count one user more, or one less, of the job; the last one frees a removed job. */
 void dg_bulk_hold(struct dg_bulk_job *job);
 void dg_bulk_release(struct dg_bulk_job *job);
 
-/* Its state changed for good: writes that down. */
+/* Writes down that the job's state has changed for good. */
 void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state);
 
 /* The job cannot continue now; `error` says why. */
@@ -203,15 +205,15 @@ void dg_bulk_wait(struct dg_bulk_job *job, enum dg_bulk_wait waits_for,
 /* The job cannot continue at all. */
 void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_error *error);
 
-/* The part of its input that is translated, sentence by sentence: from 0 to 1. */
+/* Returns the part of its input that is translated, sentence by sentence: from 0 to 1. */
 double dg_bulk_progress(const struct dg_bulk_job *job);
 
-/* Moves a running job on; stops what it has under way, which stays to be done. */
+/* Continue a running job; stop what it has under way, which remains to be done. */
 void dg_bulk_run(struct dg_bulk_job *job);
 void dg_bulk_halt(struct dg_bulk_job *job);
 
-/* Whether the result of a job that is not over may grow by this much now, besides what older jobs
- * are expected to write; and whether it ever may. */
+/* Return whether the result of a job that is not over may grow by this much now, in addition to
+ * what older jobs are expected to write; and whether it ever may. */
 bool dg_bulk_may_grow(const struct dg_bulk_job *job, size_t bytes) DG_MUST_CHECK;
 bool dg_bulk_may_ever_grow(const struct dg_bulk_job *job, size_t bytes) DG_MUST_CHECK;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* ID.json of a bulk job: what is known of it. It is written whenever that changes for good, and
- * read at the next start. Most of it is also what clients are told. The request stands in it
- * unchanged, and is read into the struct that every line begins with. */
+/* ID.json of a bulk job says what is known of the job. It is written whenever that changes for
+ * good, and read at the next start. Most of it is also what clients are told. The request stands in
+ * it unchanged, and is read into the struct that every line begins with. */
 #include "api/jobs/bulk_int.h"
 #include "api/v1/job.h"
 #include "base/memory/mem.h"
@@ -46,7 +46,7 @@ enum dg_err dg_bulk_read_options(struct dg_bulk_job *job, struct dg_span options
     return err ? dg_error_set(error, err, "%s", failure.message) : DG_OK;
 }
 
-/* The models that its owner may use; names are strings of the arena. */
+/* Sets the models that the job's owner may use; names are strings of the arena. */
 enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names, size_t n)
 {
     if (n == 0)
@@ -270,7 +270,7 @@ static enum dg_err read_models(struct dg_bulk_job *job, const struct dg_json *js
     return err ? err : dg_bulk_own_models(job, names, n);
 }
 
-/* The options as they stand in the file: written anew, since a parsed value has no text. */
+/* Finds the options as they stand in the file, since a parsed value has no text. */
 static enum dg_err find_options(struct dg_span text, struct dg_span *options_json)
 {
     static const char key[] = "\"options\":";

@@ -66,7 +66,8 @@ void dg_bulk_reader_close(struct dg_bulk_reader *reader)
         free_reader(reader);
 }
 
-/* A piece of the part that is read, or of the next one; nothing where that is not there. */
+/* Reads a piece of the current part or of the next one; nothing if the file of that part does not
+ * exist. */
 static enum dg_err read_parts(struct dg_bulk_reader *reader, struct dg_error *error)
 {
     char path[DG_BULK_PATH_MAX];

@@ -84,8 +84,8 @@ static enum dg_err put_item(struct dg_bulk_line *line, const struct dg_job_item 
     return err ? err : dg_buf_append_byte(&line->answer, '}');
 }
 
-/* Writes the text on one line. A translation should have no newline that its line lacked; the
- * format depends on it, so it is made sure. */
+/* Writes the text on one line. A translation should have no newline, since its line had none;
+ * because the format depends on that, a newline becomes a blank. */
 static enum dg_err put_text(struct dg_bulk_line *line, struct dg_span text)
 {
     enum dg_err err = dg_buf_append_span(&line->answer, text);
@@ -95,7 +95,8 @@ static enum dg_err put_text(struct dg_bulk_line *line, struct dg_span text)
     return err;
 }
 
-/* True when the model of the whole job is missing, rather than one that only this line names. */
+/* Returns true when the model of the whole job is missing, rather than one that only this line
+ * names. */
 static bool is_model_missing(const struct dg_bulk_line *line, enum dg_err err)
 {
     const struct dg_bulk_job *job = line->job;
@@ -128,7 +129,7 @@ static void close_file(int *fd)
     *fd = -1;
 }
 
-/* The next chunk opens the input again. */
+/* Frees the chunk and closes the input, which the next chunk opens again. */
 static void release_reading(struct dg_bulk_job *job)
 {
     if (job->reading.is_busy)
@@ -298,8 +299,8 @@ static struct dg_bulk_line *add_line(struct dg_bulk_job *job, size_t bytes)
     return line;
 }
 
-/* DG_ERR_BUSY, DG_ERR_NOMEM, DG_ERR_MODEL: not now; then nothing has begun. `next_at` is where the
- * input goes on after the line. */
+/* Begins a line. DG_ERR_BUSY, DG_ERR_NOMEM, DG_ERR_MODEL: that is not possible now, and nothing has
+ * begun. `next_at` is where the input goes on after the line. */
 static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint64_t next_at)
 {
     struct dg_bulk *bulk = job->bulk;
@@ -345,8 +346,8 @@ static enum dg_err begin_line(struct dg_bulk_job *job, struct dg_span text, uint
     return DG_OK;
 }
 
-/* Answers a line that is longer than any may be with an error; the rest of it is thrown away as it
- * arrives. */
+/* Answers a line that is longer than lines may be with an error; the rest of it is thrown away as
+ * it arrives. */
 static enum dg_err refuse_line(struct dg_bulk_job *job)
 {
     char message[128];
@@ -367,7 +368,8 @@ static enum dg_err refuse_line(struct dg_bulk_job *job)
     return DG_OK;
 }
 
-/* True for a want of disk space, open files or memory, which ends when others are done. */
+/* Returns true for a lack of disk space, open files or memory, which ends when other jobs are
+ * done. */
 static bool passes_by(enum dg_err err)
 {
     return err == DG_ERR_NO_SPACE || err == DG_ERR_LIMIT || err == DG_ERR_NOMEM;
@@ -527,8 +529,8 @@ static void on_written(struct dg_offload_task *task)
                                end */
 }
 
-/* Whether there is room for the gathered lines. Otherwise the job waits for room without any
- * lines, so that others can go on; if there can never be enough room, it fails. */
+/* Returns whether there is room for the gathered lines. Otherwise the job waits for room without
+ * any lines, so that others can go on; if there can never be enough room, it fails. */
 static bool has_room(struct dg_bulk_job *job)
 {
     const size_t bytes = job->writing.lines.len;

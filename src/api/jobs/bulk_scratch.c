@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The place may be one where everybody can make files. So a folder is taken for one of a server
- * that is gone only if it belongs to this account, has the name and the mode that this file gives,
- * and nobody holds the lock that bulk.c has on its file `lock`. */
+/* Everybody may be able to make files in that place. So a folder counts as that of a server that is
+ * gone only if it belongs to this account, has the name and the mode that this file gives, and
+ * nobody holds the lock that bulk.c takes on the file `lock` in it. */
 #include "api/jobs/bulk_scratch.h"
 #include "base/file/folder.h"
 #include "base/memory/error.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A folder for bulk jobs that nobody keeps: the documents of a server without jobs-dir. It is
- * removed with all that is in it when the server ends; what a server that was killed left, the next
- * one removes that makes one in the same place.
+/* A folder for bulk jobs that are not kept: the documents of a server without jobs-dir. It is
+ * removed, with everything in it, when the server ends. If a server was killed, its folder is
+ * removed by the next server that makes one in the same place.
  *
  *     err = dg_bulk_scratch_make("/var/tmp", path, &error);
  *     ... dg_bulk_open with path and .is_temporary, which removes it when it is closed ...
  *
- * They wait for the disk. */
+ * These functions wait for the disk. */
 #ifndef DG_API_JOBS_BULK_SCRATCH_H
 #define DG_API_JOBS_BULK_SCRATCH_H
 

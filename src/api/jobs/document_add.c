@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Of the key that opens a document only the hash is written down, so that whoever reads the folder
- * or Redis cannot fetch it by that. */
+/* Only the hash of the key that opens a document is written down, so that nobody who can read the
+ * folder or Redis can fetch the document with it. */
 #include "api/jobs/document_add.h"
 #include "api/http/api_int.h"
 #include "api/http/body_memory.h"
@@ -94,7 +94,7 @@ bool dg_document_opens(const struct dg_bulk_job *job, struct dg_span key)
 
 /* ---- Refusals -------------------------------------------------------------------------------- */
 
-/* The words of the APIs that others invented. */
+/* Puts a failure into the words of the other APIs. */
 static struct dg_failure in_words_of(const struct adding *adding, struct dg_failure failure,
                                      enum dg_err err)
 {
@@ -147,7 +147,7 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
     dg_work_end(&adding->work);
 }
 
-/* Whether its glossaries are there and its caller's. */
+/* Checks that its glossaries exist and belong to its caller. */
 static enum dg_err check_glossaries(struct adding *adding, struct dg_failure *failure)
 {
     struct dg_api *api = adding->work.api;
@@ -313,8 +313,8 @@ static void copy_text(char *out, size_t cap, struct dg_span text)
     snprintf(out, cap, "%.*s", DG_SPAN_FMT(text));
 }
 
-/* Copies what is borrowed, and takes the rest. Mistakes in the options are told before the file is
- * read. */
+/* Copies what is borrowed, and takes the rest. Mistakes in the options are reported before the file
+ * is read. */
 static enum dg_err take_order(struct adding *adding, const struct dg_document_order *order,
                               struct dg_failure *failure)
 {

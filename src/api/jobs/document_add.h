@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Documents come: a file that was sent (http/upload.h) is read on another thread, passes the gate
- * and becomes a job on disk, whichever API it came through.
+/* How a document is added: a file that was sent (http/upload.h) is read on another thread, passes
+ * the gate and becomes a job on disk, whichever API it came through.
  *
  *     struct dg_document_order order = {.api = DG_BULK_DEEPL, .file = file, .name = name, ...};
  *     dg_document_add(call, &order);         takes the call, the file and the options
@@ -13,8 +13,9 @@
  *         ... answers ...                    the job is on disk; where servers share, known to all
  *     }
  *
- * A refusal is answered here, in the words of the call's dialect. Without its client the document
- * of another API than ours, which nobody can fetch, is removed. One thread: the loop's. */
+ * A refusal is answered here, in the words of the call's dialect. If the client has left, a
+ * document of another API than ours is removed, since nobody can fetch it. One thread: the
+ * loop's. */
 #ifndef DG_API_JOBS_DOCUMENT_ADD_H
 #define DG_API_JOBS_DOCUMENT_ADD_H
 
@@ -35,14 +36,15 @@ struct dg_document_order {
     bool is_detected;            /* the object lacks `source`, which is to be the text's language */
     struct dg_span key;          /* copied: the key of the form, for the gate */
     struct dg_span code;         /* copied, for on_added: what the client calls the target */
-    /* `key` opens the document, where the API has such; else NULL. The call is not NULL. */
+    /* `key` opens the document, if its API has such keys; otherwise it is NULL. The call is not
+     * NULL. */
     void (*on_added)(struct dg_call *call, struct dg_bulk_job *job, const char *key,
                      const char *code);
 };
 
 void dg_document_add(struct dg_call *call, const struct dg_document_order *order);
 
-/* Whether the key, in hexadecimal, opens the document. Compares in constant time. */
+/* Returns whether the key, in hexadecimal, opens the document. Compares in constant time. */
 bool dg_document_opens(const struct dg_bulk_job *job, struct dg_span key);
 
 #endif

@@ -7,7 +7,7 @@
  *
  *     dg_document_send(call, job, "letter.en.docx", false);
  *
- * Memory: document_text.h, while it is made. One thread: the loop's. */
+ * Memory: see document_text.h, while the file is made. One thread: the loop's. */
 #ifndef DG_API_JOBS_DOCUMENT_RESULT_H
 #define DG_API_JOBS_DOCUMENT_RESULT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Files that a filter reads (filter/filter.h) give blocks of HTML; of the others the text is the
- * file itself. */
+/* The text of a file that a filter reads (filter/filter.h) is blocks of HTML; the text of any other
+ * file is the file itself. */
 #include "api/jobs/document_text.h"
 #include "api/jobs/bulk_int.h"
 #include "base/file/map_file.h"
@@ -35,8 +35,8 @@ static enum dg_err put_line(struct dg_buf *lines, struct dg_span text)
     return err ? err : dg_buf_append_byte(lines, '\n');
 }
 
-/* Where the part of the text that begins at `at` ends: for a filter, after its block <p>...</p>;
- * in plain text, at an empty line; in other formats, at the end of the text. */
+/* Returns where the part of the text that begins at `at` ends: for a filter, after its block
+ * <p>...</p>; in plain text, at an empty line; in other formats, at the end of the text. */
 static size_t end_of_part(struct dg_span text, size_t at, bool is_blocks, enum dg_doc_format format)
 {
     const struct dg_span border = is_blocks ? DG_SPAN("\n<p>") : DG_SPAN("\n\n");
@@ -69,7 +69,7 @@ static enum dg_err put_lines(struct dg_document_text *text, struct dg_span shown
     return err;
 }
 
-/* The beginning of the text without what looks like tags. */
+/* Puts the beginning of the text, without what looks like tags. */
 static enum dg_err put_sample(struct dg_buf *sample, struct dg_span text, enum dg_doc_format format)
 {
     bool in_tag = false;
@@ -186,7 +186,7 @@ void dg_document_text_deinit(struct dg_document_text *text)
 
 /* ---- From lines to a file -------------------------------------------------------------------- */
 
-/* The text of a line; none if the line failed. */
+/* Reads the text of a line; there is none if the line failed. */
 static enum dg_err take_text(struct dg_span line, struct dg_buf *text, bool *has_text,
                              struct dg_error *error)
 {
@@ -240,7 +240,7 @@ static struct dg_span span_of(const struct dg_map_file *file)
     return dg_span_make((const char *)file->bytes, file->len);
 }
 
-/* The job's files. */
+/* Opens the job's files. */
 static enum dg_err open_files(const struct dg_bulk_job *job, bool has_output,
                               struct dg_map_file *file, struct dg_map_file *in,
                               struct dg_map_file *out, struct dg_error *error)

@@ -41,9 +41,9 @@ enum dg_err dg_document_text_read(struct dg_document_text *text, const struct dg
                                   struct dg_error *error) DG_MUST_CHECK;
 void dg_document_text_deinit(struct dg_document_text *text);
 
-/* Writes the translated file of a job that is done, in any thread: what the loop may still change
- * of the job is not read. A document that stays as it is has no output. `language` is its tag; may
- * be "". */
+/* Writes the translated file of a job that is done. Any thread: it reads nothing of the job that
+ * the loop may still change. A document that stays as it is has no output. `language` is its tag;
+ * may be "". */
 enum dg_err dg_document_text_write(const struct dg_bulk_job *job, bool has_output,
                                    const char *language,
                                    enum dg_err (*append)(void *ctx, struct dg_span bytes,

@@ -73,7 +73,7 @@ struct dg_bulk_part {
     char path[DG_BULK_PATH_MAX], other[DG_BULK_PATH_MAX], dir[DG_BULK_PATH_MAX];
     enum dg_err err;
     struct dg_error error;
-    /* from ASSEMBLING on: of the whole result, as the disk has it; the table may begin anew */
+    /* from ASSEMBLING on: of the whole result as it is on disk, because the table may begin anew */
     size_t n_lines, n_failed;
     uint64_t out_bytes;
     struct dg_buf meta;
@@ -126,9 +126,9 @@ enum dg_err dg_shared_jobs_cut(struct dg_span body, size_t n_lines, struct dg_bu
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-/* ARGV: the epoch, the job's id, its row, what the idempotency key is (or ""), the parts, and of a
- * job that is there and begins again the entry and the version of its row (else ""). Says besides
- * DG_SHARED_JOBS_OTHER where it is another job. */
+/* ARGV: the epoch, the job's id, its row, the hash of the idempotency key (or ""), the parts, and,
+ * for a job that exists and begins again, the entry and the version of its row (else ""). Also
+ * returns DG_SHARED_JOBS_OTHER if the key belongs to another job. */
 static const char submit_script[] = DG_REDIS_TABLE_LUA
     "local has = redis.call('ZSCORE', KEYS[3], ARGV[2])\n"
     "if ARGV[6] ~= '' then\n"
@@ -178,8 +178,7 @@ static const char count_script[] = DG_REDIS_TABLE_LUA
     "if left > 0 then leave() end\n"
     "return {1, version, left}\n";
 
-/* ARGV: the epoch, the job's id, the version of its row, the row to be (or ""), an entry (or "").
- */
+/* ARGV: the epoch, the job's id, the version of its row, the new row (or ""), an entry (or ""). */
 static const char finish_script[] = DG_REDIS_TABLE_LUA
     "local has = tonumber(redis.call('ZSCORE', KEYS[3], ARGV[2]) or '0')\n"
     "if has ~= tonumber(ARGV[3]) then return {0, has} end\n"
@@ -217,7 +216,7 @@ struct numbers {
     uint64_t out_bytes;
 };
 
-/* The row of a job in this state; `job` is as before. */
+/* Makes the row that the job would have in this state; `job` is unchanged. */
 static enum dg_err put_row_of(struct dg_bulk_job *job, enum dg_bulk_state state,
                               struct numbers numbers, struct dg_buf *meta)
 {
@@ -357,7 +356,7 @@ static void take_row(struct dg_bulk *bulk, const struct dg_redis_table_row *row)
     }
 }
 
-/* "DONE FAILED BYTES" */
+/* Reads a row "DONE FAILED BYTES". */
 static void take_progress(struct dg_bulk *bulk, const struct dg_redis_table_row *row)
 {
     struct dg_bulk_job *job = dg_bulk_find(bulk, dg_span_sub(row->id, 0, DG_BULK_ID_LEN));
@@ -419,7 +418,8 @@ static void free_revival(struct revival *revival)
 
 static void unlink_files(struct dg_bulk *bulk, const char *id);
 
-/* If its client was told that it was not taken, and sent it again, this job is not wanted. */
+/* If the client was told that the job was not accepted, and has sent it again, this job is not
+ * wanted. */
 static void on_resubmitted(void *ctx, enum dg_err err, int64_t more)
 {
     struct revival *revival = ctx;
@@ -525,15 +525,15 @@ enum dg_err dg_shared_jobs_part_path(const struct dg_bulk_job *job, unsigned num
     return len < 0 || len >= DG_BULK_PATH_MAX ? DG_ERR_RANGE : DG_OK;
 }
 
-/* A file that is being written has a longer name. */
+/* Returns true for the file of a part. A file that is being written has a longer name. */
 static bool is_part_of(const char *name, const char *id, bool is_whole)
 {
     return strncmp(name, id, DG_BULK_ID_LEN) == 0 && strncmp(name + DG_BULK_ID_LEN, ".p", 2) == 0 &&
            !(is_whole && strchr(name + DG_BULK_ID_LEN + 1, '.'));
 }
 
-/* The files of its parts; with `is_whole` only those that are complete, because others may still
- * be worked on. */
+/* Removes the files of a job's parts; with `is_whole` only those that are complete, because others
+ * may still be worked on. */
 static void unlink_parts(const char *dir, const char *id, bool is_whole)
 {
     char path[DG_PATH_CAP];
@@ -568,7 +568,7 @@ static void drop_work(struct dg_bulk_part *part)
     dg_bulk_release(work); /* counted as a user since it was made */
 }
 
-/* It stays with its entry in the stream: acknowledged, or for others to claim. */
+/* Frees the part. Its entry in the stream was acknowledged, or stays for others to claim. */
 static void free_part(struct dg_bulk_part *part)
 {
     drop_work(part);
@@ -586,7 +586,8 @@ static void acknowledge(const struct dg_bulk_part *part)
     (void)dg_redis_ask(part->bulk->shared->redis, del, 3, ASK_MS, NULL, NULL);
 }
 
-/* A job of its own for a stretch of the input, whose result is a file that nobody else writes. */
+/* Begins a separate job for a stretch of the input; its result is a file that nobody else
+ * writes. */
 static void begin_part(struct dg_bulk_part *part, const struct dg_bulk_job *job)
 {
     struct dg_shared_jobs *shared = part->bulk->shared;
@@ -671,7 +672,8 @@ static enum dg_err append_file(int *out, const char *out_path, const char *path,
     return err;
 }
 
-/* A line for each line of the input, or a part has lost its file. */
+/* Checks that the result has a line for each line of the input; otherwise a part has lost its
+ * file. */
 static enum dg_err check_result(struct dg_bulk_part *part, const char *in_path)
 {
     struct dg_bulk_resume found;
@@ -775,7 +777,7 @@ static void on_swept(struct dg_offload_task *task)
     step(part);
 }
 
-/* The row of a job that ends so. */
+/* Makes the row of a job that ends in this state. */
 static enum dg_err put_ended(struct dg_bulk_job *job, enum dg_bulk_state state,
                              struct numbers numbers, struct dg_buf *meta)
 {
@@ -879,7 +881,7 @@ void dg_shared_jobs_part_over(struct dg_bulk_job *work)
     part->state = work->state == DG_BULK_DONE ? PLACING : OVER;
 }
 
-/* A part at which servers die ends its job, rather than all servers. */
+/* Ends the job of a part at which servers die, so that it does not end all servers. */
 static void give_up(struct dg_bulk_part *part)
 {
     dg_log_event(part->bulk->log, DG_LOG_ERROR, "bulk",
@@ -892,7 +894,7 @@ static void give_up(struct dg_bulk_part *part)
 /* ---- Taking ---------------------------------------------------------------------------------- */
 
 /* KEYS: the stream. ARGV: our name, how many parts we want, CLAIM_MS, the entries that we have.
- * Says that we live, and returns entries: id, job, part, how many servers had it. */
+ * Notes that this server is alive, and returns entries: id, job, part, how many servers had it. */
 static const char work_script[] =
     "if redis.call('EXISTS', KEYS[1]) == 0 then return {} end\n"
     "redis.pcall('XGROUP', 'CREATE', KEYS[1], 'servers', '0')\n"
@@ -932,7 +934,7 @@ static bool has_part(const struct dg_shared_jobs *shared, struct dg_span entry)
     return false;
 }
 
-/* Takes the state from Redis, whatever it is. */
+/* Takes on a part that the texts of an entry describe. False: they make no sense. */
 static bool take_part(struct dg_shared_jobs *shared, bool of_documents, const struct dg_span *texts)
 {
     char text[100];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Bulk jobs that several servers work on together. What jobs there are is a table in Redis
- * (net/loop/redis_table.h), of which each server has a copy: its rows are the texts of ID.json, and
- * ID.p has how far a job is. Their files lie in a folder that all servers mount. A job is cut into
- * parts of some hundred lines, which are the entries of a Redis stream: whoever is idle takes one,
- * works on it as on a job of its own, and writes ID.pN, whole or not at all. Then it counts the
- * part and acknowledges it, in one step. What a server that died had taken is claimed by another
- * after CLAIM_MS. Whoever counts the last part puts ID.out together from all of them, and only then
- * acknowledges it.
+/* Bulk jobs that several servers work on together. A table in Redis (net/loop/redis_table.h), of
+ * which each server has a copy, lists the jobs: its rows are the texts of ID.json, and the row ID.p
+ * says how far a job has come. Their files lie in a folder that all servers mount. A job is cut
+ * into parts of some hundred lines, which are the entries of a Redis stream: whoever is idle takes
+ * one, works on it as on a job of its own, and writes ID.pN, whole or not at all. Then it counts
+ * the part and acknowledges it, in one step. A part that a server had taken before it died is
+ * claimed by another server after CLAIM_MS. Whoever counts the last part puts ID.out together from
+ * all of them, and only then acknowledges it.
  *
  *     err = dg_shared_jobs_open(bulk, loop, redis);     with bulk->opts.redis
  *     dg_shared_jobs_submit(bulk, job, parts, fn, ctx);
@@ -29,7 +29,7 @@ void dg_shared_jobs_open(struct dg_bulk *bulk, uv_loop_t *loop, struct dg_redis 
 void dg_shared_jobs_close(struct dg_bulk *bulk);
 void dg_shared_jobs_free(struct dg_shared_jobs *shared); /* NULL is fine */
 
-/* Says where a job's input is cut: "NUMBER BEGIN END LINES-BEFORE;" for each part. Any thread. */
+/* Writes where a job's input is cut: "NUMBER BEGIN END LINES-BEFORE;" for each part. Any thread. */
 enum dg_err dg_shared_jobs_cut(struct dg_span body, size_t n_lines, struct dg_buf *parts,
                                size_t *n_parts) DG_MUST_CHECK;
 
@@ -40,7 +40,7 @@ enum { DG_SHARED_JOBS_OTHER = 1 };
 void dg_shared_jobs_submit(struct dg_bulk *bulk, struct dg_bulk_job *job, struct dg_span parts,
                            dg_redis_table_fn fn, void *ctx);
 
-/* Ends it so, or forgets it and its files; for all servers. */
+/* Ends the job in this state, or forgets it and its files, for all servers. */
 void dg_shared_jobs_end(struct dg_bulk *bulk, const char *id, enum dg_bulk_state state,
                         bool removes, dg_redis_table_fn fn, void *ctx);
 

@@ -25,7 +25,8 @@
 
 /* ---- Telling --------------------------------------------------------------------------------- */
 
-/* How long the rest takes, by what was done since it began to run here; below 0: not known yet. */
+/* Returns how long the rest takes, by what was done since it began to run here; below 0: not known
+ * yet. */
 static double seconds_left(const struct dg_bulk_job *job, double progress)
 {
     const uint64_t now = dg_clock_now(&job->bulk->clock);
@@ -98,7 +99,7 @@ static bool names_no_source(const struct dg_field *source)
     return !source || source->value.len == 0 || dg_span_eq(source->value, DG_SPAN("auto"));
 }
 
-/* The fields other than the file, as the JSON that each line is read with. */
+/* Writes the fields other than the file as the JSON with which each line is read. */
 static enum dg_err gather_options(const struct dg_fields *fields, struct dg_buf *options_json)
 {
     struct dg_json_out out;
@@ -197,7 +198,7 @@ void dg_api_v1_documents_add(struct dg_call *call)
 
 /* ---- Looking, ending ------------------------------------------------------------------------- */
 
-/* The call's job, if it is a document's. */
+/* Returns the call's job, if it is a document's. */
 static struct dg_bulk_job *document_of(struct dg_call *call)
 {
     struct dg_bulk_job *job = dg_v1_jobs_of(call);

@@ -85,7 +85,8 @@ static void answer_state(struct dg_call *call, int status, const struct dg_bulk_
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
 
-/* A job's lines may be more than other bodies; but not many such at once. */
+/* The lines of a job may be longer than other bodies, but only a few such bodies may come at
+ * once. */
 void dg_api_v1_jobs_prepare(struct dg_call *call)
 {
     if (!dg_v1_jobs_are_kept(call))
@@ -126,7 +127,7 @@ void dg_v1_jobs_put_option(struct dg_json_out *out, struct dg_span name, struct 
         dg_json_out_string(out, value);
 }
 
-/* The query as a JSON object. */
+/* Writes the query as a JSON object. */
 static enum dg_err gather_options(struct dg_call *call, struct dg_buf *options_json,
                                   struct dg_failure *failure)
 {
@@ -195,8 +196,8 @@ static enum dg_err read_format(struct dg_call *call, enum dg_bulk_format *format
     return DG_ERR_UNSUPPORTED;
 }
 
-/* A job on its way to the disk: checked, passed through the gate, written. A client that leaves
- * while it is written has handed its job over, as if it had left a moment later. */
+/* A job on its way to the disk: checked, passed through the gate, written. If the client leaves
+ * while the job is being written, the job stays, as if the client had left a moment later. */
 struct adding {
     struct dg_work work;
     enum dg_bulk_format format;
@@ -357,7 +358,7 @@ void dg_api_v1_job(struct dg_call *call)
 
 /* The end of a job that servers share. */
 struct ending {
-    struct dg_work work; /* its client may leave: what was asked for is carried out */
+    struct dg_work work; /* if its client leaves, the request is still carried out */
     char id[DG_BULK_ID_LEN + 1];
     bool removes;
 };
@@ -457,8 +458,8 @@ static struct dg_call *end_download(struct download *download)
     return call;
 }
 
-/* The announced length cannot be kept: the connection ends without the last chunk, so that
- * nobody takes a part for the whole. */
+/* Ends the connection without the last chunk, because the announced length cannot be kept and
+ * nobody must take a part for the whole. */
 static void break_off(struct download *download)
 {
     bool has_begun = download->has_begun;
@@ -511,7 +512,7 @@ static void on_room(void *owner)
         read_on(download);
 }
 
-/* True when the query has partial=true. */
+/* Returns true when the query has partial=true. */
 static bool wants_part(struct dg_call *call)
 {
     struct dg_query query = dg_query_over(call->req->query);

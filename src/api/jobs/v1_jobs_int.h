@@ -10,10 +10,10 @@
 #include "api/jobs/bulk.h"
 #include "api/v1/translate_options.h"
 
-/* True when there are bulk jobs; otherwise the call is answered. */
+/* Returns true when there are bulk jobs; otherwise the call is answered. */
 bool dg_v1_jobs_are_kept(struct dg_call *call);
 
-/* The call's job, if the caller may see it; otherwise the call is answered. */
+/* Returns the call's job, if the caller may see it; otherwise the call is answered. */
 struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call);
 
 /* Forgets the job, for all servers that share it, and answers. */
@@ -31,7 +31,7 @@ enum dg_err dg_v1_jobs_read_options(struct dg_call *call, struct dg_span options
 /* 503, for what could not be changed because Redis does not answer. */
 extern const struct dg_failure dg_v1_jobs_redis_away;
 
-/* The failure for dg_bulk_add. */
+/* Returns the failure for dg_bulk_add. */
 struct dg_failure dg_v1_jobs_failure(struct dg_call *call, enum dg_err err,
                                      const struct dg_error *error);
 

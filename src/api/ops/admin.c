@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The right to administer: by the socket, or with a key whose role is admin. To look: also from
- * this machine.
+/* Who may administer: whoever uses the socket, or a key whose role is admin. Who may look: clients
+ * on this machine, too.
  *
- * "From this machine" is decided with suspicion, for a reverse proxy that runs next to the server
- * connects from 127.0.0.1 too, and so does a browser that a foreign page has told to. It takes a
- * loopback address; no header that proxies add; HTTP/1.1, which the proxies that add none did not
- * speak to their servers for long; a Host that names this machine, which no name of a stranger's
- * does that was made to lead here; and, of a browser, that our own page asks. */
+ * A request must prove that it comes from this machine, because a reverse proxy next to the server
+ * connects from 127.0.0.1, too, and so does a browser that a foreign page told to do so. It needs a
+ * loopback address; no header that proxies add; HTTP/1.1, since the proxies that add no header
+ * spoke HTTP/1.0 to their servers for a long time; a Host that names this machine, because it is
+ * another name if a stranger has made one of his own lead here; and, if a browser sent it, our own
+ * page as its origin. */
 #include "api/ops/admin.h"
 #include "api/http/api_int.h"
 #include "api/http/gate.h"
@@ -44,7 +45,7 @@ static bool is_this_machine(struct dg_span host)
     return false;
 }
 
-/* True if a browser says that a page of another origin asks. */
+/* Returns true if a browser says that a page of another origin sent the request. */
 static bool is_foreign(const struct dg_http_req *req)
 {
     struct dg_span site = dg_http_header(req, "sec-fetch-site"),

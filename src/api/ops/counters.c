@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A field is read by its size: all are unsigned, or truth values of one byte. */
+/* A field is read by its size: all are unsigned integers, or booleans of one byte. */
 #include "api/ops/counters.h"
 #include "api/http/api_int.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the server counts: one table that says of each counter where it is, what it is called and
- * what it means. GET /metrics, its part for each model, GET /v1/admin/status and GET
- * /v1/admin/live all write from it.
+/* What the server counts: one table says where each counter is, what it is called and what it
+ * means. GET /metrics, its part for each model, GET /v1/admin/status and GET /v1/admin/live all
+ * write from it.
  *
  *     struct dg_counters counters;
  *     dg_counters_read(&counters, api);
@@ -40,7 +40,7 @@ struct dg_counters {
 
 void dg_counters_read(struct dg_counters *counters, const struct dg_api *api);
 
-/* The counters that each model has for itself; all others are 0. */
+/* Reads the counters that each model has for itself; all others are 0. */
 void dg_counters_read_model(struct dg_counters *counters, struct dg_engine *engine, size_t index);
 
 enum dg_counter_group {
@@ -176,7 +176,7 @@ struct dg_counter_info {
     const char *name, *help;
 };
 const struct dg_counter_info *dg_counter_info(enum dg_counter counter);
-/* "counter" or "gauge". */
+/* Returns "counter" or "gauge". */
 const char *dg_counter_kind(enum dg_counter counter);
 
 uint64_t dg_counter_value(const struct dg_counters *counters, enum dg_counter counter);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Each second's row is the difference of the counters since the row before, and the gauges of now.
- */
+/* Each second's row is the difference of the counters since the row before, and the present
+ * gauges. */
 #include "api/ops/live.h"
 #include "api/http/api_int.h"
 

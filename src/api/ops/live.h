@@ -76,8 +76,8 @@ void dg_live_take(struct dg_live *live, struct dg_api *api, uint64_t now_ns, uin
 const float *dg_live_row(const struct dg_live *live, size_t i);
 const char *dg_live_column_name(size_t column);
 
-/* The value below which `share` of a histogram's counts lie: bucket 0 ends at 1, each further one
- * at twice the end before it. NaN when the histogram is empty. */
+/* Returns the value below which `share` of a histogram's counts lie: bucket 0 ends at 1, each
+ * further one at twice the end before it. NaN when the histogram is empty. */
 double dg_live_percentile(const uint64_t counts[DG_HISTOGRAM], double share);
 
 #endif

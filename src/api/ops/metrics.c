@@ -96,7 +96,7 @@ static enum dg_err put_one(struct dg_buf *buf, const char *name, const char *kin
                          name, help, name, kind, name, value);
 }
 
-/* The counters of some groups, which are neighbours in the table. */
+/* Puts the counters of some groups, which are neighbours in the table. */
 static enum dg_err put_counters(struct dg_buf *buf, const struct dg_counters *counters,
                                 enum dg_counter_group first, enum dg_counter_group last)
 {
@@ -111,7 +111,7 @@ static enum dg_err put_counters(struct dg_buf *buf, const struct dg_counters *co
     return err;
 }
 
-/* Times of the loop's turns: while one lasts, everybody waits. */
+/* Puts the times of the loop's turns: while one lasts, everybody waits. */
 static enum dg_err put_turns(struct dg_buf *buf, const struct dg_server_stats *stats)
 {
     uint64_t sum = 0;

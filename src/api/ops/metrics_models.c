@@ -37,7 +37,7 @@ static const struct histogram histograms[] = {
      AT(encode_eights), AT(n_encoded_tokens), 8, 1},
 };
 
-/* A model's name as the value of a label. */
+/* Writes a model's name as the value of a label. */
 static void put_label(char label[LABEL_MAX], const char *name)
 {
     size_t n = 0;
@@ -67,7 +67,7 @@ static enum dg_err put_head(struct dg_buf *buf, const char *name, const char *ki
                          help, name, kind);
 }
 
-/* The counters, or the gauges, of a group. */
+/* Puts the counters, or the gauges, of a group. */
 static enum dg_err put_counters(struct dg_buf *buf, const struct model *models, size_t n,
                                 enum dg_counter_group group, const char *kind)
 {
@@ -132,7 +132,7 @@ static enum dg_err put_states(struct dg_buf *buf, const struct model *models, si
     return err;
 }
 
-/* For models that are estimators: their estimates. */
+/* Puts the estimates of the models that are estimators. */
 static enum dg_err put_qualities(struct dg_buf *buf, struct dg_engine *engine,
                                  const struct model *models, size_t n)
 {

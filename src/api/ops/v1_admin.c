@@ -36,7 +36,7 @@ static void fail(struct dg_call *call, enum dg_err err, const struct dg_error *e
     dg_call_fail(call, failure);
 }
 
-/* True when the server has these operations; otherwise the call is answered. */
+/* Returns true when the server has these operations; otherwise the call is answered. */
 static bool has_ops(struct dg_call *call)
 {
     if (!call->api->admin)
@@ -207,7 +207,7 @@ void dg_api_v1_admin_load(struct dg_call *call)
         load(call, &model);
 }
 
-/* The name in the path, with a NUL. NULL: memory ran out, and the call was answered. */
+/* Returns the name in the path, with a NUL. NULL: memory ran out, and the call was answered. */
 static const char *name_of(struct dg_call *call)
 {
     struct dg_span name = dg_arena_copy(call->req->arena, call->arg);

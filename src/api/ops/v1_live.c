@@ -10,8 +10,8 @@
  *
  * A second's text is made once and written to all viewers. Their number is limited, and a viewer
  * that does not read is dropped. GET /ops is the page that draws the figures
- * (clients/web/ops.html): the page itself contains no figures and is open to all; the figures are
- * behind admin.h. */
+ * (clients/web/ops.html): the page itself contains no figures and is open to all; admin.h says who
+ * may see the figures. */
 #include "api/http/api_int.h"
 #include "api/http/work.h"
 #include "base/json/json_out.h"
@@ -133,7 +133,7 @@ static void put_refusals(struct dg_json_out *out, const struct dg_api *api)
     dg_json_out_close(out, '}');
 }
 
-/* The end of an object as an event; the failure of what was put before included. */
+/* Ends an object and makes an event of it; reports a failure of what was put before, too. */
 static enum dg_err finish(struct dg_json_out *out, const struct dg_buf *json, const char *event,
                           struct dg_buf *text)
 {

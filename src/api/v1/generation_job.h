@@ -70,7 +70,7 @@ enum dg_err dg_generation_job_start(struct dg_generation_job *generation,
                                     const struct dg_generation_job_listener *listener, void *owner,
                                     struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
 
-/* The failure of a job that is over and failed. */
+/* Returns the failure of a job that is over and failed. */
 struct dg_failure dg_generation_job_failure(struct dg_generation_job *generation);
 
 void dg_generation_job_drop(struct dg_generation_job *generation); /* NULL is fine */

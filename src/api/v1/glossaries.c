@@ -187,7 +187,7 @@ enum dg_err dg_glossaries_read(struct dg_glossaries_entry *entry, struct dg_span
     return err;
 }
 
-/* A file of the folder, which is named by the glossary's id. */
+/* Reads a file of the folder, which is named by the glossary's id. */
 static enum dg_err load(struct dg_glossaries *store, const char *name, struct dg_error *error)
 {
     char path[DG_GLOSSARIES_PATH];
@@ -219,7 +219,7 @@ static int compare_created(const void *a, const void *b)
     return order ? order : strcmp(x->id, y->id);
 }
 
-/* Sorted by age, oldest first, whatever the order in the folder. */
+/* Sorts the glossaries by age, oldest first, whatever their order in the folder. */
 static void sort_entries(struct dg_glossaries *store)
 {
     size_t n = 0;
@@ -291,7 +291,8 @@ static void make_id(char id[DG_GLOSSARIES_ID + 1])
              b[15]);
 }
 
-/* No two are of the same millisecond: it is by their times that a later start knows their order. */
+/* Makes the time of a glossary. No two have the same millisecond, because a later start knows their
+ * order by their times. */
 static void make_time(struct dg_glossaries *store, const struct dg_clock *clock,
                       char text[DG_GLOSSARIES_TIME])
 {
@@ -376,7 +377,7 @@ static void reserve(struct dg_glossaries *store, struct dg_glossaries_change *ch
     change->is_bad = change->is_full = true;
 }
 
-/* Any thread: read, then written. */
+/* Reads the change, then writes it. Any thread. */
 static void run_glossary_work(struct dg_offload_task *task)
 {
     struct dg_glossaries_change *change = (struct dg_glossaries_change *)task;
@@ -412,8 +413,8 @@ static void remove_file(const struct dg_glossaries *store, const char *id)
         unlink(path);
 }
 
-/* True when both entries belong to one client. Entries of the same key do, even if one was made
- * before a restart. */
+/* Returns true when both entries belong to one client. Entries of the same key do, even if one was
+ * made before a restart. */
 static bool is_same_client(const struct dg_glossaries_entry *a, const struct dg_glossaries_entry *b)
 {
     return *a->owner ? strcmp(a->owner, b->owner) == 0 : !*b->owner && a->client == b->client;
@@ -425,8 +426,8 @@ static bool has_all(const struct dg_glossaries_change *change)
     return change->may_share || change->entry->client == 0;
 }
 
-/* Whether the change has to wait for one before it in the list, up to `end`: a change of the
- * same glossary, because their order counts, or of the same client, because it changes the
+/* Returns whether the change has to wait for one before it in the list, up to `end`: a change of
+ * the same glossary, because their order counts, or of the same client, because it changes the
  * client's share. */
 static bool is_behind(const struct dg_glossaries_change *change, const struct dg_list *list,
                       const struct dg_list *end)
@@ -441,7 +442,7 @@ static bool is_behind(const struct dg_glossaries_change *change, const struct dg
     return false;
 }
 
-/* The first waiting change that no longer has to wait; NULL: none. */
+/* Returns the first waiting change that no longer has to wait; NULL: none. */
 static struct dg_glossaries_change *next_change(const struct dg_glossaries *store)
 {
     for (struct dg_list *at = store->waiting.next; at != &store->waiting; at = at->next) {
@@ -455,8 +456,8 @@ static struct dg_glossaries_change *next_change(const struct dg_glossaries *stor
 
 static void start(struct dg_glossaries_change *change);
 
-/* The change takes effect, or is told why it does not; then the changes that waited for it have
- * their turn. */
+/* Puts the change into effect, or has it answered with the reason why not; then the changes that
+ * waited for it have their turn. */
 static void end(struct dg_glossaries_change *change)
 {
     struct dg_glossaries *store = &change->work.api->glossaries;
@@ -497,8 +498,8 @@ static void end(struct dg_glossaries_change *change)
     }
 }
 
-/* The table of all servers has decided. Where another server was first, the change is made again,
- * of what there is now. */
+/* The table that servers share has decided. If another server was first, the change is made again,
+ * from the present state. */
 static void on_put(void *ctx, enum dg_err err, int64_t more)
 {
     struct dg_glossaries_change *change = ctx;
@@ -540,8 +541,8 @@ static void done(struct dg_offload_task *task)
         end(change);
 }
 
-/* Whether the client may keep one more glossary, of this size, in addition to what others keep.
- * Changes of the same client that are under way would count; there are none (is_behind). */
+/* Returns whether the client may keep one more glossary, of this size, in addition to what others
+ * keep. Changes of the same client that are under way would count; there are none (is_behind). */
 static bool has_share(const struct dg_glossaries *store, struct dg_glossaries_change *change,
                       const struct dg_glossaries_entry *replaced)
 {
@@ -642,10 +643,10 @@ void dg_glossaries_change(struct dg_glossaries_change *change)
     }
 }
 
-/* A file on its way out. */
+/* The removal of a file. */
 struct removal {
     struct dg_offload_task task;
-    struct dg_work work; /* its client may leave: what was asked for is carried out */
+    struct dg_work work; /* if its client leaves, the removal is still carried out */
     char path[DG_GLOSSARIES_PATH];
     char dir[4096];
 };

@@ -108,7 +108,7 @@ struct dg_glossaries_change {
     struct dg_offload_task task;
     struct dg_list link; /* linked in `running`, or in `waiting` after earlier changes of the same
                             glossary or client */
-    struct dg_work work; /* its client may leave: what was handed over is carried out */
+    struct dg_work work; /* if its client leaves, the change is still carried out */
     struct dg_glossaries_entry *entry; /* owned; the new entry */
     struct dg_buf text;                /* the text to read */
     int format;                        /* the format of `text`; used only by `read` */
@@ -144,21 +144,22 @@ struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call,
                                                       struct dg_span text);
 void dg_glossaries_change_free(struct dg_glossaries_change *change);
 
-/* Takes the change, which answers in every case, also when it fails. */
+/* Takes the change, which answers in every case, even when it fails. */
 void dg_glossaries_change(struct dg_glossaries_change *change);
 
 /* Answers 204 once its file is gone, so that the glossary does not come back after a crash. */
 void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entry);
 
-/* Whether the caller may make, replace and delete glossaries; otherwise `failure` is the answer. */
+/* Returns whether the caller may make, replace and delete glossaries; otherwise `failure` is the
+ * answer. */
 bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure);
 
-/* True when the caller is an administrator, or callers cannot be told apart. */
+/* Returns true when the caller is an administrator, or callers cannot be told apart. */
 bool dg_glossaries_is_admin(const struct dg_call *call);
 
-/* Whether the caller may change it: it was made with the caller's key, or it was made without a key
- * and the caller knows its id. Only administrators may change what is shared with everybody, since
- * everybody knows its id. */
+/* Returns whether the caller may change it: it was made with the caller's key, or it was made
+ * without a key and the caller knows its id. Only administrators may change what is shared with
+ * everybody, since everybody knows its id. */
 bool dg_glossaries_owns(const struct dg_call *call, const struct dg_glossaries_entry *entry);
 
 /* Gives the job the glossaries that its options name, or otherwise that of `key` (NULL: none).

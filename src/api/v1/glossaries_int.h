@@ -17,7 +17,7 @@ void dg_glossaries_unlink(struct dg_glossaries *store, struct dg_glossaries_entr
 struct dg_glossaries_entry *dg_glossaries_by_id(const struct dg_glossaries *store,
                                                 struct dg_span id);
 
-/* An entry in the form in which it is stored, in a file or in Redis. Any thread. */
+/* Write and read an entry in the form in which it is stored, in a file or in Redis. Any thread. */
 enum dg_err dg_glossaries_print(const struct dg_glossaries_entry *entry,
                                 struct dg_buf *buf) DG_MUST_CHECK;
 enum dg_err dg_glossaries_read(struct dg_glossaries_entry *entry, struct dg_span text,
@@ -25,7 +25,7 @@ enum dg_err dg_glossaries_read(struct dg_glossaries_entry *entry, struct dg_span
 void dg_glossaries_path(const struct dg_glossaries *store, const char *id,
                         char path[DG_GLOSSARIES_PATH]);
 
-/* The client whose share of the store it counts for (dg_gate_client). */
+/* Returns the client whose share of the store it counts for (dg_gate_client). */
 uint64_t dg_glossaries_client(struct dg_api *api, const struct dg_glossaries_entry *entry);
 
 /* shared_glossaries.c: begins to share them; removes one everywhere, and answers. */

@@ -37,7 +37,7 @@ enum {
     WORKER_WORK = 32 * 512, /* the work that keeps a worker busy: 32 sentences of 100 tokens with a
                                beam of 4 */
     TOKEN_BYTES = 4,
-    SENTENCE_BYTES = 128, /* rough values of these two, for estimates of work */
+    SENTENCE_BYTES = 128, /* like TOKEN_BYTES a rough value, for estimates of work */
     HELD_BYTES = 1 << 20, /* bytes of texts held back for one client; further texts are offered to
                              the engine, which refuses what is too much */
     JSON_MAX = 256 << 20
@@ -103,7 +103,7 @@ static enum dg_err join_client(struct dg_job *job)
     return DG_OK;
 }
 
-/* The client has one job less. */
+/* Counts one job less for the client. */
 static void forget_client(struct dg_jobs *jobs, struct dg_job_client *client)
 {
     if (!client || --client->n_jobs > 0)
@@ -113,7 +113,8 @@ static void forget_client(struct dg_jobs *jobs, struct dg_job_client *client)
     dg_free(client);
 }
 
-/* About as the engine's queue will count it (dg_ticket_work), before the text is looked at. */
+/* Estimates the work, about as the engine's queue will count it (dg_ticket_work), before the text
+ * is looked at. */
 static uint64_t work_of(const struct dg_engine_request *request)
 {
     const struct dg_search_opts *opts = &request->search;
@@ -137,7 +138,7 @@ static void call_held(struct dg_jobs *jobs, struct dg_job_client *client)
         dg_list_link_last(&jobs->ready, &client->ready);
 }
 
-/* The engine has delivered a part of the item's work. */
+/* Notes that the engine has delivered a part of the item's work. */
 static void deliver(struct dg_job_item *item, uint64_t work)
 {
     struct dg_job *job = item->job;
@@ -159,7 +160,7 @@ static void leave_line(struct dg_job *job)
     job->is_held = false;
 }
 
-/* When the time of the job's next text, which waits, is over. */
+/* Returns when the job's next text, which waits, runs out of time. */
 static uint64_t late_at(const struct dg_job *job)
 {
     const uint64_t timeout_ms = job->next.timeout_ms;
@@ -220,7 +221,7 @@ void dg_jobs_deinit(struct dg_jobs *jobs)
 
 /* ---- Sentences and items as JSON ------------------------------------------------------------- */
 
-/* For each target token, the bytes of the source that it attends to most: [[start, length],
+/* Puts, for each target token, the bytes of the source that it attends to most: [[start, length],
  * ...]. */
 static void put_alignment(struct dg_json_out *out, const struct dg_engine_sentence *sentence)
 {
@@ -283,14 +284,14 @@ static enum dg_err put_sentence(struct dg_job_item *item, const struct dg_engine
     return dg_buf_append(&item->ends, &end, sizeof end);
 }
 
-/* Whether sentences are reported one by one. */
+/* Returns whether sentences are reported one by one. */
 static bool wants_sentences(const struct dg_translate_options *options)
 {
     return options->want_scores || options->want_tokens || options->want_alignment ||
            options->request.quality;
 }
 
-/* The sentences, with the quality of each in its place, if that was asked for. */
+/* Puts the sentences, with the quality of each in its place, if that was asked for. */
 static enum dg_err put_sentences(const struct dg_job_item *item, struct dg_buf *buf)
 {
     const struct dg_span all = dg_buf_span(&item->sentences);
@@ -310,8 +311,8 @@ static enum dg_err put_sentences(const struct dg_job_item *item, struct dg_buf *
     return err ? err : dg_buf_append_span(buf, dg_span_sub(all, at, all.len));
 }
 
-/* Where the sentences belong in the item's JSON, and their quality, which are put together with
- * the answer. */
+/* Keeps places in the item's JSON for the sentences and their quality, which are put there with the
+ * answer. */
 static enum dg_err keep_place(struct dg_job_item *item, const struct dg_engine_result *result)
 {
     const size_t n_ends = item->ends.len / sizeof(size_t);
@@ -396,7 +397,7 @@ void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char 
     dg_buf_deinit(&name);
 }
 
-/* The translation, after what the asker had already. */
+/* Keeps the translation, after the part that the client had already. */
 static enum dg_err keep_text(struct dg_job_item *item, struct dg_span text)
 {
     enum dg_err err = dg_buf_append_span(&item->text, item->job->options.prefix);
@@ -645,7 +646,8 @@ static void on_translation_done(void *ctx, const struct dg_engine_result *result
 static const struct dg_engine_events engine_events = {
     .on_delta = on_delta, .on_sentence = on_sentence, .on_done = on_translation_done};
 
-/* What to do with the next text. The options are asked for once, even if the text has to wait. */
+/* Prepares the request for the next text. The listener sets its options only once, even if the text
+ * has to wait. */
 static void make_next(struct dg_job *job)
 {
     struct dg_job_item *item = &job->items[job->n_begun];
@@ -659,7 +661,7 @@ static void make_next(struct dg_job *job)
         job->listener->on_begin(job->owner, item, &job->next);
 }
 
-/* Gives the next text to the engine; the time that it has waited is not given to it again. */
+/* Gives the next text to the engine; the time that it has waited counts towards its timeout. */
 static enum dg_err submit(struct dg_job *job, struct dg_error *error, uint64_t *retry_ms)
 {
     struct dg_job_item *item = &job->items[job->n_begun];
@@ -689,8 +691,8 @@ static enum dg_err submit(struct dg_job *job, struct dg_error *error, uint64_t *
     return DG_OK;
 }
 
-/* Holds the next text back if the client has enough under way, or others of its jobs are before
- * this one; not in its turn, nor when it is late. */
+/* Holds the next text back if the client has enough under way, or others of its jobs come before
+ * this one; but not when it is this job's turn, nor when it is late. */
 static bool hold(struct dg_job *job, bool is_turn)
 {
     struct dg_job_client *client = job->client;
@@ -783,7 +785,7 @@ static void begin_held(struct dg_jobs *jobs, struct dg_job_client *client)
     forget_client(jobs, client);
 }
 
-/* One text of each client that has room for more. */
+/* Begins one text of each client that has room for more. */
 static void turn_held(struct dg_jobs *jobs)
 {
     struct dg_list todo, *at;

@@ -14,8 +14,9 @@
  *
  * A job that has begun does not fail because the engine is busy: its next text waits for room, as
  * long as the job's timeout allows, and is offered again in a later turn. Nor does one client's
- * work crowd out others': once it has enough under way to keep all workers busy, its further texts
- * are held back, before they cost anything, and its jobs begin their next texts in turn.
+ * work crowd out that of others: once a client has enough under way to keep all workers busy, its
+ * further texts are held back, before they cost anything, and its jobs begin their next texts in
+ * turn.
  *
  * The job outlives its listener until the engine has finished with it. One thread: the loop's. */
 #ifndef DG_API_V1_JOB_H
@@ -129,8 +130,8 @@ struct dg_job {
 
 void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock);
 
-/* The number that stands for a client, known by a key or an address, in the engine's requests
- * (`client`): never 0. */
+/* Returns the number that stands for a client, known by a key or an address, in the engine's
+ * requests (`client`): never 0. */
 uint64_t dg_jobs_client(const struct dg_jobs *jobs, bool is_key, struct dg_span id);
 
 /* Offers the texts that wait for room again, and ends jobs whose time is over. */
@@ -162,16 +163,17 @@ void dg_job_drop(struct dg_job *job);
  * to `target` (NULL: to any language). */
 void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char *target);
 
-/* "model":...,"usage":{...},"timing":{...}: the members that follow the items, without braces. */
+/* Writes the members that follow the items, without braces:
+ * "model":...,"usage":{...},"timing":{...}. */
 enum dg_err dg_job_totals(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;
 
-/* The approximate size of its items in bytes. */
+/* Returns the approximate size of its items in bytes. */
 size_t dg_job_size(const struct dg_job *job);
 
-/* The members of a finished item, without braces. Any thread. */
+/* Writes the members of a finished item, without braces. Any thread. */
 enum dg_err dg_job_members(const struct dg_job_item *item, struct dg_buf *buf) DG_MUST_CHECK;
 
-/* The whole answer of a job that is over and did not fail. Any thread. */
+/* Writes the whole answer of a job that is over and did not fail. Any thread. */
 enum dg_err dg_job_answer(const struct dg_job *job, struct dg_buf *buf) DG_MUST_CHECK;
 
 #endif

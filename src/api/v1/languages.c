@@ -59,7 +59,7 @@ static int by_code(const void *a, const void *b)
     return strcmp(((const struct dg_language *)a)->code, ((const struct dg_language *)b)->code);
 }
 
-/* The languages of model `i`; NULL: it translates nothing. */
+/* Returns the languages of model `i`; NULL: it translates nothing. */
 static const struct dg_langs *langs_of(const struct dg_engine *engine, size_t i)
 {
     const struct dg_engine_model_info info = dg_engine_model_info(engine, i);

@@ -48,11 +48,13 @@ void dg_languages_cache_deinit(struct dg_languages_cache *cache);
 enum dg_err dg_languages_read(struct dg_languages_cache *cache, const struct dg_engine *engine,
                               struct dg_arena *arena, struct dg_languages *langs) DG_MUST_CHECK;
 
-/* The same without a copy: borrowed until the next call of this function; NULL: memory ran out. */
+/* Like dg_languages_read, but without a copy: the result is borrowed until the next call of this
+ * function; NULL: memory ran out. */
 const struct dg_languages *dg_languages_now(struct dg_languages_cache *cache,
                                             const struct dg_engine *engine);
 
-/* The language that fits a code best, among those with one of the sides; NULL when none does. */
+/* Returns the language that fits a code best, among those with one of the sides; NULL when none
+ * does. */
 const struct dg_language *dg_languages_find(const struct dg_languages *langs, struct dg_span code,
                                             unsigned sides);
 

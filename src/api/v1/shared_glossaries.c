@@ -185,7 +185,7 @@ void dg_glossaries_share(struct dg_api *api)
 /* ---- Removing -------------------------------------------------------------------------------- */
 
 struct removal {
-    struct dg_work work; /* its client may leave: what was asked for is carried out */
+    struct dg_work work; /* if its client leaves, the removal is still carried out */
     char id[DG_GLOSSARIES_ID + 1];
     int n_tries;
 };

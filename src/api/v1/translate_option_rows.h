@@ -59,8 +59,8 @@ struct dg_translate_options_row {
 
 enum { DG_TRANSLATE_OPTIONS_TIMEOUT_MS_MAX = 3600 * 1000 };
 
-/* The row, with a lower maximum if its field can make a search expensive: the width of a beam, the
- * number of answers, the minimum length. 0: no limit besides the row's. */
+/* Returns the row, with a lower maximum if its field can make a search expensive: the width of a
+ * beam, the number of answers, the minimum length. 0: no limit besides the row's. */
 struct dg_translate_options_row
 dg_translate_options_bound_row(const struct dg_translate_options_row *row, size_t beam_max,
                                size_t min_length_max);

@@ -79,7 +79,7 @@ enum dg_err dg_translate_options_last_event_id(const struct dg_json *json, struc
                                                struct dg_error *error,
                                                struct dg_span *id) DG_MUST_CHECK;
 
-/* The code points of texts, by which they are charged. */
+/* Returns the code points of texts, by which they are charged. */
 uint64_t dg_translate_options_characters(const struct dg_span *texts, size_t n);
 
 /* Reads and copies the field `name`: a text or an array of 1 to `max` texts. */
@@ -88,22 +88,23 @@ enum dg_err dg_translate_options_texts(const struct dg_json *json, const char *n
                                        struct dg_span **texts, size_t *n,
                                        bool *is_array) DG_MUST_CHECK;
 
-/* The failure for a field that could not be read: a missing field is the client's mistake. */
+/* Returns the failure for a field that could not be read: a missing field is the client's
+ * mistake. */
 struct dg_failure dg_translate_options_field_failure(struct dg_arena *arena, enum dg_err err,
                                                      const struct dg_error *error,
                                                      const char *field);
 
-/* The failure for an error, whose sentence is copied into the arena. `field` may be NULL.
+/* Returns the failure for an error, whose sentence is copied into the arena. `field` may be NULL.
  * Sentences of DG_ERR_IO and DG_ERR_NO_SPACE name files of the server and are not passed on. */
 struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_err err,
                                                const struct dg_error *error, const char *field);
 
-/* The failure for a file of the server that could not be written: 507 when there is no room for
- * it. It does not say where the file lies. */
+/* Returns the failure for a file of the server that could not be written: 507 when there is no room
+ * for it. It does not say where the file lies. */
 struct dg_failure dg_translate_options_file_failure(enum dg_err err);
 
-/* The failure for a start that failed. With DG_ERR_BUSY it tells the client to come again after
- * `retry_ms`. */
+/* Returns the failure for a start that failed. With DG_ERR_BUSY it tells the client to come again
+ * after `retry_ms`. */
 struct dg_failure dg_translate_options_start_failure(struct dg_arena *arena, enum dg_err err,
                                                      const struct dg_error *error,
                                                      uint64_t retry_ms);

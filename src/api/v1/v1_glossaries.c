@@ -187,7 +187,7 @@ static bool is_type(struct dg_span value, const char *type)
             value.ptr[len] == ',');
 }
 
-/* name, source, target of the query. */
+/* Reads name, source and target of the query. */
 static enum dg_err read_query(struct dg_call *call, struct dg_glossaries_change *change)
 {
     const struct {
@@ -243,7 +243,8 @@ static void change(struct dg_call *call, const struct dg_glossaries_entry *repla
     dg_glossaries_change(change);
 }
 
-/* The glossary of the path, if the caller may change it; NULL when the call was answered. */
+/* Returns the glossary of the path, if the caller may change it; NULL when the call was
+ * answered. */
 static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_change)
 {
     struct dg_failure failure;

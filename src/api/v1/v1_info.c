@@ -18,7 +18,7 @@ static void put_text(struct dg_json_out *out, const char *key, const char *text)
     dg_json_out_put_cstr(out, key, text && *text ? text : NULL);
 }
 
-/* The known languages of one side. */
+/* Puts the known languages of one side. */
 static void put_side(struct dg_json_out *out, const char *key, const struct dg_lang *langs,
                      size_t n)
 {
@@ -38,7 +38,7 @@ static void put_tasks(struct dg_json_out *out, unsigned can)
     dg_json_out_close(out, ']');
 }
 
-/* The models whose translations an estimator judges. */
+/* Puts the models whose translations an estimator judges. */
 static void put_judges(struct dg_json_out *out, const char *list)
 {
     dg_json_out_put_open(out, "judges", '[');
@@ -96,7 +96,7 @@ static void put_models(struct dg_call *call, struct dg_json_out *out)
     }
 }
 
-/* The list of models for OpenAI's clients. */
+/* Puts the members that OpenAI's clients expect of a model. */
 static void put_openai_members(struct dg_json_out *out, const char *name)
 {
     dg_json_out_put_cstr(out, "id", name);
@@ -105,7 +105,8 @@ static void put_openai_members(struct dg_json_out *out, const char *name)
     dg_json_out_put_cstr(out, "owned_by", "dragoman");
 }
 
-/* One object for our clients, who read "models", and for OpenAI's, who read "data". */
+/* Answers with one object for our clients, which read "models", and for OpenAI's, which read
+ * "data". */
 void dg_api_v1_models(struct dg_call *call)
 {
     struct dg_buf buf;
@@ -180,7 +181,7 @@ static void put_languages(struct dg_call *call, struct dg_json_out *out)
             put_language(out, langs, &langs->items[i]);
 }
 
-/* The targets whose translations can be formal or informal. */
+/* Puts the targets whose translations can be formal or informal. */
 static void put_formality(struct dg_call *call, struct dg_json_out *out)
 {
     struct dg_api *api = call->api;
@@ -193,8 +194,8 @@ static void put_formality(struct dg_call *call, struct dg_json_out *out)
     dg_json_out_close(out, ']');
 }
 
-/* How long a text may be (only where there is a limit), the body of a request, and a file that is
- * sent to be translated. */
+/* Puts the largest sizes of a text (only where there is a limit), of the body of a request, and of
+ * a file that is sent to be translated. */
 static void put_limits(const struct dg_call *call, struct dg_json_out *out)
 {
     dg_json_out_put_open(out, "limits", '{');

@@ -237,7 +237,7 @@ static enum dg_err check_lengths(const struct read_work *work, const struct dg_s
     return DG_OK;
 }
 
-/* Texts, and what goes with each: one context may serve several questions. */
+/* Reads the texts, and what goes with each: one context may serve several questions. */
 static enum dg_err read_items(struct read_work *work, const struct dg_json *json,
                               const char **field, struct dg_failure *failure,
                               struct dg_error *error)
@@ -316,7 +316,7 @@ static enum dg_err read_fields(struct read_work *work, const struct dg_json *jso
     return err ? err : read_items(work, json, field, failure, error);
 }
 
-/* A context that serves several questions counts once. */
+/* Counts the characters; a context that serves several questions counts once. */
 static uint64_t count(const struct read_work *work)
 {
     uint64_t n = 0;

@@ -130,7 +130,8 @@ static enum dg_err score_pair(struct score_work *work, size_t i)
     return work->out.err;
 }
 
-/* Fails a request whose answer finds no room. How much there is depends on what others use. */
+/* Fails a request because there is no room for its answer. How much room there is depends on what
+ * others use. */
 static void tell_full(struct score_work *work)
 {
     if (work->err == DG_ERR_LIMIT && work->json.max < ANSWER_MAX)
@@ -237,7 +238,7 @@ void dg_api_stop_scoring(struct dg_api *api)
 
 /* ---- The request ----------------------------------------------------------------------------- */
 
-/* true, or {"layer": from 1, "head": from 1}. */
+/* Reads true, or {"layer": from 1, "head": from 1}. */
 static enum dg_err read_attention(const struct dg_json *json, struct score_work *work,
                                   struct dg_error *error)
 {

@@ -302,7 +302,7 @@ struct word {
     size_t start, end;
 };
 
-/* The word that follows `at`, or the rest of the word that contains it; false when nothing
+/* Finds the word that follows `at`, or the rest of the word that contains it; false when nothing
  * follows. `word` is the word found before: a text without blanks is one word, which must not be
  * searched again for every sentence. */
 static bool next_word(struct dg_span text, size_t at, struct word *word)
@@ -318,7 +318,8 @@ static bool next_word(struct dg_span text, size_t at, struct word *word)
     return word->start < text.len;
 }
 
-/* How many of the known sentences the new text begins with, and where what follows them starts. */
+/* Returns how many of the known sentences the new text begins with, and where what follows them
+ * starts. */
 static size_t count_kept(const struct stream_item *stream_item, struct dg_span text, size_t *head)
 {
     struct dg_span old = dg_buf_span(&stream_item->source);
@@ -365,8 +366,8 @@ static enum dg_err keep(struct stream_item *stream_item, struct dg_span text, si
     return err;
 }
 
-/* A sentence is done: it is remembered, unless one before it is missing, or each answer has to
- * report what this one lost. */
+/* Remembers a sentence that is done, unless one before it is missing, or each answer has to report
+ * what this one lost. */
 static void remember(struct stream_item *stream_item, const struct dg_engine_sentence *sentence)
 {
     struct known known = {.at = stream_item->head + sentence->at,
@@ -377,7 +378,7 @@ static void remember(struct stream_item *stream_item, const struct dg_engine_sen
         return;
     known.text_len = sentence->answers[0].text.len;
     if (dg_buf_append_span(&stream_item->translations, sentence->answers[0].text) == DG_OK)
-        /* a sentence that is not remembered is only slower */
+        /* a sentence that is not remembered only takes longer */
         (void)!dg_buf_append(&stream_item->known, &known, sizeof known);
 }
 
@@ -484,7 +485,7 @@ static const struct dg_job_listener listener = {
 
 /* ---- Messages in ----------------------------------------------------------------------------- */
 
-/* The options; the text is the stream item's. */
+/* Reads the options; the text is that of the stream item. */
 static enum dg_err read_ask(struct stream_item *stream_item, struct dg_job *job,
                             struct dg_failure *failure)
 {
@@ -507,7 +508,7 @@ static void give_up(struct stream_item *stream_item, const struct dg_failure *fa
     forget(stream_item);
 }
 
-/* What the job translates: the text after the known sentences. Its language is that of the
+/* Sets what the job translates: the text after the known sentences. Its language is that of the
  * whole text. */
 static void set_text(struct stream_item *stream_item)
 {
@@ -567,7 +568,7 @@ static void on_passed(void *work, const struct dg_failure *refusal)
         (void)send_new(stream_item, dg_buf_span(&stream_item->head_text));
 }
 
-/* The ids of what will be sent; `seen` is the last one that the client saw. */
+/* Begins the ids of what will be sent; `seen` is the last one that the client saw. */
 static enum dg_err begin_ids(struct stream_item *stream_item, struct dg_arena *arena,
                              struct dg_span seen, struct dg_failure *failure)
 {
@@ -622,7 +623,7 @@ static void run_stream_item(struct stream_item *stream_item, bool is_update)
                     &wish, on_passed, stream_item);
 }
 
-/* Whether something may begin under this id; otherwise sends the reason. */
+/* Returns whether something may begin under this id; otherwise sends the reason. */
 static bool is_free(struct stream *stream, const struct stream_item *stream_item, struct dg_span id)
 {
     if (stream_item && is_busy(stream_item)) {
@@ -639,7 +640,7 @@ static bool is_free(struct stream *stream, const struct stream_item *stream_item
     return false;
 }
 
-/* Whether a text may be this long; otherwise sends the reason. */
+/* Returns whether a text may be this long; otherwise sends the reason. */
 static bool is_short_enough(struct stream *stream, struct dg_span id, struct dg_span text)
 {
     struct dg_error error = DG_ERROR_NONE;
@@ -856,7 +857,7 @@ static enum dg_err read_message(const struct dg_json *json, struct request *requ
     return err;
 }
 
-/* A message to translate is kept: *json is NULL then. */
+/* Acts on a message. One to translate is kept, and then *json is NULL. */
 static void act(struct stream *stream, const struct request *request, struct dg_json **json,
                 size_t len)
 {

@@ -8,8 +8,8 @@
  *     event: done       the answer that would have come without "stream"
  *     event: error      the error object; nothing follows
  *
- * Each has an id (event_id.h): the same request with the last one that was seen goes on after it.
- */
+ * Each event has an id (event_id.h): the same request, sent again with the id of the last event
+ * that was seen, continues after that event. */
 #include "api/http/api_int.h"
 #include "api/http/work.h"
 #include "api/v1/job.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* GET /v1/usage: what the key (or, without one, the address) that asks may use, and what is left of
- * it.
+/* GET /v1/usage: what the sender's key (or the sender's address, if it sent no key) may use, and
+ * what is left of that.
  *
  *     {"key":"alice","role":"user","expires":null,"priority":"normal","models":["fr-en"],
  *      "month":{"name":"2026-11","requests":12,"characters":3456},
@@ -24,7 +24,7 @@ static void put_when(struct dg_json_out *out, const char *name, uint64_t seconds
     dg_json_out_cstr(out, seconds ? text : NULL);
 }
 
-/* What the key file says about the key. */
+/* Puts what the key file says about the key. */
 static void put_key(struct dg_json_out *out, const struct dg_call *call)
 {
     static const char *const roles[] = {[DG_KEY_USER] = "user", [DG_KEY_ADMIN] = "admin"};

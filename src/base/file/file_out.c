@@ -121,7 +121,7 @@ enum dg_err dg_file_out_sync_dir(const char *dir, struct dg_error *error)
     if (fd < 0)
         return dg_error_errno(error, "cannot open %s", dir);
     enum dg_err err = DG_OK;
-    /* Some file systems cannot sync a folder; then they are responsible. */
+    /* Some file systems cannot sync a folder; they are then responsible for its entries. */
     if (fsync(fd) != 0 && errno != EINVAL && errno != EROFS)
         err = dg_error_errno(error, "cannot sync %s", dir);
     close(fd);

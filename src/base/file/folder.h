@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Opens a folder whose entries are to be listed, and says where a file in it is.
+/* Opens a folder to list its entries, and builds the paths of files in it.
  *
  *     DIR *dir = dg_folder_open(path);                  NULL with errno set, like opendir()
  *     while ((entry = readdir(dir))) ...

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Git-LFS pointers: the small text files that replace large ones when a repository was cloned
- * without its big files. Every reader of weights checks for one first, so that the user learns what
- * happened and not that a header is damaged. */
+ * without its big files. Every reader of weights checks for one first, so that its error says that
+ * this file is a pointer rather than that a header is damaged. */
 #ifndef DG_BASE_FILE_LFS_H
 #define DG_BASE_FILE_LFS_H
 

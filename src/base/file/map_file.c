@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Read-only file mapping over mmap(2), and a table of what is mapped for the handler of SIGBUS. */
+/* Read-only file mapping over mmap(2), and a table of the open mappings for the SIGBUS handler. */
 #include "base/file/map_file.h"
 
 #include "base/memory/error.h"
@@ -40,7 +40,7 @@ static atomic_int guarded_how;
 static struct sigaction usual;
 
 /* The open mapping that holds an address. `start` is read twice, so that both bounds are of one
- * mapping even if another takes the place meanwhile. */
+ * mapping even if another one takes over the table entry meanwhile. */
 static struct dg_mapping *find(uintptr_t address)
 {
     for (size_t i = 0; i < DG_MAP_FILES_MAX; i++) {
@@ -79,8 +79,8 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
             return;
         }
     }
-    sigaction(number, &usual, NULL); /* a fault happens again at once, and then takes its usual
-                                        course */
+    sigaction(number, &usual, NULL); /* a real fault happens again at once, and is then handled as
+                                        usual */
     if (!is_fault)
         raise(number);
     errno = before;

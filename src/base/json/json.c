@@ -28,7 +28,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 
-/* The longest quotation of what was read in a sentence. */
+/* The longest quotation of the read text in an error message. */
 enum { QUOTE_MAX = 60 };
 
 enum { ROOT_TYPE = 99 };
@@ -336,8 +336,8 @@ const struct dg_json *dg_json_get(const struct dg_json *object, const char *name
     return outer(json_object_get(inner(object), name));
 }
 
-/* An optional field that is not there, or null. Asked first where it costs something to say what a
- * field should be: most requests leave most fields out. */
+/* Whether an optional field is absent or null. Callers check this first where it is costly to
+ * describe what the field should be, because most requests leave most fields out. */
 static bool is_left_out(const struct dg_json *object, const char *name, enum dg_json_need need)
 {
     if (need != DG_JSON_OPTIONAL || !json_is_object(inner(object)))
@@ -401,7 +401,7 @@ enum dg_err dg_json_get_string(const struct dg_json *object, const char *name,
     return err || !value ? err : dg_json_string(value, dg_span_cstr(name), error, out);
 }
 
-/* `one of "a", "b", "c"` into a sentence; a list that does not fit ends in dots. */
+/* Writes `one of "a", "b", "c"` for an error message; a list that does not fit ends in dots. */
 static void say_names(char *text, size_t cap, const char *before, const char *const *names)
 {
     const size_t dots = sizeof ", ...";
@@ -501,7 +501,7 @@ const struct dg_json *dg_json_at(const struct dg_json *array, size_t i)
 
 enum { ELEMENT_MAX = 100 };
 
-/* Finds element `i` and writes "NAME[i]" for the sentence. */
+/* Finds element `i` and writes "NAME[i]" for the error message. */
 static enum dg_err find_element(const struct dg_json *array, const char *name, size_t i,
                                 struct dg_error *error, char label[ELEMENT_MAX],
                                 const struct dg_json **found)

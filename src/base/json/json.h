@@ -22,9 +22,9 @@
  *
  * The parser refuses, with line, column and byte: duplicate keys, anything after the value, invalid
  * UTF-8, NaN, comments, lone surrogates, integers past 64 bits, NUL in a key, and whatever exceeds
- * the limits. NUL (\u0000) is legal in a string; strings are spans. Error sentences may quote the
- * text: they are for its sender, and the log may have them only at level debug. json_out.h writes
- * JSON. One thread per value. */
+ * the limits. NUL (\u0000) is legal in a string; strings are spans. Error messages may quote the
+ * text: they are for its sender, and may be logged only at level debug. json_out.h writes JSON. One
+ * thread per value. */
 #ifndef DG_BASE_JSON_JSON_H
 #define DG_BASE_JSON_JSON_H
 
@@ -51,7 +51,8 @@ enum { DG_JSON_DEPTH = 512 };
         .max_bytes = 1 << 20, .max_depth = 16, .max_values = 10000                                 \
     }
 
-/* Any value may stand at the top. DG_ERR_LIMIT, DG_ERR_UTF8, DG_ERR_FORMAT or DG_ERR_NOMEM. */
+/* The top-level value may be of any type. DG_ERR_LIMIT, DG_ERR_UTF8, DG_ERR_FORMAT or
+ * DG_ERR_NOMEM. */
 enum dg_err dg_json_parse(struct dg_span text, const struct dg_json_limits *limits,
                           struct dg_error *error, struct dg_json **json) DG_MUST_CHECK;
 void dg_json_free(struct dg_json *json); /* mirror of parse; NULL is fine */
@@ -69,14 +70,14 @@ enum dg_json_type {
 /* NULL, which dg_json_get and dg_json_at return for an absent value, counts as null. */
 enum dg_json_type dg_json_type(const struct dg_json *value);
 
-/* "a string", "an integer", ... for sentences. */
+/* "a string", "an integer", ... for error messages. */
 const char *dg_json_type_name(enum dg_json_type type);
 
 /* Members of an object or elements of an array; 0 for anything else. */
 size_t dg_json_len(const struct dg_json *value);
 
 /* ---- One value -------------------------------------------------------------------------------
- * `name` is only for the sentence. A value of another type is DG_ERR_INVALID, a number outside
+ * `name` is only for the error message. A value of another type is DG_ERR_INVALID, a number outside
  * [min, max] is DG_ERR_RANGE; both leave *out untouched. Integers pass as reals, reals never as
  * integers. */
 enum dg_err dg_json_bool(const struct dg_json *value, struct dg_span name, struct dg_error *error,
@@ -129,7 +130,7 @@ enum dg_err dg_json_check_fields(const struct dg_json *object, const char *const
  * NULL past the end or when `array` is not an array. Constant time. */
 const struct dg_json *dg_json_at(const struct dg_json *array, size_t i);
 
-/* Element `i` of the field `name` as a string; the sentence says "field 'name[i]'". */
+/* Element `i` of the field `name` as a string; the error message says "field 'name[i]'". */
 enum dg_err dg_json_at_string(const struct dg_json *array, const char *name, size_t i,
                               struct dg_error *error, struct dg_span *out) DG_MUST_CHECK;
 enum dg_err dg_json_at_int(const struct dg_json *array, const char *name, size_t i, int64_t min,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The file is let go after parsing: a parsed value does not refer to its text. */
+/* The file is closed after parsing, because a parsed value does not refer to its text. */
 #include "base/json/json_file.h"
 #include "base/file/map_file.h"
 

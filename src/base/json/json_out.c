@@ -27,7 +27,7 @@ static char innermost(const struct dg_json_out *out)
     return out->depth ? out->open[out->depth - 1] : '\0';
 }
 
-/* What stands before a value: a comma, unless its key already put it. */
+/* Writes what belongs before a value: a comma, unless the value's key has already written it. */
 static void before_value(struct dg_json_out *out)
 {
     assert(innermost(out) != '{' || out->has_key);

@@ -53,7 +53,8 @@ void dg_json_out_string(struct dg_json_out *out, struct dg_span text);
 void dg_json_out_cstr(struct dg_json_out *out, const char *text); /* NULL is written as null */
 void dg_json_out_int(struct dg_json_out *out, int64_t value);
 void dg_json_out_uint(struct dg_json_out *out, uint64_t value);
-/* With `digits` significant digits, 1 to 17; 0: as many as reading the same double back takes. */
+/* With `digits` significant digits, 1 to 17; 0: as many as are needed to read the same double
+ * back. */
 void dg_json_out_real(struct dg_json_out *out, double value, int digits);
 void dg_json_out_bool(struct dg_json_out *out, bool value);
 void dg_json_out_null(struct dg_json_out *out);

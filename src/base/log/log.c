@@ -70,8 +70,8 @@ static int priority(enum dg_log_level level)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* systemd names the journal's socket "device:inode" in JOURNAL_STREAM; a redirected stderr is not
- * it. */
+/* systemd names the journal's socket as "device:inode" in JOURNAL_STREAM; a redirected stderr is
+ * another file. */
 bool dg_log_stderr_is_journal(void)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -284,7 +284,7 @@ static void add_number(struct line *line, const struct dg_log_field *field)
     add_cstr(line, text);
 }
 
-/* A field stands in the line completely or not at all. */
+/* A field is written completely or not at all. */
 static void add_field(struct line *line, enum dg_log_format format,
                       const struct dg_log_field *field, size_t max)
 {
@@ -365,8 +365,8 @@ static void journal_field(struct dg_journal_entry *entry, const struct dg_log_fi
     dg_journal_add(entry, name, field_text(field, &room));
 }
 
-/* The line, without what stands in fields of the journal's own, and each field once more by itself.
- */
+/* Sends the line, without the parts that the journal has fields for, and each field once more by
+ * itself. */
 static bool send_to_journal(const struct dg_log *log, enum dg_log_level level, const char *module,
                             const struct dg_log_field *fields, size_t n_fields,
                             const struct line *line)
@@ -387,7 +387,7 @@ static bool send_to_journal(const struct dg_log *log, enum dg_log_level level, c
 
 /* ---- The last complaints --------------------------------------------------------------------- */
 
-/* The message as it is, then fields; a field that does not fit is left out whole. */
+/* Keeps the message as it is, then the fields; leaves out a field that does not fit completely. */
 static void keep(struct dg_log *log, enum dg_log_level level, const char *module,
                  const char *message, const struct dg_log_field *fields, size_t n_fields)
 {

@@ -69,8 +69,8 @@ enum dg_err dg_log_open(const struct dg_log_opts *opts, struct dg_error *error,
                         struct dg_log **log) DG_MUST_CHECK;
 void dg_log_close(struct dg_log *log); /* mirror of open; no other thread may log any more */
 
-/* Whether standard error leads to the journal of systemd. What a program writes there without a
- * logger begins with "<3>" if it is an error, or the journal takes it for information. */
+/* Whether standard error is systemd's journal. A program that reports an error there without a
+ * logger begins the line with "<3>"; otherwise the journal files the line as information. */
 bool dg_log_stderr_is_journal(void);
 
 /* Opens the path again, after a rotation. On failure the old file stays in use. No line is lost in
@@ -91,7 +91,7 @@ const char *dg_log_level_name(enum dg_log_level level);
 /* ---- The last warnings and errors ------------------------------------------------------------ */
 
 /* The logger keeps the last events of level warning or error in memory, for operators who look at
- * the server rather than at its log. It does not keep what the log's level leaves out. */
+ * the server rather than at its log. It does not keep events that the log's level leaves out. */
 enum { DG_LOG_KEPT = 64, DG_LOG_KEPT_TEXT = 400 };
 
 struct dg_log_kept {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The memory that many holders share, such as connections: how much there is, and how much they
- * hold.
+/* Memory that many holders, such as connections, share: how much there is, and how much they hold.
  *
  *     struct dg_allowance buffers = {.max = 6 << 20};
  *     if (n > dg_allowance_left(&buffers)) ... refuse what would need n bytes more ...
  *     dg_allowance_hold(&buffers, &conn->held, n);      the holder now has n bytes,
  *     dg_allowance_hold(&buffers, &conn->held, 0);      and now none
- * It only counts. What is asked for is refused by whoever asks; what has to be (an answer that is
- * made already) may pass the maximum, and then nothing new is begun. A NULL allowance has no
- * limit and counts nothing. One thread. */
+ * It only counts: the caller itself must refuse a request that would exceed the maximum. Memory
+ * that cannot be refused (for an answer that exists already) may exceed it, and then the caller
+ * begins nothing new. A NULL allowance has no limit and counts nothing. One thread. */
 #ifndef DG_BASE_MEMORY_ALLOWANCE_H
 #define DG_BASE_MEMORY_ALLOWANCE_H
 

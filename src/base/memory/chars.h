@@ -49,7 +49,7 @@ static inline bool dg_chars_is_one_of_any_case(struct dg_span text, const char *
     return *words != NULL;
 }
 
-/* `text` without those of `blanks` at both its ends. A NUL is not a blank. */
+/* `text` without the characters of `blanks` at its two ends. A NUL is not a blank. */
 static inline struct dg_span dg_chars_trim(struct dg_span text, const char *blanks)
 {
     const size_t n = strlen(blanks);

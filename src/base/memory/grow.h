@@ -11,8 +11,8 @@
 
 #include "base/memory/mem.h"
 
-/* Makes room for one more item behind the first `n`: for `first` items at the beginning, then for
- * twice as many each time. DG_ERR_NOMEM leaves everything as it is. */
+/* Makes room for one more item after the first `n`. The first time it makes room for `first` items,
+ * and later for twice as many each time. DG_ERR_NOMEM leaves everything as it is. */
 #define DG_GROW(items, n, cap, first) DG_RESERVE(items, (n) + 1, cap, first)
 
 /* The same for `wanted` items in all. */

@@ -22,7 +22,7 @@ void dg_ring_deinit(struct dg_ring *ring)
     *ring = (struct dg_ring){0};
 }
 
-/* `i` < cap steps behind the oldest; the sum is formed so that it cannot wrap. */
+/* The place `i` (< cap) steps after the oldest item; the sum is computed so that it cannot wrap. */
 static unsigned char *place(const struct dg_ring *ring, size_t i)
 {
     size_t to_end = ring->cap - ring->first;

@@ -36,7 +36,8 @@ size_t dg_utf8_decode(struct dg_span text, size_t at, uint32_t *cp) DG_MUST_CHEC
 /* Writes the bytes of `cp` and returns how many (1 to 4); 0 for a surrogate or past U+10FFFF. */
 size_t dg_utf8_encode(uint32_t cp, char out[DG_UTF8_MAX_LEN]) DG_MUST_CHECK;
 
-/* Number of code points in a valid text; in an invalid one, of bytes that continue no sequence. */
+/* Number of code points in a valid text; in an invalid one, the number of bytes that are not
+ * continuation bytes. */
 size_t dg_utf8_count(struct dg_span text);
 
 /* The longest part from the start that is at most `max` bytes and does not split a code point. */

@@ -36,7 +36,7 @@ static void instance_release(struct dg_opt_instance *in)
     *in = (struct dg_opt_instance){NULL};
 }
 
-/* Checks a row of a table. A wrong row is a bug that shows at the first start. */
+/* Checks a row of a table. A wrong row is a bug, which shows when the program first starts. */
 static void row_bug(const struct dg_opt_table *table, const struct dg_opt_row *row,
                     const char *what)
 {

@@ -118,7 +118,7 @@ struct dg_opt_row {
     const char *alias; /* a second name for the flag, not for files; NULL: none */
     const char *def;   /* the default as the file would write it; NULL: no, 0, the first word, "" */
     int64_t min, max;  /* inclusive bounds of the number, a text's bytes or a list's items. Both 0:
-                        * the  general limits (texts 3072 bytes, lists 64 items) */
+                        * the general limits (texts 3072 bytes, lists 64 items) */
     double real_min, real_max; /* the same for REAL */
     const char *const *words; /* ENUM: the values, NULL at the end; INT: a word that stands for 0 */
     const char *unit;         /* the placeholder in --help: "BYTES"; NULL: chosen by type */
@@ -149,7 +149,7 @@ struct dg_opt_table {
 };
 
 /* Options that do not go together. A rule refuses a set when all of its conditions hold; a
- * condition whose field is not set holds always. Names are separated by commas; an option is given
+ * condition whose field is not set always holds. Names are separated by commas; an option is given
  * when its value is not its default. The bits of `when` and `unless` are the caller's own, such as
  * "a run goes on". */
 enum dg_opt_relation {
@@ -164,21 +164,21 @@ struct dg_opt_rule {
     const char *needs;     /* no option of this list is given */
     const char *excludes;  /* an option of this list is given, too */
     unsigned when, unless; /* all bits of `when` hold, and none of `unless` */
-    const char *left;      /* `left` and `right` are two whole numbers that do not stand in this
-                              `relation` */
+    const char *left; /* `left` and `right` are two whole numbers that are not in this `relation` */
     enum dg_opt_relation relation; /* DG_OPT_UNRELATED: no such condition */
     const char *right;
     const char *text; /* the sentence; {name} stands for the value of an option */
 };
 
-/* The first rule that refuses: DG_ERR_USAGE with its sentence. For a table's `check`. */
+/* Returns DG_ERR_USAGE with the sentence of the first rule that refuses the values. Made for a
+ * table's `check`. */
 enum dg_err dg_opt_check_rules(const struct dg_opt_table *table, const void *values,
                                const struct dg_opt_rule *rules, size_t n, unsigned facts,
                                struct dg_error *error) DG_MUST_CHECK;
 
 #define DG_OPT_COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
-/* Of a table: its rows, which describe struct T. */
+/* Sets a table's rows, which describe struct T. */
 #define DG_OPT_ROWS(the_rows, T)                                                                   \
     .rows = the_rows, .n_rows = DG_OPT_COUNT(the_rows), .size = sizeof(T)
 

@@ -162,7 +162,7 @@ enum dg_err dg_opt_read_env(struct dg_opt_set *set, char *const *env, struct dg_
             !dg_opt_env_name(table, &table->rows[i], name, sizeof name))
             continue;
         const char *value = env_value(env, name);
-        if (!value || !*value) /* set to nothing is the shell's way to unset */
+        if (!value || !*value) /* people set a variable to nothing in order to unset it */
             continue;
         enum dg_err err =
             dg_opt_assign(&set->main, i, DG_OPT_RANK_ENV, 0, dg_span_cstr(value), error);

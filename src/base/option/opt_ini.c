@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The line reader behind configuration files. Each line is first checked as bytes (length, control
- * characters, UTF-8), so that the parsing below it deals with text only. */
+/* The line reader for configuration files. Each line is first checked as bytes (length, control
+ * characters, UTF-8), so that the parser after it deals only with text. */
 #include "base/option/opt_ini.h"
 
 #include "base/memory/chars.h"
@@ -15,7 +15,7 @@ static struct dg_span trim_start(struct dg_span text)
     return text;
 }
 
-/* Quoting at most this much of a bad line keeps the sentence readable. */
+/* Quoting at most this much of a bad line keeps the error message readable. */
 static struct dg_span head(struct dg_span text)
 {
     return dg_utf8_clip(text, 80);

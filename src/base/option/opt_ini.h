@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The configuration file's grammar: a reader that returns one line at a time, parsed. It knows
- * nothing of options; opt.c interprets the names.
+ * nothing about options; opt.c interprets the names.
  *
  *     # a comment; so is a line that starts with ;
  *     max-body = 1MiB             # so is the rest of a line after a blank and #
@@ -11,8 +11,8 @@
  *     path = /srv/models/fr-en
  *
  * The file is UTF-8, in lines of at most 8192 bytes that end in LF or CR LF, with one `name =
- * value` per line and no continuation lines. Control characters other than tabs are refused, as is
- * everything that the grammar does not have. A byte-order mark at the very start is skipped. Every
+ * value` per line and no continuation lines. The reader refuses control characters other than tabs,
+ * and everything that is not in the grammar. A byte-order mark at the very start is skipped. Every
  * refusal has the form
  *
  *     dragomand.conf:12: read ..., expected ...
@@ -53,7 +53,7 @@ struct dg_opt_ini {
 /* Both `origin` and `text` are borrowed as long as the reader is used. */
 void dg_opt_ini_init(struct dg_opt_ini *ini, const char *origin, struct dg_span text);
 
-/* DG_ERR_FORMAT, DG_ERR_LIMIT or DG_ERR_UTF8 with a sentence; the reader is then unusable. */
+/* DG_ERR_FORMAT, DG_ERR_LIMIT or DG_ERR_UTF8 with an error message; the reader is then unusable. */
 enum dg_err dg_opt_ini_next(struct dg_opt_ini *ini, struct dg_opt_ini_item *item,
                             struct dg_error *error) DG_MUST_CHECK;
 

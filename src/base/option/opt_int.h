@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The inside of an option set. Only base/option/opt*.c include this. */
+/* The internals of an option set. Only base/option/opt*.c include this. */
 #ifndef DG_BASE_OPTION_OPT_INT_H
 #define DG_BASE_OPTION_OPT_INT_H
 
@@ -21,7 +21,7 @@ struct dg_opt_instance {
     char *name;               /* owned; NULL for the main table */
     unsigned line;            /* of the section's head */
     void *values;             /* owned; table->size bytes */
-    struct dg_opt_from *from; /* owned; one a row */
+    struct dg_opt_from *from; /* owned; one per row */
 };
 
 struct dg_opt_set {

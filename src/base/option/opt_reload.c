@@ -25,7 +25,7 @@ static void section_label(const struct dg_opt_instance *in, char *text, size_t c
     snprintf(text, cap, "%s %s", in->table->program, in->name ? in->name : "");
 }
 
-/* A section may come and go at a reload when all its rows may change. */
+/* A reload may add or remove a section if all rows of its table may change. */
 static bool all_reloadable(const struct dg_opt_table *table)
 {
     for (size_t i = 0; i < table->n_rows; i++)

@@ -20,7 +20,7 @@ enum {
 };
 
 /* Parses `text` into the row's field of `values`; `append` adds to a list instead of replacing it.
- * On failure the field is as it was and the sentence is `read "...", expected ...`. */
+ * On failure the field is as it was and the error message is `read "...", expected ...`. */
 enum dg_err dg_opt_value_parse(const struct dg_opt_row *row, struct dg_span text, void *values,
                                bool append, struct dg_error *error) DG_MUST_CHECK;
 

@@ -172,8 +172,8 @@ static unsigned quota_v1(const char *group)
 }
 
 /* The tightest quota of the group `name` below `mount` and of all groups above it. In a container
- * the name may belong to the host and not be there; its parents then still end at the mount, which
- * is. */
+ * the name may be that of a group of the host, which does not exist here; the search through its
+ * parents then still ends at the mount, which does. */
 static unsigned quota_up(const char *mount, const char *name, unsigned (*quota)(const char *))
 {
     char path[PATH_CAP];

@@ -13,9 +13,9 @@
  *         dg_helpers_help(&helpers, &calls, seen);
  *                             returns when `calls` differs from `seen`, or after some idle time
  *
- * Leader and helpers each take the next part that nobody has begun. Where no helper comes, the
- * leader does all parts; it waits only for parts that helpers have begun. Any thread may do any
- * part, so the result of a part must not depend on other parts or on the thread.
+ * Leader and helpers each take the next part that nobody has begun. If no helper comes, the leader
+ * does all parts; it waits only for parts that helpers have begun. Any thread may do any part, so
+ * the result of a part must not depend on other parts or on the thread.
  *
  * Parts of a few microseconds are worth sharing: a part costs one atomic exchange on a shared cache
  * line. Nothing is allocated and no thread sleeps: helpers look for work for a few hundred

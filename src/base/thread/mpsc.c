@@ -33,7 +33,7 @@ struct dg_mpsc {
     size_t item_size;
     dg_mpsc_wake_fn wake;
     void *arg;
-    _Atomic size_t *turns; /* owned; one a cell */
+    _Atomic size_t *turns; /* owned; one per cell */
     unsigned char *items;  /* owned */
 };
 

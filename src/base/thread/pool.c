@@ -53,8 +53,8 @@ static void *run(void *arg)
     }
 }
 
-/* Starts the threads with all signals blocked but SIGBUS, whose handler guards mapped files and
- * which ends the process where it is blocked; n_threads counts those that run. */
+/* Starts the threads with all signals blocked except SIGBUS: its handler guards mapped files, and
+ * the signal ends the process in a thread that blocks it. n_threads counts the running threads. */
 static enum dg_err start(struct dg_pool *pool, size_t n_threads, const char *name)
 {
     sigset_t all, before;

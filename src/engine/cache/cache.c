@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The sentence cache. The finished ticket itself is what is kept, in a map by whole keys and in a
- * list by use; a key is everything that decides the answer, byte for byte, so that a new option of
- * the search must be put into it (`dg_cache_key`). */
+/* The sentence cache. It keeps the finished tickets themselves, in a map by whole keys and in a
+ * list in the order of use. A key holds everything that decides the answer, byte for byte, so a new
+ * option of the search must be added to it (`dg_cache_key`). */
 #include "engine/cache/cache.h"
 #include "base/memory/map.h"
 #include "base/memory/mem.h"

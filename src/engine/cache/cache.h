@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sentences that were translated or are being translated, by everything that decides the answer:
- * the version of the model, every option of the search, the ids of the source.
+/* The sentence cache: sentences that were translated or are being translated. Its keys hold
+ * everything that decides the answer: the version of the model, every option of the search, the ids
+ * of the source.
  *
  *     err = dg_cache_key(version, client, &search, ids, n_ids, &key);
  *     flight = dg_cache_find(cache, span_of_key);
@@ -13,9 +14,10 @@
  *         dg_cache_settle(cache, flight);
  *     }
  *     dg_flight_unref(flight);
- * A flight is a ticket with the sentences that wait for it. The cache compares whole keys, its hash
- * is keyed (base/memory/map.h), and it drops the least recently used answers when `bytes_max` is
- * reached; the scheduler bounds what waits for a worker. One thread: the engine's consumer. */
+ * A flight is a ticket together with the sentences that wait for it. The cache compares whole keys,
+ * its hash is keyed (base/memory/map.h), and it drops the least recently used answers when
+ * `bytes_max` is reached; the scheduler limits how much waits for a worker. One thread: the
+ * engine's consumer. */
 #ifndef DG_ENGINE_CACHE_CACHE_H
 #define DG_ENGINE_CACHE_CACHE_H
 
@@ -40,13 +42,15 @@ struct dg_flight {
     size_t bytes;                    /* bytes that count for the cache once the flight is over */
 };
 
-/* Takes the ticket. One reference. NULL: no memory, the ticket stays the caller's. */
+/* Takes the ticket and returns one reference. NULL: there is no memory, and the ticket stays the
+ * caller's. */
 struct dg_flight *dg_flight_new(struct dg_ticket *ticket, uint64_t version);
 struct dg_flight *dg_flight_ref(struct dg_flight *flight);
 void dg_flight_unref(struct dg_flight *flight); /* NULL is fine */
 
-/* Appends everything that decides the answer, the version first, and whose it is: `client` is 0
- * where answers are for all. Options of sampling count only when the search samples. */
+/* Appends everything that decides the answer, the version first, and the client that the answer
+ * belongs to: `client` is 0 where all clients share answers. Options of sampling count only when
+ * the search samples. */
 enum { DG_CACHE_KEY_VERSION = sizeof(uint64_t) }; /* bytes of the version */
 enum dg_err dg_cache_key(uint64_t version, uint64_t client, const struct dg_search_opts *search,
                          const int32_t *ids, size_t n_ids, struct dg_buf *key) DG_MUST_CHECK;
@@ -56,11 +60,11 @@ struct dg_cache;
 struct dg_cache *dg_cache_new(size_t bytes_max);
 void dg_cache_free(struct dg_cache *cache); /* NULL is fine */
 
-/* Borrowed; NULL: the cache does not have it. */
+/* Returns the flight of this key, borrowed; NULL: the cache does not have it. */
 struct dg_flight *dg_cache_find(struct dg_cache *cache, struct dg_span key);
 
-/* Enters a flight that has begun, with a copy of the key. If that fails, the flight is not shared.
- */
+/* Enters a flight that has begun, with a copy of the key. If that fails, no other request shares
+ * the flight. */
 void dg_cache_enter(struct dg_cache *cache, struct dg_flight *flight, struct dg_span key);
 
 /* Says that the flight's ticket has ended: a complete answer is kept, anything else is dropped. */
@@ -69,7 +73,7 @@ void dg_cache_settle(struct dg_cache *cache, struct dg_flight *flight);
 /* Drops the answers of a model that was removed. */
 void dg_cache_forget(struct dg_cache *cache, uint64_t version);
 
-/* The cache's counters; the caller counts hits, joined and misses into them. */
+/* Returns the cache's counters; the caller counts hits, joined and misses into them. */
 struct dg_engine_cache_stats *dg_cache_stats(struct dg_cache *cache);
 
 #endif

@@ -58,7 +58,7 @@ bool dg_remote_lookups_begin(struct dg_remote_lookups *lookups, uint64_t now_ns,
     count_late(lookups, now_ns);
     dg_list_unlink(&asking->link);
     lookups->stats.n_asking--;
-    return false; /* the flight keeps its key, because the answer may be put */
+    return false; /* the flight keeps its key, under which its own answer may be put */
 }
 
 void dg_remote_lookups_answer(struct dg_remote_lookups *lookups, uint64_t id, struct dg_span value)

@@ -19,7 +19,8 @@ enum { DG_REMOTE_LOOKUPS_MAX = 1024 }; /* questions under way at once */
 
 /* One question. It stays with its flight, for its key, until the flight is settled. */
 struct dg_remote_lookup {
-    struct dg_list link; /* linked in `asked` or `answered`; in neither once it was taken */
+    /* linked in `asked` or `answered`; in neither once dg_remote_lookups_next has returned it */
+    struct dg_list link;
     struct dg_flight *flight;
     uint64_t id, until_ns;
     char key[DG_REMOTE_KEY_MAX];
@@ -45,11 +46,11 @@ bool dg_remote_lookups_begin(struct dg_remote_lookups *lookups, uint64_t now_ns,
 
 void dg_remote_lookups_answer(struct dg_remote_lookups *lookups, uint64_t id, struct dg_span value);
 
-/* Gives the question up; dg_remote_lookups_next gives the flight back. */
+/* Abandons the question; dg_remote_lookups_next gives the flight back. */
 void dg_remote_lookups_drop(struct dg_remote_lookups *lookups, struct dg_flight *flight);
 
-/* The next flight whose question was answered, and the answer (ptr NULL: none), which
- * flight->asking owns. NULL: there is none at present. */
+/* Returns the next flight whose question was answered, and the answer (ptr NULL: none), which
+ * flight->asking owns. NULL: there is no such flight at present. */
 struct dg_flight *dg_remote_lookups_next(struct dg_remote_lookups *lookups, uint64_t now_ns,
                                          struct dg_span *value);
 

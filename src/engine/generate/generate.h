@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Generation: a language model continues a prompt. Generations share the scheduler, batches and
- * caches with translations; a prompt is one ticket.
+ * caches with translations; each prompt is one ticket.
  *
  *     struct dg_generate ask = DG_GENERATE_DEFAULT;
  *     ask.prompt = DG_SPAN("The little house");
@@ -11,9 +11,9 @@
  *     dg_engine_cancel(engine, id);            to stop early
  *
  * Deltas, joined, are the text. Text that may be the beginning of a stop text is held back; the
- * stop text itself is never shown. Special tokens written in the prompt stay ordinary text unless
- * the client asks otherwise (`reads_special`): a stranger's text in a prompt must not be able to
- * end the user's turn.
+ * stop text itself is never shown. The names of special tokens in the prompt are ordinary text
+ * unless the client asks otherwise (`reads_special`), because a stranger's text in a prompt must
+ * not be able to end the user's turn.
  *
  * One thread, the consumer's. */
 #ifndef DG_ENGINE_GENERATE_GENERATE_H
@@ -26,9 +26,10 @@ struct dg_engine;
 enum { DG_GENERATE_STOPS_MAX = 16, DG_GENERATE_STOP_BYTES = 256 };
 
 struct dg_generate {
-    struct dg_span prompt; /* valid UTF-8; copied. If it is empty, the model begins by itself,
-                              provided that it has a token for that. */
-    const char *model;     /* NULL: the only language model */
+    /* valid UTF-8; copied. With an empty prompt the model begins by itself, if it has a token for
+     * that. */
+    struct dg_span prompt;
+    const char *model;            /* NULL: the only language model */
     struct dg_search_opts search; /* max_len counts tokens of the answer; max_ratio is ignored. What
                                      this points to lives until on_done. */
     enum dg_priority priority;
@@ -55,7 +56,7 @@ struct dg_generated {
     enum dg_finish finish;
     bool was_stopped; /* ended by a stop text; `finish` is then EOS */
     bool repaired;
-    double logprob; /* the sum over the best answer's tokens */
+    double logprob; /* the sum of the log-probabilities of the best answer's tokens */
     const char *model;
     size_t n_tokens_in, n_tokens_out;
     uint64_t queue_ns, first_ns, total_ns;

@@ -16,7 +16,7 @@ enum {
     ARENA_SPARE = 1 << 16,
     MUCH_PROMPT = 16 * 1024, /* bytes of a prompt that take about 2 ms to read */
     BYTES_A_TOKEN = 16,      /* more bytes than a token has in most texts */
-    SEAM = 64,               /* more tokens than a cut in the text can add */
+    SEAM = 64,               /* more tokens than cutting the text can add */
 };
 
 /* A prompt on its way to ids. */
@@ -45,10 +45,10 @@ struct dg_generation {
     struct dg_tokenizer_stream stream;
     bool has_stream;
     struct dg_buf text; /* the answer so far */
-    size_t n_told;      /* bytes of `text` that were shown */
-    size_t n_fed;       /* bytes of `text` that were reported */
-    bool is_ended;      /* tokens of the ticket that were detokenised */
-    bool was_stopped;   /* ended by a stop text or token: later output is ignored */
+    size_t n_told;      /* bytes of `text` that were reported */
+    size_t n_fed;       /* tokens of the ticket that were detokenised */
+    bool is_ended;      /* ended by a stop text or token: later output is ignored */
+    bool was_stopped;   /* ended by a stop text */
 };
 
 static struct dg_generation *generation_of(struct dg_task *task)
@@ -129,7 +129,7 @@ static bool fits(const struct dg_served_model *model, const void *arg)
     return dg_blueprint_family(&model->blueprint)->has_prompt;
 }
 
-/* The language model that is meant. */
+/* Finds the language model that is meant. */
 static enum dg_err find_model(const struct dg_tasks *tasks, const struct dg_generate *ask,
                               struct dg_error *error, struct dg_served_model **found)
 {
@@ -148,9 +148,9 @@ static enum dg_err find_model(const struct dg_tasks *tasks, const struct dg_gene
 
 /* ---- Beginning ------------------------------------------------------------------------------- */
 
-/* A prompt far longer than the model's context is refused after its beginning was tokenised: 4 MB
- * would take the thread a second. If the beginning has few tokens (blanks, for instance), all is
- * read. */
+/* Finds out whether a prompt is far longer than the model's context. Such a prompt is refused after
+ * its beginning was tokenised, because tokenising 4 MB would take the thread a second. If the
+ * beginning has few tokens (blanks, for instance), the whole prompt is read. */
 static bool begins_too_long(struct dg_prompt_reading *reading, struct dg_tokenizer_work *work)
 {
     const size_t most = reading->model->limits.source_max, len = most * BYTES_A_TOKEN + MUCH_PROMPT;
@@ -192,7 +192,7 @@ static void run_reading(struct dg_background_task *task)
     dg_tokenizer_work_free(work);
 }
 
-/* Takes the prompt back from the background thread when that has finished. */
+/* Takes the prompt back from the background thread once that has finished. */
 static void take_prompt(struct dg_generation *g)
 {
     if (!g->is_being_read || !dg_background_is_done(&g->reading->task))
@@ -201,7 +201,7 @@ static void take_prompt(struct dg_generation *g)
     g->task.n_open--;
 }
 
-/* Tokenises the prompt: here, or, a long one, on the background thread. */
+/* Tokenises the prompt on this thread or, if it is long, on the background thread. */
 static enum dg_err need_reading(struct dg_generation *g, struct dg_error *error)
 {
     /* another version of the model was published meanwhile */
@@ -228,7 +228,7 @@ static enum dg_err need_reading(struct dg_generation *g, struct dg_error *error)
     return DG_OK;
 }
 
-/* The prompt's ids; no more than the model reads. */
+/* Takes the prompt's ids, at most as many as the model reads. */
 static enum dg_err take_ids(const struct dg_generation *g, struct dg_error *error, int32_t **ids)
 {
     const struct dg_prompt_reading *reading = g->reading;
@@ -434,7 +434,7 @@ static void cancel(struct dg_task *task)
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* The other answers as texts, cut where they are to end. */
+/* Makes texts of the other answers, cut where they are to end. */
 static enum dg_err gather_others(struct dg_generation *g, struct dg_buf *bytes,
                                  struct dg_span *others, size_t *n)
 {

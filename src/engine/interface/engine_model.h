@@ -13,7 +13,7 @@ enum dg_engine_model_state {
     DG_ENGINE_MODEL_WANTED, /* waits for its turn, or for memory */
     DG_ENGINE_MODEL_LOADING,
     DG_ENGINE_MODEL_READY,
-    DG_ENGINE_MODEL_FAILED, /* a later request tries again, though not one that comes at once */
+    DG_ENGINE_MODEL_FAILED, /* a later request tries again, but not one that comes immediately */
 };
 
 /* The configuration of a model. */

@@ -29,9 +29,9 @@ struct dg_engine_answer {
     const float *logprobs; /* [n_ids] */
     size_t n_ids;
     const float *alignment; /* [n_ids, n_source] or NULL */
-    const size_t *ends;     /* [n_ids] how long `text` was after each token: of the best answer of a
-                               text without markup, if the request wanted an alignment and tokens have
-                               places; else NULL */
+    /* [n_ids] the length of `text` after each token; only for the best answer of a text without
+     * markup, if the request wanted an alignment and tokens have places; else NULL */
+    const size_t *ends;
 };
 
 /* One sentence of a request. Everything is borrowed until the event returns. */
@@ -82,8 +82,9 @@ struct dg_engine_result {
     float confidence; /* how sure the detection is, 0 to 1; 0 also if no language of the models was
                          recognised */
     size_t n_tokens_in, n_tokens_out, n_characters;
-    size_t n_shown; /* Characters of the original text up to the end of the last sentence of which
-                       anything was shown. */
+    /* Characters of the original text up to the end of the last sentence that was shown at least in
+     * part. */
+    size_t n_shown;
     uint64_t queue_ns;           /* the longest time that a sentence waited */
     uint64_t first_ns, total_ns; /* time until the first token, and until the end */
 };
@@ -111,16 +112,17 @@ struct dg_engine_request {
     struct dg_doc_opts doc;    /* options of the format; needed until submit returns */
     const char *model;         /* the name of the model; NULL: `source` and `target` choose it */
     /* Language tags in any spelling. Source NULL, "" or "auto": the language is detected among
-     * those that lead to the target. If a model is named, NULL or "" means its only source
-     * language. */
+     * those that can be translated to the target. If a model is named, NULL or "" means its only
+     * source language. */
     const char *source, *target;
-    /* If the text is the end of a longer text: that longer text, for the detection of its
-     * language; it lives until on_done. Empty: the text is complete. */
+    /* If the text is the end of a longer text: that longer text, from which the language is
+     * detected; it lives until on_done. Empty: the text is complete. */
     struct dg_span whole;
     enum dg_formality formality;
     struct dg_search_opts search; /* what it points to lives until on_done */
     enum dg_priority priority;
-    uint64_t client; /* clients share the workers fairly (sched/ticket.h); 0: no particular one */
+    /* clients share the workers fairly (sched/ticket.h); 0: no particular client */
+    uint64_t client;
     uint64_t timeout_ms;   /* 0: none */
     bool keep_lines_whole; /* every line is one sentence */
     bool join_lines;       /* hard-wrapped lines of a paragraph are one text */
@@ -131,8 +133,8 @@ struct dg_engine_request {
     /* The quality of the translation is to be estimated; DG_ERR_UNSUPPORTED if no estimator
      * (struct dg_engine_model) judges the model. */
     bool quality;
-    bool keep_case; /* ALL CAPS and Title Case go to the model unchanged, which is always so when
-                       text is forced */
+    /* ALL CAPS and Title Case go to the model unchanged; always so when text is forced */
+    bool keep_case;
 
     const char *const *only; /* [n_only] names of the models that may be used; not copied: they live
                               * until on_done; n_only 0: all */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sizes by halving: 32 slots, 16, ... 1. What the smallest step needs is what one sentence with the
- * model's usual beam needs at its longest; requests with wider beams are refused there by the
- * decoder, with the reason. */
+/* Sizes by halving: 32 slots, 16, ... 1. The smallest size has room for one sentence of the
+ * greatest length with the model's usual beam; there the decoder refuses requests with wider beams
+ * and gives the reason. */
 #include "engine/models/budget.h"
 #include "base/memory/bounds.h"
 
@@ -33,7 +33,7 @@ bool dg_ledger_will_fit(const struct dg_ledger *ledger, size_t bytes)
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */
 
-/* `wanted`, divided by 2^halvings. */
+/* Returns `wanted`, divided by 2^halvings. */
 static struct dg_decoder_limits shrink(const struct dg_decoder_limits *wanted, int halvings,
                                        size_t n_beams)
 {

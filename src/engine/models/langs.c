@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* From a vocabulary, a configuration and a name to two lists of languages. What the vocabulary has
- * words for (>>fra<<, __fr__, fra_Latn) decides how the network is told; the configuration picks
- * and renames; the directory's name speaks where both are silent. */
+/* Makes two lists of languages from a vocabulary, a configuration and a name. The vocabulary's
+ * words for languages (>>fra<<, __fr__, fra_Latn) decide how the network is told; the configuration
+ * selects and renames languages; the directory's name counts where both say nothing. */
 #include "engine/models/langs.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
@@ -25,7 +25,7 @@ struct making {
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* "Hans", "Latn": a script, which belongs to the part before it. */
+/* Returns true for "Hans" or "Latn": a script, which belongs to the part before it. */
 static bool is_script(const char *part, size_t len)
 {
     if (len != 4 || !isupper((unsigned char)part[0]))
@@ -34,7 +34,7 @@ static bool is_script(const char *part, size_t len)
            islower((unsigned char)part[3]);
 }
 
-/* "fr", or "zh-Hans" with its script. */
+/* Returns true for "fr", or for "zh-Hans" with its script. */
 static bool is_language_part(const char *part, size_t len)
 {
     const char *dash = memchr(part, '-', len);
@@ -42,8 +42,8 @@ static bool is_language_part(const char *part, size_t len)
     return n >= 2 && n <= 3 && isalpha((unsigned char)part[0]);
 }
 
-/* The language named by the last (0) or the one before the last part (1) of "opus-mt-fr-en" or
- * "zh-Hans-en"; empty when the name has no such part. */
+/* Returns the language named by the last (0) or the one before the last part (1) of "opus-mt-fr-en"
+ * or "zh-Hans-en"; empty when the name has no such part. */
 static struct dg_span language_of_name(const char *name, int from_end)
 {
     const char *end = name + strlen(name);
@@ -63,7 +63,8 @@ static struct dg_span language_of_name(const char *name, int from_end)
     }
 }
 
-/* Vocabulary codes that are not an ISO 639 code, or that are another language's. */
+/* Translates codes of vocabularies that are not an ISO 639 code, or that are the code of another
+ * language. */
 static const char *iso_of(struct dg_span code)
 {
     static const struct {
@@ -105,7 +106,7 @@ static bool has_tag(const struct side *side, const char *text)
     return false;
 }
 
-/* Without a name it goes by its code. */
+/* Sets the language's name; a language without a name is called by its code. */
 static void name_it(struct dg_lang *lang)
 {
     struct dg_buf name;
@@ -128,7 +129,7 @@ static enum dg_err add(struct side *side, const struct dg_lang *lang, struct dg_
     return DG_OK;
 }
 
-/* Every one of `all`: reading two hundred tags takes 10 ms, so it is done once. */
+/* Adds every language of `all`. Reading two hundred tags takes 10 ms, so it is done once. */
 static enum dg_err add_all(struct side *side, const struct side *all, struct dg_error *error)
 {
     enum dg_err err = DG_OK;
@@ -137,8 +138,8 @@ static enum dg_err add_all(struct side *side, const struct side *all, struct dg_
     return err;
 }
 
-/* A language that has no word in the vocabulary. If it is not a language tag, requests must name
- * the model. */
+/* Adds a language that has no word in the vocabulary. If `code` is not a language tag, requests
+ * must name the model. */
 static enum dg_err add_plain(struct side *side, struct dg_span code, struct dg_error *error)
 {
     struct dg_lang lang = {.source_id = -1, .target_id = -1};
@@ -149,8 +150,8 @@ static enum dg_err add_plain(struct side *side, struct dg_span code, struct dg_e
     return add(side, &lang, error);
 }
 
-/* Reads a word of the vocabulary; one that names no language is passed over. If two words name
- * the same language, the second is found only by its own spelling. */
+/* Reads a word of the vocabulary, and skips one that names no language. If two words name the same
+ * language, the second is found only by its own spelling. */
 static enum dg_err add_word(struct side *side, const struct dg_tokenizer_language *word,
                             struct dg_error *error)
 {
@@ -175,7 +176,7 @@ static enum dg_err add_words(struct side *side, const struct making *m, struct d
 
 /* ---- What is configured ---------------------------------------------------------------------- */
 
-/* Cuts the next of "fr, pt-BR=>>pob<<" off the list; false at its end. */
+/* Takes the next item of "fr, pt-BR=>>pob<<" off the list; returns false at its end. */
 static bool next_item(struct dg_span *list, struct dg_span *code, struct dg_span *word)
 {
     while (list->len && (list->ptr[0] == ' ' || list->ptr[0] == ',' || list->ptr[0] == '\t'))
@@ -215,7 +216,7 @@ static enum dg_err refuse(const struct side *all, struct dg_span item, const cha
         what, item.len > 40 ? 40 : DG_SPAN_FMT(item), some, n < all->n ? ", ..." : "", all->n);
 }
 
-/* The word as it may be written: with or without what stands around it in the vocabulary. */
+/* Finds a word as it may be written: with or without the signs around it in the vocabulary. */
 static size_t find_word(const struct making *m, const struct side *all, struct dg_span word)
 {
     size_t i = 0;
@@ -227,7 +228,7 @@ static size_t find_word(const struct making *m, const struct side *all, struct d
     return i;
 }
 
-/* The languages of `text`, each of which must be one of `all`. */
+/* Picks the languages of `text`, each of which must be one of `all`. */
 static enum dg_err pick(struct side *side, const struct making *m, const struct side *all,
                         const char *text, const char *what, struct dg_error *error)
 {
@@ -290,14 +291,14 @@ static enum dg_err make_any_pair(struct dg_langs *langs, const struct making *m,
     return err;
 }
 
-/* "opus-mt-gmw-gmw": its sources are its targets. */
+/* Returns true for a name like "opus-mt-gmw-gmw", whose sources are its targets. */
 static bool is_within_family(const char *name)
 {
     struct dg_span from = language_of_name(name, 1), to = language_of_name(name, 0);
     return from.len == 3 && dg_span_eq(from, to);
 }
 
-/* OPUS-MT: >>fra<< where there are such words, and the target that is configured or named is among
+/* OPUS-MT: >>fra<< if there are such words and the target that is configured or named is among
  * them. */
 static enum dg_err make_opus(struct dg_langs *langs, const struct making *m, struct side sides[2],
                              struct dg_error *error)
@@ -336,7 +337,7 @@ static enum dg_err make_opus(struct dg_langs *langs, const struct making *m, str
     return err;
 }
 
-/* The languages for a template: those configured, otherwise those of the name. */
+/* Makes the languages for a template: those configured, otherwise those of the name. */
 static enum dg_err make_told(struct dg_langs *langs, const struct making *m, struct side sides[2],
                              struct dg_error *error)
 {
@@ -372,7 +373,8 @@ static enum dg_err list_words(struct making *m, struct dg_error *error)
 
 /* ---- Manners --------------------------------------------------------------------------------- */
 
-/* ">>formal<<" is a word of the source's vocabulary, "target:<F>" of the target's. */
+/* Finds the word of a formality: ">>formal<<" is a word of the source vocabulary, "target:<F>" of
+ * the target vocabulary. */
 static enum dg_err find_manner(const struct dg_langs_opts *opts, struct dg_span word,
                                bool is_informal, struct dg_error *error, struct dg_manner *manner)
 {
@@ -395,7 +397,8 @@ static struct dg_manner *slot_of(struct dg_lang *lang, bool is_informal)
     return is_informal ? &lang->informal : &lang->formal;
 }
 
-/* The words of a formality: one for all targets, and those of single targets, in any order. */
+/* Sets the words of a formality: one for all targets, and those for single targets, in any
+ * order. */
 static enum dg_err set_manner(const struct dg_langs_opts *opts, const char *text, bool is_informal,
                               struct side *targets, struct dg_error *error)
 {

@@ -39,9 +39,9 @@ enum {
     DG_MANNER_TEXT_MAX = 1000, /* the most bytes of configured words */
 };
 
-/* How the network is told a formality: by a word of the source's vocabulary (before the text, after
- * a language's word) or of the target's (before the translation, after a language's word or a token
- * that the model is forced to begin with). */
+/* How the network is told which formality to use: by a word of the source vocabulary (before the
+ * text, after a language's word) or of the target vocabulary (before the translation, after a
+ * language's word or a token that the model is forced to begin with). */
 struct dg_manner {
     int32_t id;     /* -1: the model has none */
     int32_t before; /* the forced first token that a target language's word follows; -1: none */
@@ -89,19 +89,19 @@ struct dg_langs_opts {
     bool is_told; /* a template names the languages in words, so any number may be configured */
 };
 
-/* One reference. DG_ERR_NOT_FOUND: the model lacks a configured language, or its vocabulary lacks a
- * configured word. */
+/* Makes the languages of a model, with one reference. DG_ERR_NOT_FOUND: the model lacks a
+ * configured language, or its vocabulary lacks a configured word. */
 enum dg_err dg_langs_new(struct dg_langs **langs, const struct dg_langs_opts *opts,
                          struct dg_error *error) DG_MUST_CHECK;
 struct dg_langs *dg_langs_ref(struct dg_langs *langs);
 void dg_langs_unref(struct dg_langs *langs); /* NULL is fine */
 
-/* The index of the language that a tag means: the one whose code or word is `text` (in any
+/* Returns the index of the language that a tag means: the one whose code or word is `text` (in any
  * case), otherwise the best match; n when none matches. */
 size_t dg_langs_find(const struct dg_lang *list, size_t n, const struct dg_langtag *tag,
                      struct dg_span text);
 
-/* True where a request can choose between languages on some side. */
+/* Returns true where a request can choose between languages on some side. */
 static inline bool dg_langs_are_many(const struct dg_langs *langs)
 {
     return langs->n_sources > 1 || langs->n_targets > 1;
@@ -118,15 +118,15 @@ struct dg_lang_pair {
 
 struct dg_lang_pair dg_langs_pair(const struct dg_langs *langs, size_t source, size_t target);
 
-/* Gives a pair without a formality one that the model has. */
+/* Gives a formality, which the model must have, to a pair without one. */
 void dg_pair_say(struct dg_lang_pair *pair, const struct dg_manner *manner);
 
-/* The pair that two tags name; a tag may be "" where that side has one language, or the choice does
- * not matter. */
+/* Finds the pair that two tags name; a tag may be "" if that side has only one language or the
+ * choice does not matter. */
 enum dg_err dg_langs_choose(const struct dg_langs *langs, const char *source, const char *target,
                             struct dg_error *error, struct dg_lang_pair *pair) DG_MUST_CHECK;
 
-/* How text of this pair is encoded; `pair` must live as long as the options do. */
+/* Returns how text of this pair is encoded; `pair` must live as long as the options do. */
 static inline struct dg_tokenizer_opts dg_lang_pair_tokenizer_opts(const struct dg_lang_pair *pair)
 {
     struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;
@@ -136,8 +136,8 @@ static inline struct dg_tokenizer_opts dg_lang_pair_tokenizer_opts(const struct 
     return opts;
 }
 
-/* Makes the search begin with the target language's word and then the formality's; `pair` must live
- * as long as `search` does. */
+/* Makes the search begin with the target language's word, followed by the formality's word; `pair`
+ * must live as long as `search` does. */
 static inline void dg_pair_lead(const struct dg_lang_pair *pair, struct dg_search_opts *search)
 {
     search->lead = pair->lead;

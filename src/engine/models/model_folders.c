@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A build folder is known by its config.status; the source tree is it or up to three folders above
- * (build/, build/all/asan/), known by its configure.ac. */
+/* A build folder is recognised by its config.status, the source tree by its configure.ac. The
+ * source tree is the build folder itself or up to three folders above (build/, build/all/asan/). */
 #include "engine/models/model_folders.h"
 
 #include "base/file/folder.h"
@@ -48,7 +48,7 @@ static void cut_last(char *path)
     *(slash ? slash : path) = '\0';
 }
 
-/* The source tree of a program that has not been installed. */
+/* Finds the source tree of a program that has not been installed. */
 static bool find_tree(char tree[DG_MODEL_FOLDERS_PATH])
 {
     enum { ABOVE = 3 };

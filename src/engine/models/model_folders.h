@@ -10,10 +10,11 @@
  *     places.langid                    the data; the file may not exist
  *     err = dg_model_folders_each(&places, on_model, ctx, &error);
  *
- * An account's own folder is $XDG_DATA_HOME/dragoman/models (~/.local/share/dragoman/models);
- * that of root, where the program is installed, is the server's, /var/lib/dragoman/models. After it
- * come the server's folder and the one installed with the program; a program in its build folder
- * uses the source tree's. Relative paths in the environment are ignored. Any thread. */
+ * An account's own folder is $XDG_DATA_HOME/dragoman/models (~/.local/share/dragoman/models); if
+ * the program is installed, root's own folder is the server's, /var/lib/dragoman/models. After the
+ * account's own folder come the server's folder and the one installed with the program; a program
+ * in its build folder uses the source tree's folders. Relative paths in the environment are
+ * ignored. Any thread. */
 #ifndef DG_ENGINE_MODELS_MODEL_FOLDERS_H
 #define DG_ENGINE_MODELS_MODEL_FOLDERS_H
 

@@ -8,14 +8,14 @@
 
 #include "engine/models/served_model.h"
 
-/* *tokens [*n] are owned (dg_free). `reads_special`: strings of special tokens become these tokens.
- */
+/* Tokenises `text`; the caller owns *tokens [*n] (dg_free). `reads_special`: the names of special
+ * tokens in the text become these tokens. */
 enum dg_err dg_prompt_encode(const struct dg_served_model *model, struct dg_tokenizer_work *work,
                              struct dg_span text, bool reads_special, struct dg_error *error,
                              struct dg_token **tokens, size_t *n) DG_MUST_CHECK;
 
-/* The prompt that asks for the translation of `text` by the model's template. Token offsets
- * refer to `text`; a token outside of it gets the nearer end of `text`. */
+/* Tokenises the prompt that asks for the translation of `text` by the model's template. Token
+ * offsets refer to `text`; a token outside `text` has the offset of the nearer end. */
 enum dg_err dg_prompt_ask(const struct dg_served_model *model, const struct dg_lang_pair *pair,
                           struct dg_tokenizer_work *work, struct dg_span text,
                           struct dg_error *error, struct dg_token **tokens,

@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    RESIDENT = 4, /* where memory is limited, this many models should fit into it together, if there
-                     are that many */
+    /* if memory is limited, this many models should fit into it together, if there are that many */
+    RESIDENT = 4,
     JOBS_MAX = 4096, /* loads run one at a time; all other jobs free models */
 };
 
@@ -21,7 +21,7 @@ enum {
 static const uint64_t QUANTUM_NS = DG_CLOCK_S;
 static const uint64_t RETRY_NS = 2 * DG_CLOCK_S;
 
-/* One name. */
+/* A model's name and its state. */
 struct entry {
     struct dg_list wanted; /* linked in the order in which models were wanted, while WANTED */
     enum dg_engine_model_state state;
@@ -29,7 +29,7 @@ struct entry {
     struct dg_error failure; /* why loading failed */
 };
 
-/* Counts of a name: they outlive its models, so that what is shown never falls. */
+/* Counts of a name: they outlive its models, so that the counts shown never decrease. */
 struct tally {
     struct tally *next;
     char *name;
@@ -59,7 +59,7 @@ struct dg_registry {
     struct load *loading; /* the load under way; NULL: none */
     pthread_mutex_t lock;
     struct load *landed;   /* guarded: the same load once it has finished */
-    struct tally *tallies; /* guarded: counts for every name that ever was */
+    struct tally *tallies; /* guarded: counts for every name that was ever offered */
     uint64_t version, last_model_version;
     atomic_bool wants_fingerprints;
     atomic_size_t n_expected; /* models that will be offered */
@@ -110,7 +110,7 @@ void dg_registry_free(struct dg_registry *registry)
     dg_free(registry);
 }
 
-/* The counts of a name, from the first time on. Any thread. NULL: no memory. */
+/* Returns the counts of a name, which are made at the first call. Any thread. NULL: no memory. */
 static struct tally *tally_of(struct dg_registry *registry, const char *name)
 {
     pthread_mutex_lock(&registry->lock);
@@ -162,8 +162,8 @@ static void run_burial(void *arg)
     wake(registry); /* somebody may wait for the memory */
 }
 
-/* Freeing waits for workers that look at the model, and gives back much memory: not on the
- * consumer's thread, unless there is no other. */
+/* Frees a model on the registry's thread, because freeing waits for workers that look at the model,
+ * and releases much memory. Without that thread the model is freed on the consumer's. */
 static void bury(void *arg, struct dg_served_model *served)
 {
     struct dg_registry *registry = arg;
@@ -171,7 +171,7 @@ static void bury(void *arg, struct dg_served_model *served)
         dg_served_model_free(served);
 }
 
-/* No new request gets `served`; its memory is expected back. */
+/* Gives `served` no new requests; its memory is expected back. */
 static void retire(struct dg_registry *registry, struct dg_served_model *served)
 {
     enum dg_err err = need_pool(registry);
@@ -186,7 +186,7 @@ static void retire(struct dg_registry *registry, struct dg_served_model *served)
     registry->version++;
 }
 
-/* The model at `at` becomes one that is only known. */
+/* Unloads the model at `at`, which then is only known. */
 static void put_away(struct dg_registry *registry, size_t at)
 {
     struct dg_served_model *stand_in = dg_served_model_stand_in(registry->models[at]);
@@ -209,8 +209,8 @@ static size_t find_name(const struct dg_registry *registry, const char *name)
     return i;
 }
 
-/* How much memory one model should take: if there are several, so that some fit together; if there
- * is one, so that a new version fits besides it at a reload. */
+/* Returns how much memory one model should take: if there are several models, so that some fit
+ * together; if there is one, so that at a reload a new version fits besides it. */
 static size_t share_of_one(struct dg_registry *registry)
 {
     size_t n = atomic_load(&registry->n_expected);
@@ -247,7 +247,7 @@ void dg_registry_want_fingerprints(struct dg_registry *registry, bool wanted)
     atomic_store(&registry->wants_fingerprints, wanted);
 }
 
-/* A new name. */
+/* Adds a new name. */
 static enum dg_err add_entry(struct dg_registry *registry, struct dg_error *error)
 {
     if (registry->n_models == DG_SCHED_MODELS_MAX)
@@ -316,7 +316,7 @@ enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_serve
     size_t at = find_name(registry, model->name);
     uint64_t now = now_ns(registry);
     if (at == registry->n_models)
-        return DG_OK; /* removed meanwhile; those who hold it may use it */
+        return DG_OK; /* removed meanwhile; requests that hold it may still use it */
     struct entry *entry = registry->entries[at];
     entry->used_ns = now;
     if (dg_served_model_is_at_hand(model))
@@ -375,7 +375,7 @@ static void fail(struct dg_registry *registry, size_t at, const struct dg_error 
     tell(registry, at);
 }
 
-/* Begins to load the model at `at`; it has been promised its memory, or will take it. */
+/* Begins to load the model at `at`, whose memory was promised already, or will be taken. */
 static void begin(struct dg_registry *registry, size_t at)
 {
     struct entry *entry = registry->entries[at];
@@ -428,9 +428,8 @@ static void land(struct dg_registry *registry)
     free_load(load);
 }
 
-/* True when model `a` should make room rather than `b`: unused models come first, the least
- * recently used before others, then models in use, the one that has served longest before others.
- */
+/* Returns true when model `a` should make room rather than `b`. Unused models come first, in the
+ * order of their last use; then models in use, those that have served longest first. */
 static bool goes_before(const struct dg_registry *registry, size_t a, size_t b)
 {
     const struct entry *one = registry->entries[a], *two = registry->entries[b];
@@ -440,7 +439,7 @@ static bool goes_before(const struct dg_registry *registry, size_t a, size_t b)
     return one_idle ? one->used_ns < two->used_ns : one->ready_ns < two->ready_ns;
 }
 
-/* The index of the model that should make room; n_models: there is none. */
+/* Returns the index of the model that should make room; n_models: there is none. */
 static size_t find_victim(const struct dg_registry *registry)
 {
     size_t best = registry->n_models;
@@ -457,7 +456,7 @@ static size_t find_victim(const struct dg_registry *registry)
     return best;
 }
 
-/* Makes room for the first that is wanted, and begins with it when there is. */
+/* Makes room for the first model that is wanted, and begins to load it when there is room. */
 static void advance(struct dg_registry *registry)
 {
     if (registry->loading || dg_list_is_empty(&registry->wanted))
@@ -495,8 +494,8 @@ static void let_idle_go(struct dg_registry *registry)
     }
 }
 
-/* Landed models are published last, so that the requests that waited for one begin before it may
- * have to make room. */
+/* Publishes landed models last, so that the requests that waited for such a model begin before it
+ * may have to make room. */
 void dg_registry_tend(struct dg_registry *registry)
 {
     let_idle_go(registry);

@@ -17,9 +17,9 @@
  *          '------------------- idle, or room for another ----------------'
  *
  * Wanted models are loaded one after the other, in the order in which they were wanted, by a thread
- * of the registry's own. Where the ledger has no room, the least recently used model makes room:
- * one that nobody uses, or else one that has served for a second, which finishes what it has begun
- * and is loaded again in its turn. So every model gets its turn, however many there are, and no
+ * of the registry's own. If the ledger has no room, the least recently used model makes room: one
+ * that nobody uses, or else one that has served for a second, which finishes what it has begun and
+ * is loaded again when its turn comes. So every model gets its turn, however many there are, and no
  * accepted request is lost.
  *
  * A model whose loading failed is tried again by the next request, but not within RETRY_NS.
@@ -55,7 +55,8 @@ struct dg_registry_opts {
 enum dg_err dg_registry_new(const struct dg_registry_opts *opts, struct dg_error *error,
                             struct dg_registry **registry) DG_MUST_CHECK;
 
-/* Call it before the scheduler is freed, when no request refers to a model. NULL is fine. */
+/* Frees the registry. Call it before the scheduler is freed, when no request refers to a model.
+ * NULL is fine. */
 void dg_registry_free(struct dg_registry *registry);
 
 /* What to open: a directory under a name. */
@@ -73,17 +74,17 @@ enum dg_err dg_registry_open(struct dg_registry *registry, const struct dg_regis
  * from now on. Any thread. */
 void dg_registry_expect(struct dg_registry *registry, size_t n_models);
 
-/* Whether models opened from now on compute the fingerprint of their files. Any thread. */
+/* Sets whether models opened from now on compute the fingerprint of their files. Any thread. */
 void dg_registry_want_fingerprints(struct dg_registry *registry, bool wanted);
 
-/* Publishes the model in place of one with its name, which finishes what it has begun. Takes
- * `served`, also on failure. */
+/* Publishes the model in place of an earlier model of the same name, which finishes what it has
+ * begun. Takes `served`, also on failure. */
 enum dg_err dg_registry_publish(struct dg_registry *registry, struct dg_served_model *served,
                                 struct dg_error *error) DG_MUST_CHECK;
 enum dg_err dg_registry_remove(struct dg_registry *registry, const char *name,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* All models that are offered, loaded or not; borrowed until the next call here. */
+/* Lists all models that are offered, loaded or not; they are borrowed until the next call here. */
 size_t dg_registry_list(const struct dg_registry *registry, struct dg_served_model *const **models);
 
 /* The model that a request asks for, by name or by what it must be able to do. */
@@ -96,45 +97,46 @@ struct dg_registry_wish {
     const char *one, *several; /* names for messages: "language model", "language models" */
 };
 
-/* The model that is meant, borrowed; a named model is not checked with `fits`. Otherwise an error
- * with a sentence: there is none, the key may not use it, or several fit. */
+/* Finds the model that is meant; it is borrowed. A named model is not checked with `fits`. An error
+ * comes with a sentence: there is no such model, the client's key may not use it, or several
+ * fit. */
 enum dg_err dg_registry_choose(const struct dg_registry *registry,
                                const struct dg_registry_wish *wish, struct dg_error *error,
                                struct dg_served_model **found) DG_MUST_CHECK;
 
-/* A request has come for `model`: its idle time starts again, and it will be loaded if it is not.
- * DG_ERR_MODEL with a sentence: its loading failed recently. */
+/* Notes that a request has come for `model`: its idle time starts again, and it will be loaded if
+ * it is not loaded. DG_ERR_MODEL with a sentence: its loading failed recently. */
 enum dg_err dg_registry_want(struct dg_registry *registry, const struct dg_served_model *model,
                              struct dg_error *error) DG_MUST_CHECK;
 
-/* The same for a request that waits for `model`: until that is loaded, `*kept` holds a reference
- * to it. DG_ERR_NOT_YET: it is not loaded yet. */
+/* The same for a request that waits for `model`: until the model is loaded, `*kept` holds a
+ * reference to it. DG_ERR_NOT_YET: it is not loaded yet. */
 enum dg_err dg_registry_await(struct dg_registry *registry, struct dg_served_model *model,
                               struct dg_error *error, struct dg_served_model **kept) DG_MUST_CHECK;
 
-/* True while the stand-in `model` is published and its loading is wanted or under way. */
+/* Returns true while the stand-in `model` is published and its loading is wanted or under way. */
 bool dg_registry_is_coming(const struct dg_registry *registry, const struct dg_served_model *model);
 
 /* Unloads idle models, begins the next load and publishes what was loaded. */
 void dg_registry_tend(struct dg_registry *registry);
 
-/* Counts up whenever a model comes or goes, or its loading fails. */
+/* Returns a number that increases whenever a model comes or goes, or its loading fails. */
 uint64_t dg_registry_version(const struct dg_registry *registry);
 
 enum dg_engine_model_state dg_registry_state(const struct dg_registry *registry, size_t at);
 
-/* Why the loading of model `at` failed; "" when it did not. */
+/* Returns why the loading of model `at` failed; "" when it did not. */
 const char *dg_registry_failure(const struct dg_registry *registry, size_t at);
 
-/* The scheduler's counts for model `at`, under its name, since the start. */
+/* Reads the scheduler's counts for model `at`, under its name, since the start. */
 void dg_registry_read_counts(struct dg_registry *registry, size_t at,
                              struct dg_sched_stats *counts);
 
-/* The cache's counts for model `at`: only hits, joined and misses. */
+/* Reads the cache's counts for model `at`: only hits, joined and misses. */
 void dg_registry_read_cache_counts(const struct dg_registry *registry, size_t at,
                                    struct dg_engine_cache_stats *counts);
 
-/* The qualities that model `at` gave as an estimator. */
+/* Reads the qualities that model `at` gave as an estimator. */
 void dg_registry_read_quality_counts(const struct dg_registry *registry, size_t at,
                                      struct dg_engine_quality_stats *counts);
 

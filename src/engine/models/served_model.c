@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Loading a model for service: look (check, measure), take the memory, pack, try it, give it
- * decoders. */
+/* Loads a model for service: checks and measures it, takes the memory, packs its weights, tries it,
+ * gives it decoders. */
 #include "engine/models/served_model.h"
 #include "base/memory/mem.h"
 #include "engine/cache/remote_value.h"
@@ -44,7 +44,7 @@ void dg_served_model_free(struct dg_served_model *served)
     dg_free(served);
 }
 
-/* The vocabularies on both sides of the tokenizer must be the network's. */
+/* Checks that the vocabularies on both sides of the tokenizer are the network's. */
 static enum dg_err check_tokenizer(const struct dg_served_model *served, const char *path,
                                    struct dg_error *error)
 {
@@ -62,8 +62,8 @@ static enum dg_err check_tokenizer(const struct dg_served_model *served, const c
     return DG_OK;
 }
 
-/* A few rows of the output have no word (M2M100 and NLLB pad their matrix); they are never chosen,
- * since they stand for no text. */
+/* Suppresses the few rows of the output that have no word (M2M100 and NLLB pad their matrix), since
+ * they stand for no text. */
 static void silence_rest(struct dg_served_model *served)
 {
     struct dg_blueprint *bp = &served->blueprint;
@@ -139,8 +139,8 @@ static enum dg_err open_reader(struct dg_served_model *served, const char *path,
         labels->n, bp->decoder.V);
 }
 
-/* An encoder that says one number, and has a curve for it, is a quality estimator. One that is
- * configured as such must be. */
+/* Opens a quality estimator: an encoder that outputs one number and has a curve for it. A model
+ * that is configured as an estimator must be one. */
 static enum dg_err open_estimator(struct dg_served_model *served, const char *path,
                                   struct dg_error *error)
 {
@@ -171,8 +171,8 @@ static void replace(char **text, const char *with)
     *text = dg_xstrdup(with);
 }
 
-/* The directory of a language model may state how it is asked to translate; what was configured
- * takes precedence. */
+/* Takes the template that the directory of a language model may state; a configured template takes
+ * precedence. */
 static void take_own_template(struct dg_served_model *served)
 {
     const struct dg_lm_ask *ask = &served->blueprint.lm.ask;
@@ -189,7 +189,7 @@ static void take_own_template(struct dg_served_model *served)
     }
 }
 
-/* Reads the template, and how much room it takes: that of the longest names. */
+/* Reads the template, and computes how much room it takes with the longest names. */
 static enum dg_err open_template(struct dg_served_model *served, struct dg_error *error)
 {
     const struct dg_translation_prompt_opts opts = {.prompt = served->prompt,
@@ -278,8 +278,8 @@ static enum dg_err read_test(const struct dg_served_model *served, const char *p
     return err;
 }
 
-/* Translates a word. A model whose weights are damaged (NaN, infinity) fails here and not in front
- * of a user; one that is sound has its pages and tables warm afterwards. */
+/* Translates a word. A model whose weights are damaged (NaN, infinity) fails here and not when a
+ * user needs it; the pages and tables of a sound model are in memory afterwards. */
 static enum dg_err self_test(const struct dg_served_model *served, const char *path,
                              struct dg_error *error)
 {
@@ -328,7 +328,8 @@ static double mib(size_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-/* *fixed is the memory that it takes besides decoders. */
+/* Chooses the limits of the decoders. *fixed is the memory that the model takes besides
+ * decoders. */
 static enum dg_err choose_limits(struct dg_served_model *served,
                                  const struct dg_served_model_opts *opts,
                                  const struct dg_net *hollow, struct dg_error *error)

@@ -35,7 +35,7 @@ struct dg_engine_cache_stats;
 struct dg_engine_quality_stats;
 struct dg_translation_prompt;
 
-/* The ids that a model of an encoder alone has around its texts and in place of hidden words; -1:
+/* The ids that an encoder-only model has around its texts and in place of hidden words; -1:
  * none. */
 struct dg_marks {
     int32_t cls, sep, mask;
@@ -66,7 +66,7 @@ struct dg_served_model {
     struct dg_ledger *ledger; /* borrowed */
     struct dg_blueprint blueprint;
     struct dg_placeholders_words carry_words; /* words that stand for spans which must survive */
-    struct dg_marks marks;                    /* for encoders alone */
+    struct dg_marks marks;                    /* for encoder-only models */
     struct dg_labels *labels; /* owned; of a classifier; NULL for others and in a stand-in */
     uint8_t *joining;         /* owned; [target words]; 1 for pieces that continue a word */
     struct dg_decoder_limits limits;
@@ -109,7 +109,7 @@ enum dg_err dg_served_model_open(struct dg_served_model **served,
                                  const struct dg_engine_model *model,
                                  struct dg_error *error) DG_MUST_CHECK;
 
-/* The model's configuration; borrowed. */
+/* Returns the model's configuration; borrowed. */
 static inline struct dg_engine_model dg_served_model_describe(const struct dg_served_model *served)
 {
     return (struct dg_engine_model){.name = served->name,
@@ -123,23 +123,23 @@ static inline struct dg_engine_model dg_served_model_describe(const struct dg_se
                                     .judges = served->judges};
 }
 
-/* True when the model can translate: all can but readers and language models without a template. */
+/* Returns true when the model can translate: every model can, except readers and language models
+ * without a template. */
 static inline bool dg_served_model_translates(const struct dg_served_model *served)
 {
     return !dg_blueprint_is_reader(&served->blueprint) &&
            (!dg_blueprint_family(&served->blueprint)->has_prompt || *served->prompt);
 }
 
-/* True for an encoder that scores two texts with one number. */
+/* Returns true for an encoder that scores two texts with one number. */
 static inline bool dg_served_model_says_number(const struct dg_blueprint *bp)
 {
     return dg_blueprint_family(bp)->has_head && bp->enc.head == DG_HEAD_POOLED &&
            bp->enc.rule == DG_LABELS_NUMBER && bp->decoder.V == 1;
 }
 
-/* The models whose translations an estimator judges, separated by commas; NULL: it is not an
- * estimator.
- */
+/* Returns the models whose translations an estimator judges, separated by commas; NULL: it is not
+ * an estimator. */
 static inline const char *dg_served_model_judges(const struct dg_served_model *served)
 {
     return !served->is_estimator ? NULL
@@ -147,7 +147,7 @@ static inline const char *dg_served_model_judges(const struct dg_served_model *s
                                  : served->calibration.judges;
 }
 
-/* A stand-in for a loaded model. NULL: no memory. */
+/* Makes a stand-in for a loaded model. NULL: no memory. */
 struct dg_served_model *dg_served_model_stand_in(const struct dg_served_model *served);
 
 static inline bool dg_served_model_is_at_hand(const struct dg_served_model *served)
@@ -159,7 +159,8 @@ struct dg_served_model *dg_served_model_ref(struct dg_served_model *served);
 void dg_served_model_unref(struct dg_served_model *served); /* NULL is fine; the last calls `bury`,
                                                                or frees the model */
 
-/* Frees a model without references, after waiting for workers that still look at it. Any thread. */
+/* Frees a model that has no references left, after waiting for workers that still look at it. Any
+ * thread. */
 void dg_served_model_free(struct dg_served_model *served);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Looked for byte by byte: texts and stop texts are short, and callers begin where they left off.
- */
+/* Stop texts are looked for byte by byte: texts and stop texts are short, and callers continue
+ * where they left off. */
 #include "engine/models/stop_texts.h"
 
 size_t dg_stop_texts_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from)

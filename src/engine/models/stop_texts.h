@@ -10,11 +10,11 @@
 
 #include <stdint.h>
 
-/* Where the first of the `n` stop texts, none of which is empty, begins in [from, ...);
- * SIZE_MAX: nowhere. */
+/* Returns the offset, `from` or later, at which the first of the `n` stop texts begins; SIZE_MAX:
+ * none is there. No stop text may be empty. */
 size_t dg_stop_texts_find(const struct dg_span *stops, size_t n, struct dg_span text, size_t from);
 
-/* Bytes at the text's end that may be the beginning of a stop text. */
+/* Returns how many bytes at the text's end may be the beginning of a stop text. */
 size_t dg_stop_texts_doubtful(const struct dg_span *stops, size_t n, struct dg_span text);
 
 #endif

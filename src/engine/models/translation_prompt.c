@@ -56,7 +56,7 @@ static enum dg_err read_stops(struct dg_translation_prompt *template, const char
 
 /* ---- Ends ------------------------------------------------------------------------------------ */
 
-/* The token's text by itself. */
+/* Appends the token's text by itself. */
 static enum dg_err spell(int32_t id, struct dg_tokenizer_stream *stream, struct dg_buf *text)
 {
     struct dg_span delta;

@@ -13,8 +13,8 @@
  *     dg_translation_prompt_hear(template, said, is_over, &from, &upto);    the translation so far
  *
  * Places and escapes are those of tokenize/prompt_template.h. Several stop texts are separated by
- * |; each must be part of some token, because a search can end only where a token does. The output
- * before the stop text, without white space at its ends, is the translation.
+ * |; each must be part of some token, because a search can end only where a token ends. The
+ * translation is the output before the stop text, without the white space at both ends.
  *
  * Immutable; any thread. */
 #ifndef DG_ENGINE_MODELS_TRANSLATION_PROMPT_H
@@ -51,16 +51,16 @@ enum dg_err dg_translation_prompt_new(struct dg_translation_prompt **template,
                                       struct dg_error *error) DG_MUST_CHECK;
 void dg_translation_prompt_free(struct dg_translation_prompt *template); /* NULL is fine */
 
-/* Appends the prompt for a text; the text begins at *text_at of what was appended. */
+/* Appends the prompt for a text; *text_at is the offset of the text in what was appended. */
 enum dg_err dg_translation_prompt_fill(const struct dg_translation_prompt *template,
                                        const struct dg_lang_pair *pair, struct dg_span text,
                                        struct dg_buf *prompt, size_t *text_at) DG_MUST_CHECK;
 
-/* [words of the vocabulary] 1 for tokens that end an answer, as in dg_search_opts; NULL: only the
- * model's own end does. */
+/* Returns [words of the vocabulary] 1 for tokens that end an answer, as in dg_search_opts; NULL:
+ * only the model's own end token does. */
 const uint8_t *dg_translation_prompt_ends(const struct dg_translation_prompt *template);
 
-/* The translation is [*from, *upto) of `said`, as far as it is certain; all of it when is_over.
+/* Finds the translation, [*from, *upto) of `said`, as far as it is certain; all of it when is_over.
  * Both offsets only grow. */
 void dg_translation_prompt_hear(const struct dg_translation_prompt *template, struct dg_span said,
                                 bool is_over, size_t *from, size_t *upto);

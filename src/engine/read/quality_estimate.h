@@ -7,7 +7,7 @@
  * (read.h), all at once.
  *
  *     gathering -> asked -> done
- *                    `---> dropped    its request is gone; it frees itself when the reading ends
+ *                    `---> dropped    its request is gone; it is freed when the reading ends
  *
  * A text's quality is the mean over its sentences, each weighted by the bytes of its source.
  * Consumer's thread. */
@@ -23,7 +23,7 @@
 struct dg_judged; /* a sentence */
 
 struct dg_quality_estimate {
-    struct dg_list link;    /* linked in the engine's list from the question on */
+    struct dg_list link;    /* linked in the engine's list once the estimator was asked */
     struct dg_buf texts;    /* the source and the translation of each sentence in turn */
     struct dg_judged *list; /* owned; [n] */
     float *qualities;       /* owned; [n]; set at the end */
@@ -44,7 +44,7 @@ struct dg_quality_estimate *dg_quality_estimate_new(void); /* NULL: no memory */
  * the reading too. NULL is fine. */
 void dg_quality_estimate_drop(struct dg_quality_estimate *estimate);
 
-/* Frees the estimate at once, when its engine will report no end any more. */
+/* Frees the estimate at once, for an engine that will no longer report the end of its reading. */
 void dg_quality_estimate_free(struct dg_quality_estimate *estimate);
 
 /* Notes a sentence: its source, its translation, and the log-probability and the number of the
@@ -62,12 +62,12 @@ struct dg_quality_estimate_how {
     uint64_t timeout_ms; /* 0: none */
 };
 
-/* Asks for the estimate; without any sentence it is done at once. */
+/* Asks for the estimate. An estimate without sentences is done at once. */
 enum dg_err dg_quality_estimate_ask(struct dg_quality_estimate *estimate,
                                     const struct dg_quality_estimate_how *how,
                                     struct dg_error *error) DG_MUST_CHECK;
 
-/* The text's quality, once the estimate is done; it must have sentences. */
+/* Returns the text's quality, once the estimate is done; the estimate must have sentences. */
 double dg_quality_estimate_quality(const struct dg_quality_estimate *estimate);
 
 #endif

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Readings: models that read fill masked words, classify texts, find entities, answer questions and
- * compute vectors. Readings share the scheduler, batches, limits and memory with translations; each
- * text is one ticket, a long one several.
+ * compute vectors. Readings share the scheduler, batches, limits and memory with translations; a
+ * text is one ticket, a long text several.
  *
  *     const struct dg_engine_item items[] = {{.text = DG_SPAN("A fine day.")}};
  *     struct dg_engine_read ask = {.task = DG_TASK_CLASSIFY, .items = items, .n_items = 1,
@@ -16,8 +16,8 @@
  * entities or answers. Every encoder can compute vectors. Recurrent classifiers label texts.
  *
  * Texts that are too long for the model: entities and answers are looked for in overlapping
- * windows, up to DG_READ_CHARACTERS_MAX; for labels and vectors only the beginning counts, and
- * `was_cut` says so; texts with masked words are refused.
+ * windows, up to DG_READ_CHARACTERS_MAX; for labels and vectors only the beginning of the text
+ * counts, and `was_cut` says so; texts with masked words are refused.
  *
  * One thread, the consumer's. */
 #ifndef DG_ENGINE_READ_READ_H
@@ -36,9 +36,9 @@ enum dg_read_task {
     DG_N_TASKS
 };
 
-/* The most characters of one text of TAG, or of a question and its context; and of all questions
- * and contexts of ANSWER together. A context counts once for each of its questions, because it is
- * read for each. */
+/* The most characters of one text of TAG, or of a question with its context; and the most of all
+ * questions and contexts of ANSWER together. A context counts once for each of its questions,
+ * because it is read for each. */
 enum { DG_READ_CHARACTERS_MAX = 100 * 1000, DG_READ_ALL_MAX = 2 * 1000 * 1000 };
 
 enum {
@@ -62,18 +62,19 @@ struct dg_engine_read {
     const char *model;                  /* NULL: the only model for the task */
     const struct dg_engine_item *items; /* [n_items] copied */
     size_t n_items;
-    size_t n_best;   /* The most words for a place, labels of a text (0: all) or answers; at most
-                        DG_READING_RESULT_BEST_MAX, or _ANSWERS_MAX. */
-    float threshold; /* CLASSIFY, TAG: labels and entities with a lower score are left out; 0: none
-                        are */
+    size_t n_best; /* The most words for a place, labels of a text (0: all) or answers; at most
+                      DG_READING_RESULT_BEST_MAX, or _ANSWERS_MAX. */
+    /* CLASSIFY, TAG: labels and entities with a lower score are left out; 0: all are reported */
+    float threshold;
     size_t answer_len; /* the most tokens of an answer, up to DG_ANSWER_LEN_MAX; 0: 30 */
     bool first;        /* EMBED: the state of the first token instead of the mean over all */
     bool as_it_is;     /* EMBED: the vector is not divided by its length */
     enum dg_priority priority;
     uint64_t client;     /* as in struct dg_engine_request */
     uint64_t timeout_ms; /* 0: none */
-    bool waits; /* The request waits for room rather than being refused with DG_ERR_BUSY, because it
-                   completes work that is already done. */
+    /* The request waits for room rather than being refused with DG_ERR_BUSY, because it completes a
+     * request whose translation is already done (a quality estimate). */
+    bool waits;
     const char *const *only; /* [n_only] as of a translation */
     size_t n_only;
 };
@@ -152,11 +153,11 @@ enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read
                            const struct dg_engine_read_events *events, void *ctx,
                            struct dg_error *error, uint64_t *retry_ms, uint64_t *id) DG_MUST_CHECK;
 
-/* True when item `i` has the same memory as the item before it for its pair, which is then kept,
- * and counted as text, only once. */
+/* Returns true when the pair of item `i` is at the same address as that of the item before it. Such
+ * a pair is kept, and counted as text, only once. */
 bool dg_read_shares_pair(const struct dg_engine_item *items, size_t i);
 
-/* "fill", "classify", "tag", "answer", "embed". */
+/* Returns "fill", "classify", "tag", "answer" or "embed". */
 const char *dg_read_task_name(enum dg_read_task task);
 
 #endif

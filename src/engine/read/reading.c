@@ -19,9 +19,9 @@ enum {
     OPEN_MAX = 64,      /* tickets that a request has at a time */
     STRETCH = 8 * 1024, /* bytes that are tokenised at once */
     TURN_NS = 2 * 1000 * 1000,
-    OVERLAP_PARTS = 4,    /* neighbouring windows overlap by one part in this many */
-    BYTES_PER_TOKEN = 64, /* bytes per token that are looked at if only the beginning of a text
-                             counts */
+    OVERLAP_PARTS = 4, /* neighbouring windows overlap by one part in this many */
+    /* the bytes for each token that are read if only the beginning of a text counts */
+    BYTES_PER_TOKEN = 64,
     ARENA_SPARE = 1 << 16,
     ANSWER_BYTES_MAX = 256 << 20,
 };
@@ -94,7 +94,7 @@ bool dg_read_shares_pair(const struct dg_engine_item *items, size_t i)
            items[i].pair.ptr == items[i - 1].pair.ptr && items[i].pair.len == items[i - 1].pair.len;
 }
 
-/* The bytes of a request's texts. */
+/* Returns the bytes of a request's texts. */
 static size_t bytes_of(const struct dg_engine_read *ask)
 {
     size_t n = 0;
@@ -141,7 +141,7 @@ static void free_reading(struct dg_reading *r)
     dg_free(r);
 }
 
-/* The characters of a text that is read whole, in as many windows as it takes. */
+/* Checks the number of characters of a text that is read whole, in as many windows as needed. */
 static enum dg_err check_size(const struct dg_reading *r, size_t i, size_t n_characters,
                               size_t n_all, struct dg_error *error)
 {
@@ -159,7 +159,7 @@ static enum dg_err check_size(const struct dg_reading *r, size_t i, size_t n_cha
     return DG_OK;
 }
 
-/* A pair that several items share is checked, kept and counted once. */
+/* Copies the items. A pair that several items share is checked, kept and counted once. */
 static enum dg_err copy_items(struct dg_reading *r, const struct dg_engine_read *ask,
                               struct dg_error *error)
 {
@@ -257,7 +257,7 @@ static bool is_recurrent(const struct dg_reading *r)
     return !dg_blueprint_family(&r->task.model->blueprint)->has_head;
 }
 
-/* Whether only the beginning of a text counts. */
+/* Returns true when only the beginning of a text counts. */
 static bool is_cut_short(const struct dg_reading *r)
 {
     return r->asked.task == DG_TASK_CLASSIFY || r->asked.task == DG_TASK_EMBED;
@@ -268,8 +268,8 @@ static size_t capacity(const struct dg_reading *r)
     return r->task.model->limits.source_max;
 }
 
-/* How many of the remaining bytes are tokenised next: up to a space, which belongs to what
- * follows; all if there is no space. */
+/* Returns how many of the remaining bytes are tokenised next: up to a space, which belongs to what
+ * follows; all of them if there is no space. */
 static size_t stretch(struct dg_span rest)
 {
     if (rest.len <= STRETCH)
@@ -284,7 +284,7 @@ static size_t stretch(struct dg_span rest)
     return n;
 }
 
-/* Room for n more. */
+/* Makes room for n more tokens. */
 static enum dg_err reserve(struct dg_reading_result_tokens *to, size_t n)
 {
     return DG_RESERVE(to->list, to->n + n, to->cap, 128);
@@ -307,8 +307,8 @@ static enum dg_err tokenise_recurrent(struct dg_reading *r, struct dg_reading_re
     return err;
 }
 
-/* A stretch that begins at `at`. Masked words are written as the vocabulary writes them; any other
- * sign in a stranger's text is text. */
+/* Tokenises a stretch that begins at `at`. Masked words are written as the vocabulary writes them;
+ * the names of other special tokens are ordinary text, because a stranger may have written them. */
 static enum dg_err tokenise_stretch(struct dg_reading *r, struct dg_reading_result_tokens *to,
                                     struct dg_span text, size_t at, struct dg_error *error)
 {
@@ -329,7 +329,7 @@ static enum dg_err tokenise_stretch(struct dg_reading *r, struct dg_reading_resu
     return err;
 }
 
-/* The next part of a text. */
+/* Tokenises the next part of a text. */
 static enum dg_err tokenise(struct dg_reading *r, struct dg_reading_result_tokens *to,
                             struct dg_span text, size_t *at, struct dg_error *error)
 {
@@ -342,7 +342,7 @@ static enum dg_err tokenise(struct dg_reading *r, struct dg_reading_result_token
     return err;
 }
 
-/* How much of a text is tokenised at all. */
+/* Returns the part of a text that is tokenised at all. */
 static struct dg_span looked_at(const struct dg_reading *r, struct dg_span text)
 {
     size_t most = capacity(r) * BYTES_PER_TOKEN;
@@ -353,7 +353,7 @@ static struct dg_span looked_at(const struct dg_reading *r, struct dg_span text)
     return dg_span_sub(text, 0, most);
 }
 
-/* One stretch of the item's text, or of its pair; *done when there is no more. */
+/* Tokenises one stretch of the item's text, or of its pair; sets *done when there is no more. */
 static enum dg_err tokenise_some(struct dg_reading *r, struct item *item, struct dg_error *error,
                                  bool *done)
 {
@@ -390,14 +390,14 @@ static size_t put(int32_t *ids, size_t n, const struct dg_reading_result_token *
     return n;
 }
 
-/* The special tokens around one text, or around two. */
+/* Returns the number of special tokens around one text, or around two. */
 static size_t n_around(const struct dg_reading *r, bool has_pair)
 {
     return is_recurrent(r) ? 0 : 2 + (has_pair ? r->task.model->blueprint.enc.separators : 0);
 }
 
-/* [cls] text [sep], or [cls] text [sep]... pair [sep]; *at is where the pair begins, or the text.
- */
+/* Lays out [cls] text [sep], or [cls] text [sep]... pair [sep]; *at is where the pair begins or,
+ * without a pair, the text. */
 static size_t lay_out(const struct dg_reading *r, const struct dg_reading_result_token *text,
                       size_t n_text, const struct dg_reading_result_token *pair, size_t n_pair,
                       bool has_pair, int32_t *ids, size_t *second, size_t *at)
@@ -423,7 +423,7 @@ static size_t lay_out(const struct dg_reading *r, const struct dg_reading_result
     return n;
 }
 
-/* A window of [first, first + n) of the text, or with a pair of that. */
+/* Makes a window of tokens [first, first + n) of the text or, with a pair, of the pair. */
 static enum dg_err make_window(struct dg_reading *r, struct item *item,
                                struct dg_reading_result_window what, size_t n_text,
                                struct dg_error *error)
@@ -486,7 +486,7 @@ static enum dg_err make_window(struct dg_reading *r, struct item *item,
     return DG_OK;
 }
 
-/* The next of overlapping windows over n tokens, `most` in each. */
+/* Makes the next of overlapping windows over n tokens, `most` in each. */
 static enum dg_err make_next(struct dg_reading *r, struct item *item, size_t n, size_t most,
                              struct dg_error *error)
 {
@@ -530,7 +530,7 @@ static enum dg_err find_places(struct dg_reading *r, struct item *item, struct d
                         DG_SPAN_FMT(sign));
 }
 
-/* One window, of which no more than fits; the longer of two texts is cut first. */
+/* Makes an item's only window, with as much text as fits; the longer of two texts is cut first. */
 static enum dg_err make_only(struct dg_reading *r, struct item *item, struct dg_error *error)
 {
     struct dg_gathering *g = &item->gathering;
@@ -589,7 +589,7 @@ static void fail(struct dg_reading *r, enum dg_err err, const struct dg_error *e
     dg_task_fail(&r->task, err, error);
 }
 
-/* All of an item's windows are over. */
+/* Ends an item, all of whose windows are over. */
 static void finish_item(struct dg_reading *r, struct item *item)
 {
     const size_t index = (size_t)(item - r->items);
@@ -620,8 +620,8 @@ static enum dg_err send(struct dg_reading *r, uint64_t *retry_ms)
     return DG_OK;
 }
 
-/* Tokenises, makes windows and submits them until then, at least some. DG_ERR_BUSY: the scheduler
- * is full. */
+/* Tokenises, makes windows and submits them until the turn ends, but at least some. DG_ERR_BUSY:
+ * the scheduler is full. */
 static enum dg_err go_on(struct dg_reading *r, struct dg_task_turn *turn, struct dg_error *error)
 {
     enum dg_err err = send(r, &turn->retry_ms);
@@ -672,7 +672,7 @@ static enum dg_err prepare(struct dg_reading *r, struct dg_task_turn *turn, stru
 
 /* ---- Telling --------------------------------------------------------------------------------- */
 
-/* The next item, or its next part. */
+/* Reports the next item, or its next part. */
 static void tell_some(struct dg_reading *r)
 {
     struct dg_reading_result part = r->said[r->n_told];
@@ -687,7 +687,7 @@ static void tell_some(struct dg_reading *r)
     r->n_told_entities = part.has_more ? part.n_before + part.n_entities : 0;
 }
 
-/* Reports finished items, in their order, until the turn ends, at least one part. */
+/* Reports finished items, in their order, until the turn ends, but at least one part. */
 static void tell_items(struct dg_reading *r, struct dg_task_turn *turn)
 {
     while (!r->task.err && r->n_told < r->asked.n_items && r->items[r->n_told].is_finished) {

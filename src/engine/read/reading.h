@@ -3,9 +3,9 @@
 
 /* Inside the engine: a request for readings on its way, a kind of task (task.h). Items become
  * windows, and windows become tickets. Items are tokenised in stretches, so that no turn of the
- * consumer's thread takes long; a few dozen tickets are open at a time. The output of a ticket is
- * reduced at once to the result that will be reported (reading_result.h), and the ticket is freed.
- */
+ * consumer's thread takes long; a few dozen tickets are open at a time. As soon as a ticket ends,
+ * its output is reduced to the result that will be reported (reading_result.h), and the ticket is
+ * freed. */
 #ifndef DG_ENGINE_READ_READING_H
 #define DG_ENGINE_READ_READING_H
 
@@ -22,7 +22,7 @@ enum dg_err dg_reading_submit(struct dg_tasks *tasks, const struct dg_engine_rea
 /* How readings begin and end; their tickets are of kind DG_TICKET_READING. */
 extern const struct dg_task_ops dg_reading_ops;
 
-/* Whether a model can do the task. */
+/* Returns whether a model can do the task. */
 bool dg_reading_fits(const struct dg_blueprint *bp, enum dg_read_task task);
 
 #endif

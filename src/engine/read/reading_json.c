@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One part for each task. */
+/* One part of this file for each task. */
 #include "engine/read/reading_json.h"
 #include "base/memory/utf8.h"
 

@@ -26,7 +26,7 @@ void dg_gathering_deinit(struct dg_gathering *gathering)
 
 /* ---- Words of a text ------------------------------------------------------------------------- */
 
-/* Whether token `i` continues the word of the token before it. */
+/* Returns whether token `i` continues the word of the token before it. */
 static bool goes_on(const struct dg_reading_result_tokens *tokens, size_t i)
 {
     return i > 0 && tokens->list[i].word == tokens->list[i - 1].word;
@@ -43,7 +43,7 @@ static void trim(struct dg_span text, size_t *at, size_t *end)
 
 /* ---- Masked words ---------------------------------------------------------------------------- */
 
-/* The word of a piece, as it stands in a text. */
+/* Finds the word of a piece, as it is written in a text. */
 static enum dg_err spell(const struct dg_gathering *g, struct dg_arena *arena, int32_t id,
                          struct dg_span *word)
 {
@@ -132,8 +132,8 @@ static bool tells_replaced(const struct dg_gathering *g)
     return g->model->blueprint.enc.head == DG_HEAD_REPLACED;
 }
 
-/* For each token, takes the label from the window in which it has the most context; the first of
- * several equal ones. */
+/* For each token, takes the label from the window in which the token has the most context, or from
+ * the first of several such windows. */
 static enum dg_err take_tags(struct dg_gathering *g, const struct dg_reading_result_window *w,
                              const float *values)
 {
@@ -158,7 +158,8 @@ static enum dg_err take_tags(struct dg_gathering *g, const struct dg_reading_res
     return DG_OK;
 }
 
-/* Every word, and the probability that it replaces another: that of its most suspicious token. */
+/* Lists every word with the probability that it replaces another word: that of its most suspicious
+ * token. */
 static enum dg_err make_replaced(struct dg_gathering *g, struct dg_arena *arena,
                                  struct dg_reading_result *said)
 {
@@ -182,7 +183,7 @@ static enum dg_err make_replaced(struct dg_gathering *g, struct dg_arena *arena,
     return DG_OK;
 }
 
-/* Keeps those that the model is sure enough of. */
+/* Keeps the entities that the model is sure enough of. */
 static size_t drop_doubtful(struct dg_reading_result_entity *entities, size_t n, float threshold)
 {
     size_t kept = 0;
@@ -192,7 +193,8 @@ static size_t drop_doubtful(struct dg_reading_result_entity *entities, size_t n,
     return kept;
 }
 
-/* Words have the label of their first token, as taggers are trained. */
+/* Makes the entities. Words have the label of their first token, because taggers are trained that
+ * way. */
 static enum dg_err make_entities(struct dg_gathering *g, struct dg_arena *arena,
                                  struct dg_reading_result *said)
 {
@@ -234,8 +236,8 @@ static enum dg_err make_entities(struct dg_gathering *g, struct dg_arena *arena,
 
 /* ---- Answers --------------------------------------------------------------------------------- */
 
-/* Puts a span among the best; the same span of another window counts once, with the better score.
- */
+/* Puts a span among the best. A span that occurs in two windows counts once, with the better
+ * score. */
 static void put_span(struct dg_gathering *g, struct dg_reading_result_span span)
 {
     const size_t n_most = g->asked->n_best ? g->asked->n_best : 1;
@@ -263,7 +265,7 @@ static void put_span(struct dg_gathering *g, struct dg_reading_result_span span)
     g->spans[at] = span;
 }
 
-/* exp(x - log of the sum over the context and the first token) of column `c`. */
+/* Computes exp(x - log of the sum over the context and the first token) of column `c`. */
 static void normalise(const struct dg_reading_result_window *w, const float *values, size_t c,
                       float *out, float *none)
 {

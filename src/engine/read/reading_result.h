@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Turns the numbers that a network gives into the result for a text; knows neither tickets nor the
- * network.
+/* Turns the numbers that a network outputs into the result for a text. Nothing here depends on
+ * tickets or on how the network computes.
  *
  *     err = dg_reading_result_window(gathering, &window, values, ids, n_values);    each window
  *     err = dg_reading_result_make(gathering, arena, &said);                        at the end
@@ -41,7 +41,7 @@ struct dg_reading_result_span {
 };
 
 struct dg_gathering {
-    const struct dg_served_model *model; /* borrowed, like the two members after it */
+    const struct dg_served_model *model; /* borrowed, as are the two members after it */
     const struct dg_engine_read *asked;
     const struct dg_engine_item *item;
     struct dg_reading_result_tokens text, pair;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the engine: what a request keeps while its models are not loaded.
+/* Inside the engine: what a request keeps while it waits for its models to be loaded.
  *
  *     err = dg_model_wait_new(&waiting, &request->asked, &error);   its texts are now copies
  *     dg_model_wait_free(waiting); */

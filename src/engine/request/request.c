@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One request: its text is cut (text_split.c), a window of sentences is begun (sentence.c), what
- * ends is collected, what is final is shown in order, and the end is told with sums of all. Nothing
- * here waits: each function does what can be done now, and the engine's poll calls again. */
+/* One request: its text is cut (text_split.c), a window of sentences is begun (sentence.c), the
+ * answers of tickets that end are collected, final text is shown in order, and the end is reported
+ * with sums over all sentences. Nothing here waits: each function does what can be done now, and
+ * the engine's poll calls it again. */
 #include "engine/request/request.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
@@ -13,8 +14,8 @@
 
 #include <string.h>
 
-static const uint64_t STUCK_NS = DG_CLOCK_S; /* the error that a worker reports when a deadline has
-                                                passed */
+/* How long after its deadline a request still waits for the error that its worker reports. */
+static const uint64_t STUCK_NS = DG_CLOCK_S;
 
 enum {
     WINDOW = 128, /* tickets that one request has with the scheduler at a time */
@@ -28,10 +29,10 @@ enum {
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* the text of the request */
+/* A text with much markup, which the background thread reads. */
 struct dg_request_markup {
     struct dg_background_task task;
-    struct dg_span text; /* the request's */
+    struct dg_span text; /* the text of the request */
     enum dg_doc_format format;
     struct dg_doc_opts opts;
     struct dg_doc *doc; /* owned, until the request takes it */
@@ -89,16 +90,16 @@ static void take_markup(struct dg_request *request)
     request->asked.text = dg_doc_plain(request->doc);
 }
 
-/* True when plain text is read as a document, too, because it has signs that stand for characters.
- * If the translation has a forced beginning or alternatives, the placeholders take care of the
- * signs. */
+/* Returns true when plain text, too, is read as a document, because it has signs that stand for
+ * characters. If the translation has a forced beginning or alternatives, placeholders protect the
+ * signs instead. */
 static bool has_signs(const struct dg_engine_request *asked)
 {
     return asked->prefix.len == 0 && asked->search.n_best <= 1 && dg_doc_has_signs(asked->text);
 }
 
-/* For a text with markup, its plain text is cut and translated. A text that is not translated is
- * copied with its markup. */
+/* Reads a text with markup; its plain text is then cut and translated. A text that is not
+ * translated is copied with its markup. */
 static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools *tools,
                             struct dg_error *error)
 {
@@ -109,8 +110,8 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools 
         opts.target = dg_span_cstr(request->pairs[request->n_hops - 1].target->code);
     opts.join_lines |= request->asked.format == DG_DOC_TEXT && request->asked.join_lines;
     if (request->asked.format != DG_DOC_TEXT)
-        request->asked.join_lines = false; /* in markup lines are joined already where they may be
-                                            */
+        /* in markup, lines that may be joined are joined already */
+        request->asked.join_lines = false;
     if (request->asked.text.len >= MUCH_MARKUP && (request->markup = new_markup(request, &opts)) &&
         dg_background_begin(&tools->tasks->background, &request->markup->task, run_markup) ==
             DG_OK) {
@@ -125,7 +126,7 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools 
     return err;
 }
 
-/* The dictionaries of the request's glossaries for its languages. */
+/* Opens the dictionaries of the request's glossaries for its languages. */
 static enum dg_err open_glossaries(struct dg_request *request,
                                    const struct dg_engine_request *asked, struct dg_error *error)
 {
@@ -225,8 +226,8 @@ enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tool
     return err;
 }
 
-/* Frees what belongs to nobody but the request. For a long text with markup that is tens of
- * megabytes, which the kernel takes milliseconds to take back. */
+/* Frees what belongs only to the request. For a long text with markup that is tens of megabytes,
+ * and the kernel needs milliseconds to take them back. */
 static void free_memory(void *arg)
 {
     struct dg_request *request = arg;
@@ -293,8 +294,8 @@ static enum dg_err begin(struct dg_request *request, struct dg_request_tools *to
 }
 
 /* Launches ready sentences: those with a next hop, and those that waited for a ticket that ended
- * without an answer. What these have shown stays valid, because the same sentence gives the same
- * tokens. */
+ * without an answer. The text that these have shown stays valid, because the same sentence gives
+ * the same tokens. */
 static enum dg_err launch_ready(struct dg_request *request, struct dg_request_tools *tools,
                                 struct dg_error *error, uint64_t *retry_ms)
 {
@@ -425,7 +426,7 @@ static enum dg_err tell_sentence(struct dg_request *request, struct dg_sentence 
     return err;
 }
 
-/* A part that is copied, with its markup. */
+/* Shows a part that is copied, with its markup. */
 static enum dg_err show_copy(struct dg_request *request, const struct dg_segment *part)
 {
     if (!request->doc)
@@ -464,7 +465,7 @@ static enum dg_err show_news(struct dg_request *request, struct dg_sentence *sen
     return err ? err : tell_delta(request, from);
 }
 
-/* The markup after everything. */
+/* Shows the markup after the last part. */
 static enum dg_err show_end(struct dg_request *request)
 {
     size_t from = request->result.len;
@@ -475,8 +476,8 @@ static enum dg_err show_end(struct dg_request *request)
     return err ? err : tell_delta(request, from);
 }
 
-/* The place of a term in the text: the bytes of its tokens, without the blanks that a token may
- * have before a word. */
+/* Finds the place of a term in the text: the bytes of its tokens, without the blanks that a token
+ * may have before a word. */
 static void find_term(const struct dg_request *request, const struct dg_sentence *sentence,
                       const struct dg_terms_item *item, size_t *begin, size_t *end)
 {
@@ -521,8 +522,8 @@ static enum dg_err note_terms(struct dg_request *request, const struct dg_senten
     return DG_OK;
 }
 
-/* The quality estimate compares the sentence without markup with the original text, also when the
- * translation went through a third language. */
+/* Notes a sentence for the quality estimate, which compares its translation without markup with the
+ * original text, also when the translation went through a third language. */
 static enum dg_err note_quality(struct dg_request *request, const struct dg_sentence *sentence)
 {
     const struct dg_segment *part = &request->parts[sentence->part];
@@ -531,8 +532,8 @@ static enum dg_err note_quality(struct dg_request *request, const struct dg_sent
         dg_buf_span(&sentence->text), sentence->sum.logprob, sentence->n_said);
 }
 
-/* Markup is placed when the whole sentence is translated, so such a sentence is shown at its end.
- */
+/* Returns true when a sentence may be shown. Markup is placed when the whole sentence is
+ * translated, so a sentence with markup is shown at its end. */
 static bool is_showable(const struct dg_request *request, const struct dg_sentence *sentence)
 {
     bool waits = request->doc && request->doc_parts[sentence->part].has_markup;
@@ -576,7 +577,7 @@ static enum dg_err show_in_order(struct dg_request *request)
 enum dg_err dg_request_note_lost(struct dg_request *request, struct dg_span bytes)
 {
     if (request->n_lost == LOST_MAX)
-        return DG_OK; /* a longer list would say nothing more */
+        return DG_OK; /* a longer list would be of no more use */
     struct dg_span *lost = dg_try_realloc(request->lost, (request->n_lost + 1) * sizeof *lost);
     char *copy = dg_try_malloc(bytes.len + 1);
     if (lost)
@@ -592,7 +593,7 @@ enum dg_err dg_request_note_lost(struct dg_request *request, struct dg_span byte
 
 /* ---- Collecting ------------------------------------------------------------------------------ */
 
-/* News for one sentence. */
+/* Passes news to one sentence. */
 static void take(struct dg_sentence *sentence, struct dg_request_tools *tools, bool is_over,
                  bool is_leader)
 {
@@ -647,7 +648,7 @@ void dg_request_take(struct dg_request_tools *tools, struct dg_ticket *ticket, b
         dg_list_link_last(&flight->sentences, at);
         take(sentence, tools, is_over, sentence == leader);
     }
-    if (is_over) { /* the flight stays in the cache for long, the question does not */
+    if (is_over) { /* the flight stays in the cache for long, but the question need not */
         dg_remote_lookup_free(flight->asking);
         flight->asking = NULL;
     }
@@ -700,7 +701,8 @@ bool dg_request_is_over(const struct dg_request *request)
            (request->task.err || (request->is_cut && request->n_shown == request->n_parts));
 }
 
-/* Characters of the text, up to the end of the last sentence of which anything was shown. */
+/* Counts the characters of the text up to the end of the last sentence that was shown at least in
+ * part. */
 static size_t count_shown(const struct dg_request *request)
 {
     const struct dg_sentence *next = request->sentences && request->n_shown < request->n_parts
@@ -715,7 +717,7 @@ static size_t count_shown(const struct dg_request *request)
     return dg_utf8_count(dg_span_sub(dg_span_make(request->text, request->text_len), 0, end));
 }
 
-/* The end of a request that never began. */
+/* Ends a request that never began. */
 static void give_up(const struct dg_request *request)
 {
     const struct dg_task *task = &request->task;

@@ -27,12 +27,13 @@
 struct dg_request_markup;
 
 struct dg_request {
-    struct dg_task task; /* n_open counts sentences that wait for a ticket, whether their own or
-                            another's, and a text whose markup is being read */
+    /* n_open counts sentences that wait for a ticket (their own or another request's), and a text
+     * whose markup is being read */
+    struct dg_task task;
     struct dg_engine_request asked; /* once set up, `text` is our own copy, and the strings are not
                                        kept */
-    struct dg_model_wait *waiting; /* owned; what is kept while the models are not there, or NULL */
-    bool is_open;                  /* the request has begun */
+    struct dg_model_wait *waiting;  /* owned; what is kept until the models are loaded; or NULL */
+    bool is_open;                   /* the request has begun */
     const struct dg_engine_events *events;
     void *ctx;
     struct dg_served_model *hops[DG_ROUTING_HOPS_MAX]; /* [n_hops] a reference each */
@@ -53,7 +54,7 @@ struct dg_request {
     bool has_begun; /* a sentence was launched or found */
     char *text;     /* owned; [text_len] as it came */
     size_t text_len;
-    struct dg_request_markup *markup; /* owned; [text_len], the text as it came */
+    struct dg_request_markup *markup; /* owned; the reading of a text with much markup; or NULL */
     bool is_reading;                  /* `markup` is being read, which counts as open */
     struct dg_doc *doc; /* owned; `asked.text` is then the document's plain text; NULL: the text has
                            no markup */
@@ -78,7 +79,7 @@ struct dg_request {
     const struct dg_dictionary *dictionaries[DG_ENGINE_GLOSSARIES]; /* [n_dictionaries] borrowed;
                                                                        for the languages */
     size_t n_dictionaries;
-    struct dg_engine_term *terms; /* owned; [n_terms], those of sentences that were shown */
+    struct dg_engine_term *terms; /* owned; [n_terms], the terms of the sentences that were shown */
     size_t n_terms, terms_cap;
     struct dg_quality_estimate *estimate; /* owned; NULL: no quality was asked for */
     struct dg_buf result;
@@ -99,8 +100,8 @@ struct dg_request_tools {
     struct dg_remote_lookups lookups; /* questions to the remote cache, if there is one */
 };
 
-/* A request that is not set up: what `asked` points to is still the caller's. `ops` are those of
- * its task. NULL: no memory. */
+/* Makes a request that is not set up yet: what `asked` points to still belongs to the caller. `ops`
+ * are the operations of its task. NULL: no memory. */
 struct dg_request *dg_request_new(struct dg_tasks *tasks, const struct dg_task_ops *ops,
                                   const struct dg_engine_request *asked,
                                   const struct dg_engine_events *events, void *ctx);
@@ -111,8 +112,8 @@ static inline struct dg_request *dg_request_of(struct dg_task *task)
     return DG_LIST_ITEM(task, struct dg_request, task);
 }
 
-/* Sets the request up for the routing's models, to which it takes references: copies the text and
- * cuts its beginning or, if it has much markup, begins to read it. */
+/* Sets the request up for the routing's models, and takes references to them. Copies the text and
+ * cuts its beginning or, if the text has much markup, begins to read that. */
 enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tools *tools,
                               const struct dg_routing *routing,
                               struct dg_error *error) DG_MUST_CHECK;
@@ -126,7 +127,7 @@ enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools 
 
 bool dg_request_wants_turn(const struct dg_request *request);
 
-/* News of a ticket, for every sentence that waits for it. */
+/* Passes news of a ticket to every sentence that waits for it. */
 void dg_request_take(struct dg_request_tools *tools, struct dg_ticket *ticket, bool is_over);
 
 /* Takes the remote cache's answer for a flight; without an answer the flight goes to the scheduler.
@@ -141,14 +142,15 @@ enum dg_err dg_request_note_lost(struct dg_request *request, struct dg_span byte
  * separator. */
 void dg_request_show(struct dg_request *request, struct dg_request_tools *tools);
 
-/* Stops the request: begins nothing any more and cancels its open tickets. */
+/* Stops the request: begins nothing more and cancels its open tickets. */
 void dg_request_stop(struct dg_request *request, struct dg_request_tools *tools, enum dg_err err);
 
-/* True when the request is late and the worker that has its ticket hangs, so that no news comes.
- * The end is then reported at once; the request is kept, silently, until the ticket comes back. */
+/* Returns true when the request is late and the worker that has its ticket hangs, so that no news
+ * comes. The end is then reported at once, but the request itself is kept until the ticket comes
+ * back. */
 bool dg_request_is_stuck(const struct dg_request *request);
 
-/* True when nothing is left to do except the quality estimate. */
+/* Returns true when nothing is left to do except the quality estimate. */
 bool dg_request_is_over(const struct dg_request *request);
 
 /* Calls on_done. */

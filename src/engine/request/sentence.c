@@ -2,9 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The steps of a sentence, in the order of this file: it is made ready (prepared, tokenised, with
- * placeholders), launched (as an answer of the cache, a flight under way, or a ticket of its own),
- * collected (tokens become text as they come), sent on to the next hop or piece, and answered. The
- * header shows the states; request.c decides when. */
+ * placeholders), launched (with an answer from the cache, a flight under way, or a ticket of its
+ * own), collected (tokens become text as they come), sent on to the next hop or piece, and
+ * answered. The header shows the states; request.c decides when. */
 #include "engine/request/sentence.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -38,7 +38,7 @@ static bool is_last_leg(const struct dg_sentence *sentence)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
-/* The tokens of a text, for the present hop's model; *owned is to be freed. */
+/* Tokenises a text for the present hop's model; the caller frees *owned. */
 static enum dg_err encode(const struct dg_sentence *sentence, struct dg_request_tools *tools,
                           struct dg_span text, struct dg_error *error,
                           const struct dg_token **tokens, size_t *n, struct dg_token **owned)
@@ -55,7 +55,7 @@ static enum dg_err encode(const struct dg_sentence *sentence, struct dg_request_
     return err;
 }
 
-/* The input of the present hop's model. */
+/* Sets the input of the present hop's model. */
 static enum dg_err set_ids(struct dg_sentence *sentence, const struct dg_token *tokens, size_t n,
                            struct dg_error *error)
 {
@@ -85,8 +85,8 @@ static enum dg_err constrain(struct dg_sentence *sentence, const struct dg_token
     return DG_OK;
 }
 
-/* Copies the tokens, with offsets into the request's text. If the model's input has another layout
- * than the original, the offsets are those of the whole part. */
+/* Copies the tokens, with offsets into the request's text. If the layout of the model's input
+ * differs from that of the original, each token gets the offsets of the whole part. */
 static enum dg_err keep_tokens(struct dg_sentence *sentence, const struct dg_prepared *prepared,
                                const struct dg_token *tokens, size_t n, struct dg_error *error)
 {
@@ -109,8 +109,8 @@ static enum dg_err keep_tokens(struct dg_sentence *sentence, const struct dg_pre
     return set_ids(sentence, tokens, n, error);
 }
 
-/* Looks for protected spans, unless the beginning of the translation is given, which already has
- * them. */
+/* Looks for protected spans, unless the beginning of the translation is forced, because that
+ * already has them. */
 static enum dg_err new_carry(struct dg_sentence *sentence)
 {
     const struct dg_engine_request *asked = &sentence->request->asked;
@@ -134,7 +134,7 @@ static void free_carry(struct dg_sentence *sentence)
     sentence->placeholders = NULL;
 }
 
-/* Short words occur in too many places to be protected wherever they occur. */
+/* Returns false for short words, which occur in too many places to be protected everywhere. */
 static bool is_worth_protecting(struct dg_span text)
 {
     bool has_sign = false;
@@ -144,7 +144,7 @@ static bool is_worth_protecting(struct dg_span text)
     return text.len >= 4 || (text.len > 1 && has_sign);
 }
 
-/* In a text with markup, the frozen stretches of this part are protected, too. */
+/* Lists the frozen stretches of this part of a text with markup, which are protected, too. */
 static enum dg_err list_frozen(const struct dg_request *request, const struct dg_sentence *sentence,
                                struct dg_phrase_set *frozen)
 {
@@ -165,7 +165,7 @@ static enum dg_err list_frozen(const struct dg_request *request, const struct dg
     return err;
 }
 
-/* Text that comes back byte for byte has no terms. */
+/* Drops terms in text that is returned byte for byte. */
 static void drop_frozen(struct dg_sentence *sentence)
 {
     const struct dg_request *request = sentence->request;
@@ -185,7 +185,7 @@ static void drop_frozen(struct dg_sentence *sentence)
     }
 }
 
-/* Finds the glossary terms of the sentence. The last model has to use their translations. */
+/* Finds the glossary terms of the sentence, whose translations the last model must use. */
 static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_tools *tools,
                               const struct dg_prepared *prepared, const struct dg_token *tokens,
                               size_t n)
@@ -215,8 +215,8 @@ static enum dg_err find_terms(struct dg_sentence *sentence, struct dg_request_to
     return err;
 }
 
-/* Concerns the text that was encoded last. It is not a prompt, because prompts have no
- * placeholders. */
+/* Returns true when the text that was encoded last has unknown tokens. It is not a prompt, because
+ * prompts have no placeholders. */
 static bool has_unknown(const struct dg_sentence *sentence, const struct dg_request_tools *tools,
                         size_t n)
 {
@@ -226,8 +226,9 @@ static bool has_unknown(const struct dg_sentence *sentence, const struct dg_requ
     return false;
 }
 
-/* A word of a text from `at` on, without the ASCII punctuation around it; *next is after it. In a
- * script that is written without spaces each character is a word; so are signs and pictures. */
+/* Returns the word of a text from `at` on, without the ASCII punctuation around it, and sets *next
+ * to what follows it. In a script that is written without spaces each character is a word; so are
+ * signs and pictures. */
 static struct dg_span next_word(struct dg_span text, size_t at, size_t *next)
 {
     while (at < text.len && (unsigned char)text.ptr[at] <= ' ')
@@ -251,8 +252,8 @@ static struct dg_span next_word(struct dg_span text, size_t at, size_t *next)
     return dg_span_sub(text, at, end - at);
 }
 
-/* True when the model lacks characters of the word. A capital at its beginning ("Êtes") does not
- * count if the model knows the small letter, because then the word need not be copied. */
+/* Finds out whether the model lacks characters of the word. A capital at its beginning ("Êtes")
+ * does not count if the model knows the small letter, because then the word need not be copied. */
 static enum dg_err lacks(const struct dg_sentence *sentence, struct dg_request_tools *tools,
                          struct dg_span word, bool *is_lacking)
 {
@@ -277,8 +278,9 @@ static enum dg_err lacks(const struct dg_sentence *sentence, struct dg_request_t
     return err;
 }
 
-/* The words that the model cannot read, as it lacks some of their characters: names, mostly, and
- * other scripts. They are carried through. Words that stand side by side are one phrase. */
+/* Lists the words that the model cannot read because it lacks some of their characters: mostly
+ * names, and other scripts. They are carried through the translation. Adjacent words are one
+ * phrase. */
 static enum dg_err list_unknown(const struct dg_sentence *sentence, struct dg_request_tools *tools,
                                 struct dg_span text, struct dg_phrase_set *unknown)
 {
@@ -314,14 +316,14 @@ static enum dg_err list_unknown(const struct dg_sentence *sentence, struct dg_re
     return err;
 }
 
-/* Knows the names in a title: the vocabulary that the sentence is encoded with. */
+/* Recognises the names in a title by the vocabulary that the sentence is encoded with. */
 struct name_finder {
     const struct dg_sentence *sentence;
     struct dg_request_tools *tools;
 };
 
-/* The vocabulary says a name in fewer tokens with its capital than without, and a common word in
- * more, or in one token either way. */
+/* Tells names from common words. With its capital, a name takes fewer tokens than without; a common
+ * word takes more, or one token either way. */
 static enum dg_err kind_of_word(void *ctx, struct dg_span word, enum dg_casing_word *kind)
 {
     const struct name_finder *finder = ctx;
@@ -351,8 +353,8 @@ static enum dg_err kind_of_word(void *ctx, struct dg_span word, enum dg_casing_w
     return err;
 }
 
-/* Prepares a text and encodes it; where the model lacks characters, once more with the words that
- * have them carried. */
+/* Prepares a text and encodes it. If the model lacks characters, does so once more with
+ * placeholders for the words that have them. */
 static enum dg_err prepare_and_encode(struct dg_sentence *sentence, struct dg_request_tools *tools,
                                       struct dg_span text, struct dg_prepare_opts *opts,
                                       struct dg_phrase_set *unknown, struct dg_error *error,
@@ -409,7 +411,8 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
     err = prepare_and_encode(sentence, tools, dg_span_sub(request->asked.text, part->at, part->len),
                              &prepare, &extra[UNKNOWN], error, &prepared, &tokens, &n, &owned);
     if (!err && sentence->placeholders && n > request->hops[0]->limits.source_max) {
-        /* The placeholder words take more room than what they stand for, which fitted before. */
+        /* The placeholder words take more room than the spans that they stand for, which fitted
+         * before. */
         dg_placeholders_give_up(sentence->placeholders);
         prepare.placeholders = NULL;
         dg_free(owned);
@@ -436,7 +439,7 @@ static enum dg_err tokenise(struct dg_sentence *sentence, struct dg_request_tool
     return err;
 }
 
-/* At the start of the last hop: shows what stands outside of the sentence, before it. */
+/* At the start of the last hop, shows what precedes the sentence outside it. */
 static enum dg_err begin_text(struct dg_sentence *sentence)
 {
     if (!sentence->placeholders || !is_last_leg(sentence))
@@ -497,8 +500,8 @@ void dg_sentence_free(struct dg_sentence *sentence)
 
 /* ---- Legs ------------------------------------------------------------------------------------ */
 
-/* How much of the text had been said with each token: ends [n], stretched to the text's length
- * where its case changed that. */
+/* Finds the length of the text after each token: ends [n], scaled to the text's length if restoring
+ * its case has changed that. */
 static enum dg_err find_ends(const struct dg_sentence *sentence,
                              const struct dg_ticket_answer *best, size_t *ends)
 {
@@ -692,7 +695,7 @@ static enum dg_err check_left(struct dg_sentence *sentence, struct dg_request_to
     return err;
 }
 
-/* Undresses the last bytes, and notes the spans that the translation lacks. */
+/* Undresses the last bytes and notes the spans that the translation lacks. */
 static enum dg_err end_text(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     struct dg_placeholders *placeholders = sentence->placeholders;
@@ -708,7 +711,7 @@ static enum dg_err end_text(struct dg_sentence *sentence, struct dg_request_tool
     return err;
 }
 
-/* After the end of a ticket: the next piece, the next hop, or the end. */
+/* Goes on after the end of a ticket: to the next piece, to the next hop, or to the end. */
 static enum dg_err go_on(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     for (;;) {
@@ -755,7 +758,7 @@ int dg_finish_badness(enum dg_finish finish)
     return rank[finish];
 }
 
-/* The part of a language model's output that is certainly its translation. */
+/* Emits the part of a language model's output that is certainly its translation. */
 static enum dg_err emit_heard(struct dg_sentence *sentence, bool is_over)
 {
     const struct dg_span said = dg_buf_span(&sentence->raw);
@@ -767,8 +770,8 @@ static enum dg_err emit_heard(struct dg_sentence *sentence, bool is_over)
                               dg_span_sub(said, sentence->heard_from + told, len - told));
 }
 
-/* Puts the model's output into the text as it will be shown; nothing before the end if the case
- * must be restored. */
+/* Puts the model's output into the text as it will be shown. If the case must be restored, nothing
+ * is put there before the end. */
 static enum dg_err emit(struct dg_sentence *sentence, bool is_over)
 {
     struct dg_placeholders_out *out = &sentence->out;
@@ -814,7 +817,7 @@ static enum dg_err feed(struct dg_sentence *sentence, bool is_over)
     const char *language = pair_of(sentence)->target->tag.language;
     if (!err && is_last_leg(sentence) && dg_terms_may_elide(&sentence->terms, language)) {
         if (!is_over)
-            return DG_OK; /* the search that places the terms shows nothing before its end either */
+            return DG_OK; /* a search that places terms shows nothing before its end either */
         err = dg_terms_elide(&sentence->terms, &sentence->raw, 0);
     }
     return err ? err : emit(sentence, is_over);
@@ -842,8 +845,8 @@ static void add_up(struct dg_sentence *sentence)
         request->finish = best->finish;
 }
 
-/* Repeats a search that could not finish with all forced words, now without forcing the
- * placeholders. Their words usually come anyway; those that do not are reported as lost. */
+/* Repeats a search that could not finish with all forced words, this time without forcing the
+ * placeholders. Their words usually occur anyway; those that do not are reported as lost. */
 static bool gives_way(struct dg_sentence *sentence)
 {
     const struct dg_ticket *ticket = sentence->flight->ticket;
@@ -856,7 +859,7 @@ static bool gives_way(struct dg_sentence *sentence)
     return true;
 }
 
-/* True when the answer has all plain numbers of the source. */
+/* Finds out whether the answer has all plain numbers of the source. */
 static enum dg_err says_numbers(const struct dg_sentence *sentence, struct dg_request_tools *tools,
                                 bool *says)
 {
@@ -881,8 +884,8 @@ static enum dg_err says_numbers(const struct dg_sentence *sentence, struct dg_re
     return err;
 }
 
-/* Repeats a search whose answer lacks a number of the source, now with the numbers carried. Nothing
- * of the answer was shown before its end. */
+/* Repeats a search whose answer lacks a number of the source, this time with placeholders for the
+ * numbers. Nothing of the answer was shown before its end. */
 static enum dg_err carry_numbers(struct dg_sentence *sentence, struct dg_request_tools *tools,
                                  bool *is_again)
 {
@@ -912,7 +915,7 @@ static enum dg_err carry_numbers(struct dg_sentence *sentence, struct dg_request
     return err ? err : begin_text(sentence);
 }
 
-/* The end of its flight. */
+/* Ends the sentence's flight. */
 static enum dg_err conclude(struct dg_sentence *sentence, struct dg_request_tools *tools)
 {
     struct dg_request *request = sentence->request;
@@ -974,7 +977,7 @@ static void wait_for(struct dg_sentence *sentence)
     sentence->request->task.n_open++;
 }
 
-/* True when no output of the ticket is shown before its end. */
+/* Returns true when no output of the ticket is shown before its end. */
 static bool is_quiet(const struct dg_sentence *sentence)
 {
     return !sentence->request->events->on_delta || !is_last_leg(sentence) ||
@@ -1035,8 +1038,9 @@ static enum dg_err submit(struct dg_sentence *sentence, struct dg_request_tools 
                : err;
 }
 
-/* True when waiting for another request's ticket costs nothing: it is as urgent as ours, no time
- * limit of either can end it early, and it does not stand in another client's line. */
+/* Returns true when waiting for another request's ticket costs nothing: that ticket is as urgent as
+ * ours would be, no time limit of either request can end it early, and it does not wait in another
+ * client's line. */
 static bool can_join(const struct dg_request *request, const struct dg_flight *flight)
 {
     if (request->task.deadline_ns || flight->ticket->deadline_ns || !flight->leader)
@@ -1046,8 +1050,8 @@ static bool can_join(const struct dg_request *request, const struct dg_flight *f
            (leader->asked.client == request->asked.client || dg_ticket_shown(flight->ticket) > 0);
 }
 
-/* True when the sentence needs an alignment: markup is placed by the source words that the words of
- * the answer come from, and terms are followed to the last hop. */
+/* Returns true when the sentence needs an alignment: markup is placed by the source words that the
+ * words of the answer come from, and terms are followed to the last hop. */
 static bool needs_alignment(const struct dg_sentence *sentence)
 {
     const struct dg_request *request = sentence->request;
@@ -1073,7 +1077,8 @@ static enum dg_err demand_more(struct dg_sentence *sentence, struct dg_search_op
     if (n_placed)
         n +=
             dg_terms_constrain(&sentence->terms, sentence->constraints + n, DG_CONSTRAINTS_MAX - n);
-    /* Terms that are left out may appear all the same, and are reported if they do not. */
+    /* Terms that are left out here may still occur in the answer, and are reported if they do
+     * not. */
     for (size_t i = 0; i < search->n_constraints && n < DG_CONSTRAINTS_MAX; i++)
         sentence->constraints[n++] = search->constraints[i];
     search->constraints = sentence->constraints;
@@ -1082,8 +1087,8 @@ static enum dg_err demand_more(struct dg_sentence *sentence, struct dg_search_op
     return DG_OK;
 }
 
-/* The options of its search: the plain ones for a first hop of two, the request's for the last hop.
- */
+/* Makes the options of the sentence's search: plain options for the first of two hops, the
+ * request's options for the last hop. */
 static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts *out)
 {
     const struct dg_request *request = sentence->request;
@@ -1111,7 +1116,7 @@ static enum dg_err search_of(struct dg_sentence *sentence, struct dg_search_opts
     return err;
 }
 
-/* An answer that is there already. */
+/* Uses an answer that the cache already has. */
 static enum dg_err hit(struct dg_sentence *sentence, struct dg_request_tools *tools,
                        struct dg_flight *found)
 {
@@ -1133,7 +1138,7 @@ static void join(struct dg_sentence *sentence, struct dg_request_tools *tools,
     wait_for(sentence);
 }
 
-/* Finds the answer in the cache, or a flight under way, or else makes a ticket. */
+/* Finds the answer in the cache or a flight under way, or else makes a ticket. */
 static enum dg_err launch_once(struct dg_sentence *sentence, struct dg_request_tools *tools,
                                struct dg_buf *key, struct dg_error *error, uint64_t *retry_ms)
 {
@@ -1209,7 +1214,7 @@ bool dg_sentence_is_showable(const struct dg_sentence *sentence)
     return is_last_leg(sentence) && (sentence->casing == DG_CASING_PLAIN || sentence->is_over);
 }
 
-/* The same for answers of a language model: the translation in each of them. */
+/* The same for a language model: appends the translation in each of its answers. */
 static enum dg_err other_heard(const struct dg_sentence *sentence,
                                const struct dg_ticket_answer *answer, struct dg_buf *texts)
 {
@@ -1285,7 +1290,7 @@ enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_bu
     if (sentence->n_tickets != 1) /* several pieces have no common text */
         return DG_OK;
     const struct dg_ticket *ticket = sentence->flight->ticket;
-    /* What else a model says of a text that is one term is that term with an affix. */
+    /* For a text that is one term, the model's other answers are that term with an affix. */
     const size_t n_answers =
         sentence->terms.is_alone && ticket->n_answers > 1 ? 1 : ticket->n_answers;
     size_t ends[DG_BEAM_MAX + 1] = {0};

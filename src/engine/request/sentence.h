@@ -3,17 +3,18 @@
 
 /* Inside the engine: one sentence that was begun. It becomes a ticket, or finds its answer in the
  * cache, or waits for another request's ticket for the same sentence. Answers are detokenised as
- * they arrive. Where two models are needed in a row, the sentence goes through all this twice:
+ * they arrive. If two models are needed in a row, the sentence goes through all this twice:
  *
  *     new -> [ ready -> launched -> news ... end ] -> over
  *              ^                             |
  *              '---- the next hop or piece --'
  *
- * A sentence that waited for another request's ticket becomes ready again if that is cancelled.
+ * A sentence that waited for another request's ticket becomes ready again if that ticket is
+ * cancelled.
  *
- * The output of the first hop is cut as any text: a later hop has one or more pieces, which are
- * translated in turn and joined. The answer's scores are sums over all of them, its finish the
- * worst.
+ * The output of the first hop is cut like any other text: a later hop has one or more pieces, which
+ * are translated in turn and joined. The answer's scores are sums over all pieces, and its finish
+ * is the worst of them.
  *
  * A ready sentence is one that is not over and has no flight; the request launches it when it can.
  */
@@ -72,23 +73,23 @@ struct dg_sentence {
     enum dg_casing casing; /* the case to restore; unless it is plain, nothing is shown before the
                               end */
     struct dg_engine_answer sum; /* sums over the tickets that are over: scores, finish, repaired */
-    size_t n_tickets;            /* number of tickets that are over */
+    size_t n_tickets;            /* tickets that are over */
     size_t n_said;               /* tokens of these tickets, to which sum.logprob belongs */
     enum dg_err err;
     bool is_over;
     size_t n_numbers;     /* plain numbers that the model is to translate by itself */
     bool carries_numbers; /* the model failed to, so they are protected like other spans */
     bool is_first;        /* it is the first sentence of its request */
-    bool is_cached;       /* it was answered from the cache and waited for no ticket */
+    bool is_cached;       /* it was answered from the cache without waiting for a ticket */
 };
 
-/* The sentence of part `part`, ready. */
+/* Makes the sentence of part `part`, in the state "ready". */
 enum dg_err dg_sentence_new(struct dg_request *request, struct dg_request_tools *tools, size_t part,
                             struct dg_error *error, struct dg_sentence **sentence) DG_MUST_CHECK;
 void dg_sentence_free(struct dg_sentence *sentence); /* only while it waits for no ticket; NULL is
                                                         fine */
 
-/* Launches a ready sentence, again and again until it waits for something or is over. On failure
+/* Launches a ready sentence, repeatedly, until it waits for something or is over. On failure
  * (DG_ERR_BUSY: the scheduler is full) it is still ready. */
 enum dg_err dg_sentence_launch(struct dg_sentence *sentence, struct dg_request_tools *tools,
                                struct dg_error *error, uint64_t *retry_ms) DG_MUST_CHECK;
@@ -98,9 +99,9 @@ enum dg_err dg_sentence_launch(struct dg_sentence *sentence, struct dg_request_t
 enum dg_err dg_sentence_take(struct dg_sentence *sentence, struct dg_request_tools *tools,
                              bool is_over, bool is_leader) DG_MUST_CHECK;
 
-/* Stops waiting. If the ticket is the sentence's own, it is cancelled and ends as usual, and
- * others that wait for it begin again. If it is another's, the sentence leaves it and is over at
- * once. */
+/* Stops waiting. A ticket of the sentence's own is cancelled and ends as usual, and other sentences
+ * that wait for it begin again. A sentence that waits for another request's ticket leaves that
+ * ticket and is over at once. */
 void dg_sentence_stop(struct dg_sentence *sentence, struct dg_request_tools *tools);
 
 static inline bool dg_sentence_is_ready(const struct dg_sentence *sentence)
@@ -108,7 +109,7 @@ static inline bool dg_sentence_is_ready(const struct dg_sentence *sentence)
     return !sentence->flight && !sentence->is_over;
 }
 
-/* True while the last hop, whose output is the answer, is under way. */
+/* Returns true while the last hop, whose output is the answer, is under way. */
 bool dg_sentence_is_showable(const struct dg_sentence *sentence);
 
 /* Lists the answers of a sentence that is over, *n of them; those after the first live in `texts`.
@@ -116,18 +117,19 @@ bool dg_sentence_is_showable(const struct dg_sentence *sentence);
 enum dg_err dg_sentence_answers(const struct dg_sentence *sentence, struct dg_buf *texts,
                                 struct dg_engine_answer *answers, size_t *n) DG_MUST_CHECK;
 
-/* Where the tokens of the best answer end in the sentence's text: *ends [n_ids of that answer]
- * must be freed. NULL: the answer has no alignment, or none more exact than the whole sentence. */
+/* Finds where the tokens of the best answer end in the sentence's text. The caller frees *ends
+ * [n_ids of that answer]. NULL: the answer has no alignment, or only one between whole
+ * sentences. */
 enum dg_err dg_sentence_ends(const struct dg_sentence *sentence, size_t **ends) DG_MUST_CHECK;
 
-/* Appends a finished sentence with its markup in place, and what precedes it. */
+/* Appends a finished sentence with its markup in place, after the markup that precedes it. */
 enum dg_err dg_sentence_weave(const struct dg_sentence *sentence, const struct dg_doc *doc,
                               const struct dg_doc_part *part, struct dg_buf *out) DG_MUST_CHECK;
 
 /* Turns the tokens' offsets into offsets of the original document. */
 void dg_sentence_move_tokens(struct dg_sentence *sentence, const struct dg_doc *doc);
 
-/* How bad a finish is: the worst of several becomes their common finish. */
+/* Ranks finishes: of several, the one with the largest rank becomes their common finish. */
 int dg_finish_badness(enum dg_finish finish);
 
 #endif

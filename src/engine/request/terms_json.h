@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Glossary terms as the API and the tool write them: those found in a text, and those of a
- * glossary. */
+/* Writes glossary terms as the API and the tool show them: the terms found in a text, and those of
+ * a glossary. */
 #ifndef DG_ENGINE_REQUEST_TERMS_JSON_H
 #define DG_ENGINE_REQUEST_TERMS_JSON_H
 

@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Stretches and their parts: the segmenter (text/sentence/segment.h) finds the sentences; this file
- * decides how much of the text it gets at a time, and which of its sentences are certain. */
+ * decides how much of the text the segmenter gets at a time, and which of its sentences are
+ * certain. */
 #include "engine/request/text_split.h"
 #include "base/memory/mem.h"
 #include "engine/words/prepare.h"
@@ -21,7 +22,7 @@ struct measure {
     bool keep_case;
 };
 
-/* Tokens of a stretch of text as the model will get it, its end token included. */
+/* Counts the tokens of a stretch of text as the model will get it, the end token included. */
 static size_t measure(void *ctx, struct dg_span text)
 {
     const struct measure *how = ctx;
@@ -60,7 +61,7 @@ enum dg_err dg_text_split(struct dg_request_tools *tools, const struct dg_served
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
-/* Overwrites with blanks what lies in [from, to) of the document's text. */
+/* Overwrites bytes [from, to) of the document's text with blanks. */
 static void blank(struct dg_buf *text, const struct dg_segment *part, size_t from, size_t to)
 {
     size_t end = part->at + part->len;
@@ -68,9 +69,8 @@ static void blank(struct dg_buf *text, const struct dg_segment *part, size_t fro
         text->ptr[at - part->at] = ' ';
 }
 
-/* The text of the part, with blanks in place of what is frozen in it and of what the request
- * protects: letters there are not to be translated. `item` goes through the document's items,
- * part by part. */
+/* Appends the text of the part, with blanks in place of the frozen and protected stretches, whose
+ * letters are not to be translated. `item` goes through the document's items, part by part. */
 static enum dg_err blank_kept(const struct dg_request *request, const struct dg_segment *part,
                               size_t *item, struct dg_buf *text)
 {
@@ -94,8 +94,8 @@ static enum dg_err blank_kept(const struct dg_request *request, const struct dg_
     return err;
 }
 
-/* Sentences that have nothing to translate become separators: all of them, or those of nothing but
- * addresses, placeholders and the like. */
+/* Turns sentences that have nothing to translate into separators: all sentences, or those that
+ * consist only of addresses, placeholders and the like. */
 static enum dg_err pass_through(struct dg_request *request, struct dg_request_tools *tools,
                                 size_t from)
 {
@@ -123,7 +123,7 @@ static enum dg_err pass_through(struct dg_request *request, struct dg_request_to
     return err;
 }
 
-/* The markup that belongs to each part. */
+/* Lists the markup that belongs to each part. */
 static void list_doc_parts(struct dg_request *request, size_t from)
 {
     for (size_t i = from; i < request->n_parts; i++) {
@@ -183,8 +183,8 @@ static enum dg_err add_parts(struct dg_request *request, struct dg_request_tools
 
 /* ---- Stretches ------------------------------------------------------------------------------- */
 
-/* The end of a stretch of at most `max` bytes: after a line end, or after a blank line. 0: there
- * is none. */
+/* Returns the end of a stretch of at most `max` bytes: after a line end, or after a blank line. 0:
+ * there is none. */
 static size_t line_border(struct dg_span text, size_t max, bool is_blank)
 {
     for (size_t at = max; at > 0; at--)
@@ -193,7 +193,7 @@ static size_t line_border(struct dg_span text, size_t max, bool is_blank)
     return 0;
 }
 
-/* How many of the segments may be kept of a stretch that ends anywhere: those before the last
+/* Returns how many segments may be kept of a stretch that ends anywhere: those before the last
  * sentence. */
 static size_t n_certain(const struct dg_segments *segments)
 {
@@ -219,8 +219,8 @@ static size_t n_forced(const struct dg_segments *segments)
     return segments->n;
 }
 
-/* Where a stretch of at most `max` bytes may be cut if nothing better is found: after a blank,
- * else between characters. */
+/* Returns where a stretch of at most `max` bytes may be cut if there is no better place: after a
+ * blank, else between characters. */
 static size_t word_border(struct dg_span text, size_t max)
 {
     for (size_t at = max; at > max / 2; at--)

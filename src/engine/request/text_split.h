@@ -5,9 +5,9 @@
  * that no turn of the consumer's thread takes long, however long the text is:
  *
  *     err = dg_text_split_more(request, &tools, &error);        again, while !request->is_cut
- * A stretch ends at a line end (where lines are joined, at a blank line). Within a longer line it
- * ends before the last sentence, which is cut again with what follows. So the parts are the same as
- * if the text were cut at once. */
+ * A stretch ends at a line end (where lines are joined, at a blank line). Within a longer line, a
+ * stretch ends before the last sentence, which is cut again together with what follows. So the
+ * parts are the same as if the whole text were cut at once. */
 #ifndef DG_ENGINE_REQUEST_TEXT_SPLIT_H
 #define DG_ENGINE_REQUEST_TEXT_SPLIT_H
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* From what a request says about languages to a model: candidates are rated by how well their tags
- * fit, target before source, the source is detected among those that are possible, and where no
- * model leads there two in a row are tried. Nothing is loaded here, and nothing is kept. */
+/* Finds a model from what a request says about languages. Candidates are rated by how well their
+ * tags fit, target before source; the source is detected among the possible ones; and if no single
+ * model translates between the two, two models in a row are tried. Nothing is loaded or kept
+ * here. */
 #include "engine/route/routing.h"
 
 #include <stdio.h>
@@ -11,8 +12,8 @@
 
 enum { SAMPLE_BYTES = 16 * 1024 /* bytes of a text that are looked at to detect its language */ };
 
-/* The confidence from which on a text is in a language that leads nowhere; and what share of the
- * best guess's the second has to have to be as good. */
+/* The confidence from which a text counts as written in a language that leads nowhere; and the
+ * share of the best guess's confidence from which the second guess counts as equally good. */
 static const float IS_SURE = 0.8f, MAY_BE = 0.2f;
 
 /* The languages that a request names; a side that is not named fits everything. */
@@ -36,15 +37,15 @@ static enum dg_err read_tag(const char *text, const char *side, struct dg_langta
 
 /* ---- Languages of a model -------------------------------------------------------------------- */
 
-/* The same language on both sides is not a pair if the model has others; but Chinese in two scripts
- * is one. */
+/* Returns true for a pair. The same language on both sides is not a pair if the model has other
+ * languages, but Chinese in two scripts is one. */
 static bool is_pair(const struct dg_langs *langs, size_t s, size_t t)
 {
     return !dg_langs_are_many(langs) ||
            strcmp(langs->sources[s].tag.text, langs->targets[t].tag.text) != 0;
 }
 
-/* The index of the wanted target; n_targets: there is none. */
+/* Returns the index of the wanted target; n_targets: there is none. */
 static size_t target_of(const struct want *want, const struct dg_langs *langs)
 {
     return want->has_target
@@ -57,8 +58,8 @@ static bool leads_to_target(const struct want *want, const struct dg_served_mode
     return target_of(want, model->langs) < model->langs->n_targets;
 }
 
-/* The index of the wanted source for target `t`, or of the first that makes a pair if any source
- * is accepted; n_sources: there is none. */
+/* Returns the index of the wanted source for target `t`, or of the first that makes a pair if any
+ * source is accepted; n_sources: there is none. */
 static size_t source_of(const struct want *want, const struct dg_langs *langs, size_t t)
 {
     size_t s = 0;
@@ -95,8 +96,8 @@ static void narrow(const struct dg_langtag *wanted, bool by_target, struct choic
     *n = kept;
 }
 
-/* The word of the formality; NULL: the default is requested, or the model has none for the
- * language. */
+/* Returns the word of the formality; NULL: the default is requested, or the model has no such word
+ * for the language. */
 static const struct dg_manner *manner_of(const struct dg_lang *target, enum dg_formality formality)
 {
     const bool is_informal =
@@ -105,8 +106,9 @@ static const struct dg_manner *manner_of(const struct dg_lang *target, enum dg_f
     return formality != DG_FORMALITY_DEFAULT && manner->id >= 0 ? manner : NULL;
 }
 
-/* The model and its pair that fit best, where the target counts before the source. Among equals,
- * the first that can set the formality, otherwise the first that was loaded. */
+/* Finds the model and the pair that fit best, where the target counts before the source. Of several
+ * equally good models, takes the first that can set the formality, otherwise the first that was
+ * loaded. */
 static bool find_direct(const struct want *want, struct dg_routing *routing)
 {
     struct choice picked[DG_SCHED_MODELS_MAX];
@@ -149,8 +151,8 @@ static bool is_same(const struct dg_langtag *a, const struct dg_langtag *b)
     return strcmp(a->language, b->language) == 0;
 }
 
-/* How well the target of the first hop and the source of the second match, preferring English; 0:
- * not at all. A routing never returns to the language that it started from. */
+/* Rates how well the target of the first hop and the source of the second match, preferring
+ * English; 0: not at all. A routing never returns to the language that it started from. */
 static unsigned rate_between(const struct relay *relay, size_t out, size_t in)
 {
     const struct dg_langtag *said = &relay->first->langs->targets[out].tag,
@@ -189,8 +191,8 @@ static unsigned fit(bool has, const struct dg_langtag *want, const struct dg_lan
     return (unsigned)(has ? dg_langtag_compare(want, offered) : DG_LANGTAG_SAME);
 }
 
-/* How well two models in a row can do what is wanted; 0: not at all. The target counts before
- * the source, and that before the language between. */
+/* Rates how well two models in a row can do what is wanted; 0: not at all. The target counts before
+ * the source, and the source before the language between. */
 static unsigned rate_models(const struct want *want, struct relay *relay)
 {
     const struct dg_langs *first = relay->first->langs, *last = relay->last->langs;
@@ -223,8 +225,8 @@ static void take(const struct relay *relay, struct dg_routing *routing)
     routing->n_hops = 2;
 }
 
-/* The best routing through a third language; of equals, that of the models loaded first. False:
- * there is none. */
+/* Finds the best routing through a third language; of several equally good routings, that of the
+ * models loaded first. False: there is none. */
 static bool find_pivot(const struct want *want, struct dg_routing *routing)
 {
     unsigned best = 0;
@@ -247,13 +249,13 @@ static bool find_pivot(const struct want *want, struct dg_routing *routing)
 
 /* The sources of a model that can be translated to the target. */
 struct reach {
-    bool direct; /* all models that translate directly */
-    bool pivot;  /* all pairs of models except those by way of the language `only`, unless there is
-                    no other */
+    bool direct; /* all sources: the model itself translates to the target */
+    bool pivot;  /* all sources except `only`: another model goes on to the target */
+    /* the only language between the two models; NULL: there are several */
     const struct dg_langtag *only;
 };
 
-/* A language between `model` and `last`, other than `but`; NULL: there is none. */
+/* Returns a language between `model` and `last`, other than `but`; NULL: there is none. */
 static const struct dg_langtag *between(const struct want *want,
                                         const struct dg_served_model *model,
                                         const struct dg_served_model *last,
@@ -288,7 +290,8 @@ static struct reach reach_of(const struct want *want, const struct dg_served_mod
     return reach;
 }
 
-/* True when a model's source can become the target, in one hop or two; `reach` is the model's. */
+/* Returns true when a model's source can become the target, in one hop or two; `reach` is the
+ * model's. */
 static bool reaches(const struct want *want, const struct dg_served_model *model,
                     const struct reach *reach, size_t source)
 {
@@ -301,8 +304,8 @@ static bool reaches(const struct want *want, const struct dg_served_model *model
 
 /* ---- Detection ------------------------------------------------------------------------------- */
 
-/* True when the languages that can become the target are more than one. Where no language can be
- * detected, those of direct models only. */
+/* Returns true when more than one language can be translated to the target. If no language can be
+ * detected, only those of direct models count. */
 static bool is_ambiguous(const struct want *want)
 {
     const struct dg_langtag *first = NULL;
@@ -322,9 +325,9 @@ static bool is_ambiguous(const struct want *want)
     return false;
 }
 
-/* The languages that a text may be in: those that can become the target, and the target itself,
- * lest a text that needs nothing is taken for another language. False: not all of them can be
- * detected. */
+/* Lists the languages that a text may be in: those that can be translated to the target, and the
+ * target itself, so that a text that needs no translation is not taken for another language. False:
+ * not all of them can be detected. */
 static bool list_candidates(const struct want *want, struct dg_langid_set *set)
 {
     bool are_known = true;
@@ -347,9 +350,9 @@ static bool is_target(const struct want *want, const char *tag)
     return want->has_target && strcmp(tag, want->target.language) == 0;
 }
 
-/* Which of the two most probable candidates a text is taken for. Since a translation is wanted,
- * a text that may equally be in a language that leads to the target is not taken for the target
- * language. NULL: neither. */
+/* Chooses between the two most probable candidates. Since a translation is wanted, a text that may
+ * equally be in a language that leads to the target is not taken for the target language. NULL:
+ * neither. */
 static const struct dg_langid_guess *choose(const struct want *want,
                                             const struct dg_langid_guess *guesses, size_t n)
 {
@@ -359,8 +362,8 @@ static const struct dg_langid_guess *choose(const struct want *want,
     return n ? &guesses[0] : NULL;
 }
 
-/* The candidate that reads a language which is not a candidate itself but as close as two
- * standards of one language (ISO 639-3: hbs, msa); NULL: there is none. */
+/* Returns a candidate that can stand for the language `tag`, which is not a candidate itself: the
+ * two are standards of one language (ISO 639-3: hbs, msa). NULL: there is none. */
 static const char *kin_of(const struct want *want, const struct dg_langid_set *set, const char *tag)
 {
     static const char *const families[][3] = {{"bs", "hr", "sr"}, {"id", "ms", "ms"}};
@@ -371,7 +374,8 @@ static const char *kin_of(const struct want *want, const struct dg_langid_set *s
     return NULL;
 }
 
-/* Looks at a text: at most two `guesses` among the candidates, and what else it may be. */
+/* Guesses the language of a text: at most two `guesses` among the candidates, and the `other`
+ * language that it may be in. */
 static enum dg_err look(const struct want *want, struct dg_span text, enum dg_doc_format format,
                         const struct dg_langid_set *set, struct dg_langid_guess guesses[2],
                         struct dg_langid_guess *other, size_t *n)
@@ -387,8 +391,8 @@ static enum dg_err look(const struct want *want, struct dg_span text, enum dg_do
     return err;
 }
 
-/* Names the source by what the text is written in, among the languages that lead to the target; or
- * finds that there is nothing to translate. */
+/* Sets the source to the language that the text is written in, among those that can be translated
+ * to the target; or finds that there is nothing to translate. */
 static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_format format,
                           struct dg_error *error, struct dg_routing *routing)
 {
@@ -419,7 +423,7 @@ static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_fo
 
 /* ---- Copies ---------------------------------------------------------------------------------- */
 
-/* The routing that would serve a text in any language; false: nothing leads to the target. */
+/* Finds the routing that would serve a text in any language; false: nothing leads to the target. */
 static bool find_usual(const struct want *want, struct dg_routing *routing)
 {
     struct want any = *want;
@@ -427,8 +431,8 @@ static bool find_usual(const struct want *want, struct dg_routing *routing)
     return find_direct(&any, routing) || find_pivot(&any, routing);
 }
 
-/* True when the text is in the target language already, according to the request or as far as
- * that can be detected; scripts and regions cannot. */
+/* Returns true when the text is in the target language already, according to the request or as far
+ * as that can be detected; scripts and regions cannot. */
 static bool is_said_already(const struct want *want, const struct dg_routing *routing)
 {
     if (!want->has_source || !want->has_target)
@@ -437,8 +441,8 @@ static bool is_said_already(const struct want *want, const struct dg_routing *ro
                              : dg_langtag_compare(&want->target, &want->source) > DG_LANGTAG_SCRIPT;
 }
 
-/* A text in the target language, without letters, or in a language that leads nowhere, is returned
- * as it is. False: that would be no answer. */
+/* Makes the routing for a text that is returned unchanged, because it is in the target language,
+ * has no letters, or is in a language that leads nowhere. False: that would not be an answer. */
 static bool find_copy(const struct want *want, struct dg_routing *routing)
 {
     const struct dg_routing_map *map = want->map;
@@ -482,7 +486,7 @@ static enum dg_err refuse(const struct want *want, struct dg_error *error)
                         want->has_target ? want->target.text : "any language");
 }
 
-/* What the request states about languages. */
+/* Reads what the request states about languages. */
 static enum dg_err read_want(struct want *want, const struct dg_engine_request *request,
                              struct dg_error *error)
 {
@@ -495,9 +499,9 @@ static enum dg_err read_want(struct want *want, const struct dg_engine_request *
     return err ? err : read_tag(request->target, "target", &want->target, &want->has_target, error);
 }
 
-/* Whether the source language must be detected: if the request says so or names only a target,
- * and always if there are several source languages. A request that names a model and no
- * languages means the model's. */
+/* Returns whether the source language must be detected: if the request says so or names only a
+ * target, and always if there are several source languages. A request that names a model and no
+ * languages means the model's own languages. */
 static bool wants_detection(const struct want *want, const struct dg_engine_request *request)
 {
     const bool has_text = request->text.len + request->whole.len > 0;
@@ -507,7 +511,7 @@ static bool wants_detection(const struct want *want, const struct dg_engine_requ
                                  is_ambiguous(want));
 }
 
-/* Among all models of the map, by languages. */
+/* Finds the routing by languages, among all models of the map. */
 static enum dg_err by_languages(const struct dg_routing_map *map,
                                 const struct dg_engine_request *request, struct dg_error *error,
                                 struct dg_routing *routing)
@@ -539,7 +543,7 @@ static struct dg_served_model *find_name(const struct dg_routing_map *map, struc
     return NULL;
 }
 
-/* One model by its name, with the languages that the request or the detection gives. Languages
+/* Uses one model by its name, with the languages that the request or the detection gives. Languages
  * that the model lacks are refused; a model whose languages are unknown accepts any. */
 static enum dg_err by_model(const struct dg_routing_map *map, struct dg_served_model *model,
                             const struct dg_engine_request *request, struct dg_error *error,
@@ -553,7 +557,7 @@ static enum dg_err by_model(const struct dg_routing_map *map, struct dg_served_m
     return err ? dg_error_wrap(error, err, "model %s", model->name) : DG_OK;
 }
 
-/* Two models in a row by their names. Languages are needed only where there is a choice. */
+/* Uses two models in a row by their names. Languages are needed only where there is a choice. */
 static enum dg_err by_two(const struct dg_routing_map *map, struct dg_served_model *first,
                           struct dg_served_model *last, const struct dg_engine_request *request,
                           struct dg_error *error, struct dg_routing *routing)
@@ -586,7 +590,8 @@ static enum dg_err by_two(const struct dg_routing_map *map, struct dg_served_mod
     return DG_OK;
 }
 
-/* "fr-en", or two models in a row, as answers name them: "fr-en+en-de". */
+/* Finds a model by its name, "fr-en", or two models in a row, as answers name them:
+ * "fr-en+en-de". */
 static enum dg_err by_name(const struct dg_routing_map *map,
                            const struct dg_engine_request *request, struct dg_error *error,
                            struct dg_routing *routing)
@@ -604,7 +609,7 @@ static enum dg_err by_name(const struct dg_routing_map *map,
     return dg_error_set(error, DG_ERR_NOT_FOUND, "no model is called %s", name);
 }
 
-/* Among the models of the map, whether or not the request may use them. */
+/* Finds the routing among the models of the map, whether or not the request may use them. */
 static enum dg_err find(const struct dg_routing_map *map, const struct dg_engine_request *request,
                         struct dg_error *error, struct dg_routing *routing)
 {
@@ -642,7 +647,7 @@ static enum dg_err find_allowed(const struct dg_routing_map *map,
     return err;
 }
 
-/* The last hop has the language of the answer. */
+/* Sets the formality of the last hop, whose target is the language of the answer. */
 static enum dg_err say_manner(const struct dg_engine_request *request, struct dg_error *error,
                               struct dg_routing *routing)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Work on a long text that would hold the consumer's thread for many milliseconds. One background
- * thread does it; the thread is made when it is first needed.
+/* A background thread for work on long texts, which would hold the consumer's thread for many
+ * milliseconds. The thread is made when it is first needed.
  *
  *     struct reading { struct dg_background_task task; ... };
  *     err = dg_background_begin(background, &reading->task, run);
@@ -39,7 +39,8 @@ struct dg_background_task {
     atomic_bool is_done, is_unwanted;
 };
 
-/* On failure (DG_ERR_LIMIT, DG_ERR_NOMEM) nothing has begun. */
+/* Begins a task on the background thread. On failure (DG_ERR_LIMIT, DG_ERR_NOMEM) nothing has
+ * begun. */
 enum dg_err dg_background_begin(struct dg_background *background, struct dg_background_task *task,
                                 dg_background_fn run) DG_MUST_CHECK;
 
@@ -48,18 +49,19 @@ static inline bool dg_background_is_done(const struct dg_background_task *task)
     return atomic_load(&task->is_done);
 }
 
-/* Says that the result is not wanted: the task ends soon, usually with a failure. */
+/* Says that the result is no longer wanted: the task ends soon, usually with a failure. */
 static inline void dg_background_leave(struct dg_background_task *task)
 {
     atomic_store(&task->is_unwanted, true);
 }
 
-/* Has fn(arg) done after the tasks that were begun; on this thread where there is no other yet, or
- * too many wait for it. */
+/* Arranges that fn(arg) runs on the background thread after the tasks that were begun. It runs on
+ * the calling thread instead if there is no background thread yet, or if too much is waiting for
+ * that. */
 void dg_background_leave_to(const struct dg_background *background, void (*fn)(void *arg),
                             void *arg);
 
-/* Waits for all tasks that were begun, and all that was left to the thread. */
+/* Waits for all tasks that were begun, and for all functions that were left to the thread. */
 void dg_background_close(struct dg_background *background);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Events may submit tasks and cancel them. A new task is linked last, and a cancelled one stays
- * where it is until its turn comes, so that `going` can be gone through while its tasks call
- * events. No event is called while `waiting` is gone through. */
+/* Events may submit tasks and cancel them. A new task is linked last, and a cancelled task stays in
+ * its place until its turn comes, so that tasks may call events while `going` is traversed. No
+ * event is called while `waiting` is traversed. */
 #include "engine/task/task.h"
 
 enum {
     RETRY_MS = 1000,
     BEGUN_IN_MOVE = 16,       /* tasks begun in one move, of those that waited for a model */
-    TURN_NS = 2 * 1000 * 1000 /* of a task that is submitted */
+    TURN_NS = 2 * 1000 * 1000 /* the time of a task's first turn, when it is submitted */
 };
 
 static const uint64_t NEVER_LOOKED = UINT64_MAX; /* no version of the registry */
@@ -134,7 +134,7 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
     } else if (waits) {
         err = dg_error_set(&reason, DG_ERR_BUSY,
                            "too many requests are waiting for their models; try again later");
-    } else if (err && task->n_open > 0) { /* it ends when the workers have let go of it */
+    } else if (err && task->n_open > 0) { /* it ends when the workers have released it */
         dg_task_fail(task, err, &reason);
         turn.wants_more = true;
         err = DG_OK;
@@ -161,7 +161,7 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
 
 /* ---- Waiting for models ---------------------------------------------------------------------- */
 
-/* Begins a task that has waited, if its model is there. */
+/* Begins a task that has waited, if its model is loaded. */
 static enum dg_err try_again(struct dg_task *task, struct dg_task_turn *turn,
                              struct dg_error *error)
 {

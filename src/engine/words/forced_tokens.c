@@ -24,7 +24,7 @@ static enum dg_err encode(const struct dg_tokenizer *tokenizer, struct dg_spm_wo
     return DG_OK;
 }
 
-/* No search says the unknown word. */
+/* Returns true for a phrase with the unknown word, which no search outputs. */
 static bool has_unknown(const struct dg_tokenizer *tokenizer, const struct dg_phrase *phrase)
 {
     const int32_t unk = dg_tokenizer_target(tokenizer).unk;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Inside the engine: text that a translation is forced to contain, as ids of the model that makes
- * it.
+/* Inside the engine: text that a translation is forced to contain, as token ids of the model that
+ * translates.
  *
  *     err = dg_forced_tokens_init(&forced, tokenizer, &asked, &error);
  *     dg_forced_tokens_apply(&forced, is_first, &search);        for the search of each sentence
@@ -24,16 +24,16 @@ struct dg_forced_tokens {
     size_t n;
 };
 
-/* DG_ERR_UTF8, DG_ERR_LIMIT, DG_ERR_INVALID (a phrase that is empty, or that the model cannot
- * write) with a sentence. */
+/* Encodes the forced text. DG_ERR_UTF8, DG_ERR_LIMIT and DG_ERR_INVALID (a phrase is empty, or the
+ * model cannot write it) come with a sentence. */
 enum dg_err dg_forced_tokens_init(struct dg_forced_tokens *forced,
                                   const struct dg_tokenizer *tokenizer,
                                   const struct dg_engine_request *asked,
                                   struct dg_error *error) DG_MUST_CHECK;
 void dg_forced_tokens_deinit(struct dg_forced_tokens *forced);
 
-/* Points `search` at what a sentence is forced to contain; only the first sentence has the prefix.
- */
+/* Sets in `search` what a sentence is forced to contain; only the first sentence gets the
+ * prefix. */
 void dg_forced_tokens_apply(const struct dg_forced_tokens *forced, bool is_first,
                             struct dg_search_opts *search);
 

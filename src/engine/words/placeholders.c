@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The words are first names and towns: in any language they stand where a thing's name stands, and
- * models copy them rather than translate them. */
+/* The words are first names and towns: in every language they may stand where the name of a thing
+ * stands, and models copy them rather than translate them. */
 #include "engine/words/placeholders.h"
 #include "base/memory/chars.h"
 #include "base/memory/mem.h"
@@ -24,7 +24,7 @@ enum { N_CANDIDATES = sizeof candidates / sizeof *candidates };
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-/* True when the source side reads the word without an unknown token. */
+/* Returns true when the source vocabulary reads the word without an unknown token. */
 static enum dg_err reads(const struct dg_tokenizer *tokenizer, struct dg_tokenizer_work *work,
                          const char *word, bool *fits)
 {
@@ -42,7 +42,7 @@ static enum dg_err reads(const struct dg_tokenizer *tokenizer, struct dg_tokeniz
     return DG_OK;
 }
 
-/* The word as target tokens; n_ids 0: it would take too many. */
+/* Encodes the word as target tokens; n_ids 0: it would take too many. */
 static enum dg_err says(const struct dg_tokenizer *tokenizer, struct dg_spm_work *work,
                         const char *word, struct dg_placeholders_word *out)
 {
@@ -137,8 +137,8 @@ struct stretch {
     bool is_loose;
 };
 
-/* The next stretch at or after `at`: a protected span, or the longest of `extra` that begins
- * first, and what touches it. `next` goes through the spans of the list. */
+/* Finds the next stretch at or after `at`: a protected span, or the longest of the phrases of
+ * `extra` that begin first, and what touches it. `next` goes through the spans of the list. */
 static bool next_stretch(struct dg_span text, size_t at, const struct dg_phrase_set *extra,
                          size_t n_extra, const struct dg_protect_list *list, size_t *next,
                          struct stretch *found)
@@ -179,7 +179,8 @@ static uint32_t character_before(struct dg_span text, size_t at)
     return character_at(text, at);
 }
 
-/* A letter or digit of any script, roughly: a word next to it would merge with it. */
+/* Returns true, roughly, for letters and digits of any script: a word next to one would merge with
+ * it. */
 static bool is_wordy(uint32_t cp)
 {
     if (cp < 0x80)
@@ -199,7 +200,8 @@ static bool has_private_use(struct dg_span text, uint32_t first)
     return false;
 }
 
-/* Lists the stretches; those that are loose and at an end move outside. */
+/* Lists the stretches; those that may stay outside and are at an end of the sentence move
+ * outside. */
 static void list_items(struct dg_placeholders *placeholders, struct dg_span text,
                        const struct dg_phrase_set *extra, size_t n_extra,
                        const struct dg_protect_list *list, size_t *begin, size_t *end)
@@ -225,7 +227,7 @@ static void list_items(struct dg_placeholders *placeholders, struct dg_span text
     while (n > first && placeholders->n_left == 0 && all[n - 1].is_loose &&
            dg_chars_is_all_space(dg_span_sub(text, all[n - 1].end, *end - all[n - 1].end)))
         *end = all[--n].at;
-    /* what is protected may contain blanks itself */
+    /* a protected span may itself contain blanks */
     const size_t begin_most = first < n ? all[first].at : *end;
     while (*begin < begin_most && (text.ptr[*begin] == ' ' || text.ptr[*begin] == '\t'))
         (*begin)++;
@@ -315,7 +317,7 @@ struct dg_span dg_placeholders_bytes(const struct dg_placeholders *placeholders,
 
 /* ---- Dressing -------------------------------------------------------------------------------- */
 
-/* True when the text has the word, in whatever case. */
+/* Returns true when the text has the word, in whatever case. */
 static bool has_word(struct dg_span text, const char *word)
 {
     size_t len = strlen(word);
@@ -325,7 +327,7 @@ static bool has_word(struct dg_span text, const char *word)
     return false;
 }
 
-/* The item whose mark stands at `at` of a marked text, or -1. */
+/* Returns the item whose mark stands at `at` of a marked text, or -1. */
 static int item_at(const struct dg_placeholders *placeholders, struct dg_span marked, size_t at,
                    size_t *len)
 {
@@ -354,7 +356,8 @@ enum dg_err dg_placeholders_dress(struct dg_placeholders *placeholders, struct d
         while (next < words->n && has_word(marked, words->items[next].text))
             next++;
         if (next == words->n || it->word >= 0)
-            continue; /* no word is left: the mark stays, and may or may not survive */
+            /* no word is left: the mark stays, and may or may not survive the translation */
+            continue;
         it->word = (int)next;
         err = dg_buf_append_span(dressed, dg_span_sub(marked, kept, at - kept));
         if (!err && at > 0 && is_wordy(character_before(marked, at)))
@@ -401,7 +404,7 @@ size_t dg_placeholders_constrain(const struct dg_placeholders *placeholders,
 
 /* ---- Undressing ------------------------------------------------------------------------------ */
 
-/* The item whose word is the whole of `run`, or -1. */
+/* Returns the item whose word is the whole of `run`, or -1. */
 static int item_of(const struct dg_placeholders *placeholders, struct dg_span run, bool any_case)
 {
     for (size_t i = 0; i < placeholders->n; i++) {
@@ -415,7 +418,7 @@ static int item_of(const struct dg_placeholders *placeholders, struct dg_span ru
     return -1;
 }
 
-/* The end of the ASCII letters from `at` on. */
+/* Returns the end of the ASCII letters from `at` on. */
 static size_t word_end(struct dg_span text, size_t at)
 {
     while (at < text.len && ((text.ptr[at] >= 'a' && text.ptr[at] <= 'z') ||
@@ -469,7 +472,7 @@ enum dg_err dg_placeholders_undress(struct dg_placeholders *placeholders,
         }
         if (dressed.ptr[at] == ' ') {
             if (word_end(dressed, at + 1) == dressed.len && !is_over)
-                break; /* what follows may adjoin what stands before */
+                break; /* the text that follows may adjoin the text before */
             out->n_read++;
             if (!out->skips_space)
                 err = dg_buf_append_byte(buf, ' ');

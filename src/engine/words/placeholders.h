@@ -16,9 +16,9 @@
  *     err = dg_placeholders_dress(&placeholders, marked, &words, &dressed);      for each model
  *     err = dg_placeholders_undress(&placeholders, &out, dressed_so_far, is_over, &buf);
  *
- * Adjoining spans share one word. Emoji at either end of the sentence stay outside of it
- * altogether. Undressed text, even as it streams, never shows a word that stands for a span. Any
- * thread, one at a time. */
+ * Adjoining spans share one word. Emoji at either end of the sentence are not given to the model at
+ * all. Undressed text never shows a word that stands for a span, even while it streams. Any thread,
+ * one at a time. */
 #ifndef DG_ENGINE_WORDS_PLACEHOLDERS_H
 #define DG_ENGINE_WORDS_PLACEHOLDERS_H
 
@@ -44,18 +44,19 @@ struct dg_placeholders_words {
     size_t n;
 };
 
-/* DG_ERR_NOMEM. A model that knows no such word has an empty list. */
+/* Finds a model's placeholder words; the list is empty for a model that knows none. May return
+ * DG_ERR_NOMEM. */
 enum dg_err dg_placeholders_words_init(struct dg_placeholders_words *words,
                                        const struct dg_tokenizer *tokenizer) DG_MUST_CHECK;
 
-/* For each of `n` target ids, 1 when its piece continues a word (owned; dg_free). */
+/* Writes, for each of `n` target ids, 1 when its piece continues a word (owned; dg_free). */
 enum dg_err dg_placeholders_joining(const struct dg_tokenizer *tokenizer, size_t n,
                                     uint8_t **joining) DG_MUST_CHECK;
 
 struct dg_placeholders_item {
     size_t at, len;                     /* in the text that was searched for spans */
     bool touches_before, touches_after; /* a letter or digit adjoins it, without a space between */
-    bool is_said;                       /* it was found in the translation */
+    bool is_said;                       /* the translation has it */
     int word;                           /* the index of the model's word for it; -1: it has none */
     size_t dressed_at, dressed_len;     /* in the text with placeholder words */
     size_t marked_end, dressed_next;  /* where the text goes on after it: in the marked text and in
@@ -72,17 +73,18 @@ struct dg_placeholders {
     size_t n_left;        /* spans beyond DG_PLACEHOLDERS_MAX, which go to the model unchanged */
     bool leaves_numbers;  /* set before the search: plain numbers (text/terms/protect.h) get no
                              placeholder */
-    size_t n_numbers;     /* and this many of them were found */
+    size_t n_numbers;     /* the number of plain numbers that were found */
     uint32_t mark;        /* the code point that marks item 0 */
-    struct dg_buf marked; /* the text with marks, without `before` and `after` */
-    struct dg_span before, after; /* what stays outside of the sentence; these point into `text` */
+    struct dg_buf marked; /* the text with marks, but without `before` and `after` */
+    struct dg_span before, after; /* what stays outside the sentence; these point into `text` */
     const struct dg_placeholders_words *words; /* the words used last */
 };
 
 void dg_placeholders_init(struct dg_placeholders *placeholders);
 void dg_placeholders_deinit(struct dg_placeholders *placeholders);
 
-/* `extra` [n_extra] are sets of further phrases to protect. `list` is scratch. */
+/* Finds the spans of a text. `extra` [n_extra] are sets of further phrases to protect. `list` is
+ * scratch. */
 enum dg_err dg_placeholders_find(struct dg_placeholders *placeholders, struct dg_span text,
                                  const struct dg_phrase_set *extra, size_t n_extra,
                                  struct dg_protect_list *list) DG_MUST_CHECK;
@@ -107,31 +109,32 @@ struct dg_placeholders_out {
     bool any_case;    /* words may have changed their case */
 };
 
-/* Appends what is certain of `dressed` after what was read before; the whole rest when is_over. */
+/* Reads on in `dressed` from where it stopped, and appends the undressed text that is certain; when
+ * is_over, all the rest. */
 enum dg_err dg_placeholders_undress(struct dg_placeholders *placeholders,
                                     struct dg_placeholders_out *out, struct dg_span dressed,
                                     bool is_over, struct dg_buf *buf) DG_MUST_CHECK;
 
-/* The offset in the text given to find that an offset of the (first) dressed text comes from. */
+/* Converts an offset in the (first) dressed text to the offset in the text given to find. */
 size_t dg_placeholders_origin(const struct dg_placeholders *placeholders, size_t dressed,
                               bool is_end);
 
-/* The offset in the undressed translation, which begins at `begin` of `len` bytes, of an end in the
- * dressed one. */
+/* Converts the end of a token in the dressed translation to an offset in the undressed one, which
+ * begins at `begin` of `len` bytes. */
 size_t dg_placeholders_told(const struct dg_placeholders *placeholders, size_t raw_end,
                             size_t begin, size_t len);
 
-/* The offset in the last dressed text that an offset of its marked text has become. */
+/* Converts an offset in the marked text to the offset in the last dressed text. */
 size_t dg_placeholders_dressed(const struct dg_placeholders *placeholders, size_t marked);
 
-/* Sets is_said of the items that stand in `text` unchanged. */
+/* Sets is_said of the items that occur unchanged in `text`. */
 void dg_placeholders_check(struct dg_placeholders *placeholders, struct dg_span text);
 
-/* No word stands for any item: the text goes to the model as it is, and what of it comes through is
- * seen by dg_placeholders_check. */
+/* Uses no placeholder words: the text goes to the model as it is, and dg_placeholders_check finds
+ * out which items came through. */
 void dg_placeholders_give_up(struct dg_placeholders *placeholders);
 
-/* The bytes of an item. */
+/* Returns the bytes of an item. */
 struct dg_span dg_placeholders_bytes(const struct dg_placeholders *placeholders, size_t item);
 
 #endif

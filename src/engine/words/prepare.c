@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Three steps, each of which leaves the text as it is where there is nothing to do: flatten line
- * ends, lower capitals, put in placeholders. Each has a buffer of its own, so that spans into the
- * result of the previous step stay valid. */
+/* Three steps: replace line ends, lower capitals, insert placeholders. Each leaves the text as it
+ * is where there is nothing to do. Each has a buffer of its own, so that spans into the result of
+ * the previous step stay valid. */
 #include "engine/words/prepare.h"
 #include "text/sentence/segment.h"
 
-/* True when every character of one text stands where one stands in the other. */
+/* Returns true when the characters of both texts are at the same offsets. */
 static bool is_aligned(struct dg_span a, struct dg_span b)
 {
     bool same = a.len == b.len;

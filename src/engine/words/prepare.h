@@ -25,7 +25,7 @@ struct dg_prepare_opts {
     bool joined;          /* the text runs on over line ends */
     bool keep_case;
     bool keeps_titles;                   /* Title Case is kept */
-    const struct dg_casing_names *names; /* words of a title that keep their capital; or NULL */
+    const struct dg_casing_names *names; /* words of a title that keep their capitals; or NULL */
     /* Filled in with the protected spans, if there are any; or NULL. */
     struct dg_placeholders *placeholders;
     bool leaves_numbers; /* plain numbers are not protected spans (placeholders.h) */
@@ -43,7 +43,7 @@ struct dg_prepared {
     struct dg_buf flat, lowered, dressed;
 };
 
-/* DG_ERR_NOMEM. */
+/* Prepares a sentence. May return DG_ERR_NOMEM. */
 enum dg_err dg_prepare(struct dg_prepared *prepared, struct dg_span text,
                        const struct dg_prepare_opts *opts) DG_MUST_CHECK;
 void dg_prepared_deinit(struct dg_prepared *prepared);

@@ -45,8 +45,8 @@ static bool is_there(const struct dg_phrase *phrases, size_t n, const int32_t *i
     return false;
 }
 
-/* The phrase of a text, if the model has tokens for it and it is not among those from `first` on.
- */
+/* Adds the phrase of a text, if the model has tokens for it and it is not among the phrases from
+ * `first` on. */
 static enum dg_err add_phrase(struct maker *maker, size_t first, struct dg_span text,
                               enum dg_phrase_where where)
 {
@@ -69,7 +69,7 @@ static enum dg_err add_phrase(struct maker *maker, size_t first, struct dg_span 
     return DG_OK;
 }
 
-/* One way to write a form. */
+/* Adds one way to write a form. */
 static enum dg_err add_way(struct maker *maker, size_t first, struct dg_span form,
                            enum dg_glossary_shape shape, enum dg_phrase_where where)
 {
@@ -82,7 +82,7 @@ static enum dg_err add_way(struct maker *maker, size_t first, struct dg_span for
     return err;
 }
 
-/* A form is written as the glossary has it. If its source begins a sentence after the first, the
+/* Adds a form, written as the glossary has it. If its source begins a sentence after the first, the
  * form may also be written in that source's case; and a form that begins the translation begins
  * with a capital if the text does. A term that is the whole text is written in one way only, so
  * that the model cannot fill the room that a longer way leaves. */
@@ -128,7 +128,8 @@ static enum dg_err demand(struct maker *maker, struct dg_terms_item *item,
 
 /* ---- Finding --------------------------------------------------------------------------------- */
 
-/* The tokens [*from, *to) that have bytes of a stretch of the text; *from is where to begin. */
+/* Finds the tokens [*from, *to) that have bytes of a stretch of the text, beginning at token
+ * *from. */
 static void find_tokens(const struct dg_token *tokens, size_t n, size_t begin, size_t end,
                         size_t *from, size_t *to)
 {
@@ -138,7 +139,8 @@ static void find_tokens(const struct dg_token *tokens, size_t n, size_t begin, s
         ;
 }
 
-/* Phrases for all that may be demanded; the array does not move once terms point into it. */
+/* Makes the phrases of all terms that may be demanded; the array does not move once terms point
+ * into it. */
 static enum dg_err make_phrases(struct dg_terms *terms, const struct dg_terms_how *how)
 {
     struct maker maker = {.how = how, .terms = terms};
@@ -155,7 +157,7 @@ static enum dg_err make_phrases(struct dg_terms *terms, const struct dg_terms_ho
     return err;
 }
 
-/* True when no letter stands next to the match. */
+/* Returns true when no letter of the text is outside the match. */
 static bool is_all(struct dg_span text, const struct dg_glossary_match *match)
 {
     const struct dg_protect_list none = {.n = 0};
@@ -223,8 +225,8 @@ size_t dg_terms_longest(const struct dg_terms *terms, size_t n_source)
 
 /* ---- Following ------------------------------------------------------------------------------- */
 
-/* A neighbour of the token that looks most at a term's source also translates it if it looks there
- * at least this much as often. */
+/* A neighbour of the token that attends most to a term's source also translates the term if it
+ * attends to that source at least this much, as a share of that token's attention. */
 static const float beside = 0.5f;
 
 static float share_of(const struct dg_terms_said *said, size_t t, const struct dg_terms_item *item)
@@ -319,7 +321,7 @@ static int compare_searches(const void *a, const void *b)
     return ((uintptr_t)x->term > (uintptr_t)y->term) - ((uintptr_t)x->term < (uintptr_t)y->term);
 }
 
-/* One search for each term, however often the sentence has it. */
+/* Begins one search for each term, however often the sentence has it. */
 static enum dg_err begin_searches(struct checker *checker, const struct dg_terms *terms)
 {
     size_t n = 0;
@@ -352,7 +354,7 @@ static void end_searches(struct checker *checker)
     dg_free(checker->is_counted);
 }
 
-/* The next place of a form that is not counted for another term; false: there is none. */
+/* Finds the next place of a form that is not counted for another term; false: there is none. */
 static bool find_form(const struct checker *checker, struct search *search, size_t form,
                       const struct dg_glossary_scan *scan, size_t *at)
 {
@@ -366,7 +368,7 @@ static bool find_form(const struct checker *checker, struct search *search, size
     return false;
 }
 
-/* Counts the first form of the item's term that stands somewhere. */
+/* Counts the first form of the item's term that occurs. */
 static void check_item(struct checker *checker, struct dg_terms_item *item,
                        const struct dg_glossary_scan *scan)
 {

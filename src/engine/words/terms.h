@@ -11,8 +11,9 @@
  *     err = dg_terms_check(&terms, translation, scan);      sets is_used and said_at
  *     dg_terms_deinit(&terms);
  *
- * With two models in a row the terms are demanded of the second, which does not see the text that
- * they were found in. There each belongs where the first model's answer has its translation:
+ * With two models in a row, the second model is forced to use the terms, although it does not see
+ * the text in which they were found. There each term belongs where the first model's answer has its
+ * translation:
  *
  *     dg_terms_follow(&terms, &said);                       in the first model's answer
  *     dg_terms_tie(&terms, &piece);                         in each piece of it, before _constrain
@@ -72,7 +73,7 @@ void dg_terms_drop(struct dg_terms *terms, size_t index);
 /* The answer of the first of two models. */
 struct dg_terms_said {
     const int32_t *ids;     /* [n] */
-    const size_t *ends;     /* [n] the bytes of its text that had been said with each token */
+    const size_t *ends;     /* [n] the length of its text in bytes after each token */
     const float *alignment; /* [n, n_source] */
     size_t n, n_source;
     const uint8_t *joining; /* as in decode/search_opts.h; may be NULL */
@@ -94,25 +95,26 @@ struct dg_terms_piece {
  * the terms of other pieces. */
 void dg_terms_tie(struct dg_terms *terms, const struct dg_terms_piece *piece);
 
-/* True when any term is to be forced. */
+/* Returns true when any term is to be forced. */
 bool dg_terms_are_demanded(const struct dg_terms *terms);
 
-/* For a text that is nothing but one term: the most tokens that its translation may have, given a
- * source of `n_source` tokens with its end. 0: no such limit. */
+/* Returns the most tokens that the translation may have if the text consists of one term only,
+ * given a source of `n_source` tokens including its end. 0: no such limit. */
 size_t dg_terms_longest(const struct dg_terms *terms, size_t n_source);
 
 /* Returns how many constraints it wrote; what they point to belongs to the terms. */
 size_t dg_terms_constrain(const struct dg_terms *terms, struct dg_constraint *constraints,
                           size_t cap);
 
-/* True for French, where articles and the like are joined to the term after them. */
+/* Returns true for French, where articles and the like are joined to the term after them. */
 bool dg_terms_may_elide(const struct dg_terms *terms, const char *language);
 
-/* Joins them in what stands in `translation` from `start` on. */
+/* Joins articles and the like to the terms after them, in `translation` from `start` on. */
 enum dg_err dg_terms_elide(const struct dg_terms *terms, struct dg_buf *translation,
                            size_t start) DG_MUST_CHECK;
 
-/* Each stretch of the translation counts for one term only. */
+/* Sets is_used and said_at of each term. Each stretch of the translation counts for one term
+ * only. */
 enum dg_err dg_terms_check(struct dg_terms *terms, struct dg_span translation,
                            struct dg_glossary_scan *scan) DG_MUST_CHECK;
 

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A demanded term is said as words of their own, so a model that has begun "l'" for a word that it
- * expected says "l artisan", and one that has said "le" goes on with it. */
+/* A demanded term consists of separate words, so a model that has begun "l'" for the word that it
+ * expected writes "l artisan", and one that has written "le" continues with the term. */
 #include "base/memory/utf8.h"
 #include "engine/words/terms.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* A word of French before a term, and what it becomes with the blank after it; NULL: it stays. */
+/* A French word before a term, and what it becomes together with the blank after it; NULL: it
+ * stays. */
 static const struct joint {
     const char *word, *before_vowel, *before_consonant;
 } joints[] = {
@@ -45,7 +46,8 @@ static bool is_vowel(uint32_t cp)
     return false;
 }
 
-/* True where a form of a term stands, whatever the case of its first letter. */
+/* Returns true where the text begins with a form of a term, whatever the case of its first
+ * letter. */
 static bool begins_term(const struct dg_terms *terms, struct dg_span text)
 {
     uint32_t cp;
@@ -70,7 +72,7 @@ static const struct joint *joint_of(struct dg_span word)
     return NULL;
 }
 
-/* What stands for the word and the blank before a term; NULL: they stay. */
+/* Returns what replaces the word and the blank before a term; NULL: they stay. */
 static const char *joined(struct dg_span word, struct dg_span term)
 {
     uint32_t cp = 0;

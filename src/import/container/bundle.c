@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A name is looked up in the directory or among the members. Nothing is ever unpacked to disk, so
- * names with ".." do no harm (and zip_in refuses the whole archive). */
+ * names with ".." do no harm (and zip_in refuses an archive that has one). */
 #include "import/container/bundle.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-/* The one directory that all members of an archive lie in; "" when there is no such. */
+/* Finds the one directory that contains all members of an archive; "" when there is none. */
 static void find_top(struct dg_bundle *bundle)
 {
     size_t len = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The files of a model as it is passed around: a directory, or a ZIP with one directory at its top.
- * Both are read alike, by names relative to that directory.
+/* Reads the files of a model in the form in which people pass it on: a directory, or a ZIP with one
+ * directory at its top. Both are read in the same way, by names relative to that directory.
  *
  *     struct dg_bundle bundle;
  *     err = dg_bundle_open(&bundle, "translate-fr_en.argosmodel", &error);
@@ -27,8 +27,9 @@ enum { DG_BUNDLE_PATH_CAP = 4096 };
 
 struct dg_bundle {
     bool is_zip;
-    struct dg_zip zip;                /* owned, with is_zip */
-    char dir[DG_BUNDLE_PATH_CAP];     /* the directory, or the ZIP's own path for sentences */
+    struct dg_zip zip; /* owned, with is_zip */
+    /* the directory, or the path of the ZIP itself, for sentences */
+    char dir[DG_BUNDLE_PATH_CAP];
     char top[DG_BUNDLE_PATH_CAP / 4]; /* "" or "translate-fr_en/", before every name in a ZIP */
 };
 
@@ -45,11 +46,11 @@ void dg_bundle_close(struct dg_bundle *bundle);
 
 bool dg_bundle_has(const struct dg_bundle *bundle, const char *name);
 
-/* The whole file, of at most `max` bytes, until dg_bundle_data_free. */
+/* Reads a whole file of at most `max` bytes; it is there until dg_bundle_data_free. */
 enum dg_err dg_bundle_read(const struct dg_bundle *bundle, const char *name, size_t max,
                            struct dg_bundle_data *data, struct dg_error *error) DG_MUST_CHECK;
 
-/* Gives back the pages of a large file; they are read again when they are touched. */
+/* Lets the system drop the pages of a large file; it reads them again when they are touched. */
 void dg_bundle_data_forget(const struct dg_bundle_data *data);
 void dg_bundle_data_free(struct dg_bundle_data *data); /* one that was zeroed is fine */
 

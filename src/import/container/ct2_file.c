@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The file is read once from front to end by a cursor that cannot pass the end. */
+/* A cursor that cannot pass the end reads the file once from front to end. */
 #include "import/container/ct2_file.h"
 #include "base/memory/mem.h"
 #include "base/file/lfs.h"
@@ -16,7 +16,7 @@ enum {
     VARS_MAX = 50000,
     ARENA_MAX = 32 << 20, /* names and tables */
     NAME_MAX_BYTES = 512,
-    VAR_MIN_BYTES = 9, /* name 3, rank 1, type and length 5 */
+    VAR_MIN_BYTES = 9, /* name: 3, rank: 1, type and length: 5 */
 };
 
 struct cursor {
@@ -99,7 +99,8 @@ static enum dg_err read_shape(struct cursor *c, struct dg_ct2_var *var, size_t *
     return err;
 }
 
-/* From version 4 on a code and the bytes; before, the size of an element and their number. */
+/* Reads the type and length. From version 4 on these are a code and the number of bytes; before,
+ * the size of an element and the number of elements. */
 static enum dg_err read_type(struct cursor *c, struct dg_ct2_var *var, uint64_t *n_bytes)
 {
     static const enum dg_dtype types[] = {DG_DTYPE_F32, DG_DTYPE_I8,  DG_DTYPE_I16,

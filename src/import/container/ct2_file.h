@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* CTranslate2's model.bin, binary versions 2 to 6: a list of named variables in place, then
- * aliases. Every length is checked against the file before it is used; a refusal names file, offset
- * and field.
+ * aliases. Every length is checked against the file before it is used; a refusal names the file,
+ * the offset and the field.
  *
  *     struct dg_ct2 file;
  *     err = dg_ct2_parse(&file, bytes, len, "model.bin", &error);     borrows the bytes
@@ -47,7 +47,7 @@ enum dg_err dg_ct2_parse(struct dg_ct2 *file, const uint8_t *bytes, size_t len, 
                          struct dg_error *error) DG_MUST_CHECK;
 void dg_ct2_close(struct dg_ct2 *file);
 
-/* A variable by its name or by an alias; NULL when there is none. */
+/* Returns a variable by its name or by an alias; NULL when there is none. */
 const struct dg_ct2_var *dg_ct2_find(const struct dg_ct2 *file, const char *name);
 
 #endif

@@ -69,7 +69,7 @@ bool dg_marian_bin_is(const uint8_t *bytes, size_t len)
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-/* What the header of an item states before names and shapes are read. */
+/* What the header of an item states, before names and shapes are read. */
 struct head {
     uint64_t name_len, rank, data_len;
 };
@@ -126,7 +126,7 @@ static enum dg_err read_shape(struct cursor *c, struct dg_marian_item *item)
     return DG_OK;
 }
 
-/* The pad count is authority; it always fills up to a multiple of 256. */
+/* Skips the padding. The stored count decides, although it always fills up to a multiple of 256. */
 static enum dg_err skip_padding(struct cursor *c)
 {
     uint64_t n = 0;
@@ -143,7 +143,7 @@ static enum dg_err skip_padding(struct cursor *c)
 
 /* ---- Items ----------------------------------------------------------------------------------- */
 
-/* The codes of both forks for types that are stored alike on every machine. */
+/* Reads the codes of both forks for types that are stored alike on every machine. */
 static bool read_type(struct dg_marian_item *item)
 {
     switch (item->type) {

@@ -3,7 +3,7 @@
 
 /* Marian's binary container (.bin), as Bergamot and Firefox ship it: headers, names, shapes,
  * padding, then the items back to back, used in place. Every length is checked before it is used; a
- * refusal names file, offset and field.
+ * refusal names the file, the offset and the field.
  *
  *     struct dg_marian_bin file;
  *     err = dg_marian_bin_parse(&file, bytes, len, "model.bin", &error);      borrows the bytes
@@ -32,7 +32,7 @@ struct dg_marian_item {
     size_t shape[DG_TENSOR_RANK_MAX]; /* dimensions past the rank are 1 */
     const uint8_t *bytes;             /* borrowed */
     size_t len;                       /* of the numbers, without multiplier and padding */
-    size_t stored_len;                /* with them */
+    size_t stored_len;                /* the same with multiplier and padding */
 };
 
 struct dg_marian_bin {
@@ -42,14 +42,14 @@ struct dg_marian_bin {
     size_t n_items;
 };
 
-/* True when a file begins like this container, also in version 2, which is encrypted. */
+/* True when a file begins like this container. That includes version 2, which is encrypted. */
 bool dg_marian_bin_is(const uint8_t *bytes, size_t len);
 
 enum dg_err dg_marian_bin_parse(struct dg_marian_bin *file, const uint8_t *bytes, size_t len,
                                 const char *name, struct dg_error *error) DG_MUST_CHECK;
 void dg_marian_bin_close(struct dg_marian_bin *file);
 
-/* NULL when there is none. */
+/* Returns the item of this name; NULL when there is none. */
 const struct dg_marian_item *dg_marian_bin_find(const struct dg_marian_bin *file, const char *name);
 
 #endif

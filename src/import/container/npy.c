@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } in any order, each key once. */
+/* Parses {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }: the keys may be in any order,
+ * and each occurs once. */
 #include "import/container/npy.h"
 #include "base/memory/mem.h"
 #include "base/memory/span.h"
@@ -31,7 +32,7 @@ static void skip_blanks(struct header *h)
         h->at++;
 }
 
-/* Takes `c` after blanks, if it is next. */
+/* Skips blanks, and takes `c` if it is next. */
 static bool take(struct header *h, char c)
 {
     skip_blanks(h);

@@ -18,7 +18,7 @@ struct dg_npy {
     size_t len;                       /* bytes of numbers; the array ends the file */
 };
 
-/* `name` stands in sentences for the file. */
+/* Parses an array. `name` is the file's name in error sentences. */
 enum dg_err dg_npy_parse(struct dg_npy *npy, const uint8_t *bytes, size_t len, const char *name,
                          struct dg_error *error) DG_MUST_CHECK;
 

@@ -92,7 +92,7 @@ static enum dg_err take_bytes(struct machine *m, size_t n, const uint8_t **bytes
     return DG_OK;
 }
 
-/* n bytes, little-endian, unsigned. */
+/* Takes n bytes as an unsigned little-endian number. */
 static enum dg_err take_uint(struct machine *m, size_t n, uint64_t *value, const char *what)
 {
     const uint8_t *bytes = NULL;
@@ -105,7 +105,7 @@ static enum dg_err take_uint(struct machine *m, size_t n, uint64_t *value, const
     return DG_OK;
 }
 
-/* Up to a newline, which is not part of it. */
+/* Takes the bytes up to a newline, and skips the newline. */
 static enum dg_err take_line(struct machine *m, struct dg_span *line)
 {
     const uint8_t *start = m->pickle->bytes + m->at;
@@ -149,7 +149,7 @@ static enum dg_err pop(struct machine *m, struct dg_pickle_value **value)
     return DG_OK;
 }
 
-/* The index after the topmost mark. */
+/* Finds the index after the topmost mark. */
 static enum dg_err find_mark(struct machine *m, size_t *first)
 {
     for (size_t i = m->n_stack; i > 0; i--) {
@@ -261,7 +261,7 @@ static enum dg_err push_global(struct machine *m)
     return err;
 }
 
-/* The values from `first` to the top become a tuple in their place. */
+/* Replaces the values from `first` to the top by one tuple. */
 static enum dg_err make_tuple(struct machine *m, size_t first, bool drop_mark)
 {
     struct dg_pickle_value *tuple = dg_pickle_make(m->pickle, DG_PICKLE_TUPLE);
@@ -293,8 +293,8 @@ static enum dg_err marked_tuple(struct machine *m)
     return err ? err : make_tuple(m, first, true);
 }
 
-/* APPEND(S) and SETITEM(S): values from `first` go into the container below (and below the mark).
- */
+/* APPEND(S) and SETITEM(S): adds the values from `first` on to the container below them (and below
+ * the mark). */
 static enum dg_err extend(struct machine *m, enum dg_pickle_type type, size_t first, bool marked)
 {
     size_t below = first - (marked ? 1 : 0);
@@ -390,8 +390,8 @@ static enum dg_err persistent(struct machine *m)
     return err ? err : push(m, result);
 }
 
-/* BUILD gives an object its attributes; those of a dict (PyTorch's _metadata) are of no use here.
- */
+/* BUILD gives an object its attributes. The attributes of a dict (PyTorch's _metadata) are not
+ * needed here. */
 static enum dg_err build(struct machine *m)
 {
     struct dg_pickle_value *state;

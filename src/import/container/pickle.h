@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A pickle reader that can build a PyTorch state dict and nothing else.
+/* Reads a pickle. It can build a PyTorch state dict and nothing else.
  *
  * A pickle is a program for a small stack machine, and Python's own machine can be told to import
  * and call anything. This one knows numbers, texts, tuples, lists, dicts and eighteen names, all of
@@ -86,12 +86,13 @@ struct dg_pickle {
 void dg_pickle_init(struct dg_pickle *pickle, const uint8_t *bytes, size_t len, const char *name);
 void dg_pickle_deinit(struct dg_pickle *pickle);
 
-/* Runs one pickle from `start` up to its STOP; *end is after it. */
+/* Runs one pickle from `start` up to its STOP; *end is the offset after it. */
 enum dg_err dg_pickle_load(struct dg_pickle *pickle, size_t start,
                            const struct dg_pickle_value **value, size_t *end,
                            struct dg_error *error) DG_MUST_CHECK;
 
-/* The value of a text key of a dict; NULL when there is none. The last one wins, as in Python. */
+/* Returns the value of a text key of a dict; NULL when there is none. If a key occurs twice, the
+ * last one counts, as in Python. */
 const struct dg_pickle_value *dg_pickle_get(const struct dg_pickle_value *dict, struct dg_span key);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The list of names. Nothing is looked up at run time: a name is either a row here or an error. */
+/* The list of known names. A name is either a row of this list or an error; nothing else is ever
+ * looked up. */
 #include "base/memory/mem.h"
 #include "import/container/pickle_int.h"
 
@@ -97,7 +98,7 @@ enum dg_err dg_pickle_call_storage(struct dg_pickle *pickle, const struct dg_pic
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-/* A tuple of counts into `out`; `rank` numbers. */
+/* Reads a tuple of counts into `out`; `rank` gets their number. */
 static enum dg_err read_counts(const struct dg_pickle_value *tuple, const char *what, size_t *out,
                                unsigned *rank, struct dg_error *error)
 {
@@ -116,7 +117,7 @@ static enum dg_err read_counts(const struct dg_pickle_value *tuple, const char *
     return DG_OK;
 }
 
-/* offset + sum of (size - 1) * stride must lie inside the storage. */
+/* Checks that offset + sum of (size - 1) * stride is inside the storage. */
 static enum dg_err check_reach(const struct dg_pickle_tensor *tensor, struct dg_error *error)
 {
     size_t last = tensor->offset;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The two containers differ only in where the pickle and the storages lie:
+/* The two containers differ only in where the pickle and the storages are:
  *
  *     zip       P/data.pkl, P/data/<key> stored without compression
  *     legacy    five pickles (magic, protocol, system, object, keys), then for each key in order an
@@ -61,7 +61,7 @@ static enum dg_err zip_storage(struct dg_torch *file, const char *folder,
     return DG_OK;
 }
 
-/* The storage's bytes must be exactly its elements. */
+/* Adds a storage; its bytes must be exactly its elements. */
 static enum dg_err add_zip_storage(struct dg_torch *file, const char *folder,
                                    const struct dg_pickle_storage *storage, size_t *index,
                                    struct dg_error *error)
@@ -126,7 +126,7 @@ static enum dg_err collect(struct dg_torch *file, const struct dg_pickle_value *
 
 /* ---- The zip form ---------------------------------------------------------------------------- */
 
-/* The name of the only top folder, with its slash: what precedes "data.pkl". */
+/* Finds the name of the only top folder, with its slash: the part before "data.pkl". */
 static enum dg_err find_folder(const struct dg_torch *file, char *folder, size_t cap,
                                struct dg_error *error)
 {
@@ -225,7 +225,7 @@ static enum dg_err check_system(const struct dg_pickle_value *system, const char
     return DG_OK;
 }
 
-/* The storage that a tensor of the dict refers to under this key; NULL when none does. */
+/* Returns the storage that a tensor of the dict refers to by this key; NULL when none does. */
 static const struct dg_pickle_storage *referred(const struct dg_torch *file, struct dg_span key)
 {
     for (size_t i = 0; i < file->n_tensors; i++)

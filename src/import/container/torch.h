@@ -2,9 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Reads the state dict of a file written by torch.save, in place: the zip form (PyTorch 1.6 and
- * later) and the legacy form before it. The pickle inside passes through the deny-by-default reader
- * (pickle.h); code that a file brings is never run. TorchScript archives and the tar form of 2016
- * are refused by name.
+ * later) and the legacy form before it. The pickle inside it is read by the deny-by-default reader
+ * (pickle.h), so code in the file is never run. TorchScript archives and the tar form of 2016 are
+ * refused, with a sentence that names them.
  *
  *     struct dg_torch file;
  *     err = dg_torch_open(&file, "pytorch_model.bin", &error);

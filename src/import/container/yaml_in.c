@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Over libyaml's events, so that nothing is built in memory: depth 1 alternates keys and values,
- * depth 2 under a key that opened a list is its items. */
+/* Works on libyaml's events, so that nothing is built in memory. At depth 1 keys and values
+ * alternate; depth 2, under a key that opened a list, has the list's items. */
 #include "import/container/yaml_in.h"
 #include "base/memory/buf.h"
 

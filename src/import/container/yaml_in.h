@@ -12,12 +12,13 @@
 
 enum { DG_YAML_SCALAR = -1 };
 
-/* One value: `index` counts in a list, or is DG_YAML_SCALAR. Spans live until the callback returns.
- */
+/* Gets one value. `index` is its position in a list, or DG_YAML_SCALAR. Spans live until the
+ * callback returns. */
 typedef enum dg_err (*dg_yaml_fn)(void *ctx, struct dg_span key, long index, struct dg_span value,
                                   struct dg_error *error);
 
-/* `name` is the file's name in error texts, which give the line. */
+/* Visits all values of a text. `name` is the file's name in error sentences, which also give the
+ * line. */
 enum dg_err dg_yaml_visit(struct dg_span text, const char *name, dg_yaml_fn fn, void *ctx,
                           struct dg_error *error) DG_MUST_CHECK;
 

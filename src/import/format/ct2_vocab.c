@@ -154,7 +154,7 @@ static enum dg_err add_word(struct list *list, struct dg_span word, struct dg_er
     return dg_map_put(&list->ids, kept, id);
 }
 
-/* A carriage return belongs to the line's end only when every line has one. */
+/* Whether every line ends with a carriage return. Only then does it belong to the line's end. */
 static bool all_end_in_cr(struct dg_span text)
 {
     bool all = text.len > 0;
@@ -227,7 +227,7 @@ struct side {
     int32_t unk, bos, eos, start;
 };
 
-/* "model/source_vocabulary.json", or .txt; the .json is tried first. */
+/* Finds "model/source_vocabulary.json" or .txt; tries the .json first. */
 static bool find_list(const struct dg_ct2_import *ct2, const char *stem, char name[128])
 {
     static const char *const ends[] = {"json", "txt"};
@@ -339,8 +339,8 @@ static enum dg_err add_splitter(struct dg_import *import, struct dg_error *error
 
 /* ---- Languages ------------------------------------------------------------------------------- */
 
-/* True for M2M100 and NLLB, which the files do not name: both have several tokens like __fr__ or
- * fra_Latn on both sides, and a decoder that starts with the end token. */
+/* True for M2M100 and NLLB. The files do not state the kind, but in both there are several tokens
+ * like __fr__ or fra_Latn on both sides, and a decoder that starts with the end token. */
 static bool names_languages(const struct dg_import *import, const struct rules *rules,
                             const struct side *shared)
 {
@@ -356,7 +356,7 @@ enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word,
     struct dg_json *json = NULL;
     struct dg_span words = {0};
     int64_t id = DG_ID_NONE;
-    for (size_t i = 0; i < import->n_files; i++) /* the target's come after the source's */
+    for (size_t i = 0; i < import->n_files; i++) /* the target's files come after the source's */
         if (dg_span_ends(dg_span_cstr(import->files[i].name), DG_SPAN("vocab.json")))
             words = import->files[i].bytes;
     enum dg_err err = dg_json_parse(words, &limits, error, &json);
@@ -379,8 +379,8 @@ enum dg_err dg_ct2_force_first(struct dg_import *import, struct dg_span word,
 
 /* ---- All together ---------------------------------------------------------------------------- */
 
-/* True when the tokenizer is to put the end token after the source. Converters of Hugging Face
- * models leave that to the tokenizer's own habit, and start the decoder with the end token. */
+/* True when the tokenizer must put the end token after the source. Converters of Hugging Face
+ * models leave that to the tokenizer, and start the decoder with the end token. */
 static bool source_ends(const struct dg_import *import, const struct rules *rules)
 {
     return rules->source_eos || import->bp.start == DG_START_ZERO ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* fairseq numbers its own tokens first. The pieces of the SentencePiece model follow; the model's
+/* fairseq numbers its own tokens first, then the pieces of the SentencePiece model, of which the
  * first three are <unk>, <s> and </s>:
  *
  *     XLM-RoBERTa   <s> <pad> </s> <unk>
@@ -41,7 +41,7 @@ static const struct layout layouts[] = {
 
 enum { PAD_ID = 1, UNK_ID = 3 };
 
-/* ---- What is refused ------------------------------------------------------------------------- */
+/* ---- Refused vocabularies -------------------------------------------------------------------- */
 
 static enum dg_err check(const struct dg_spm *spm, struct dg_error *error)
 {
@@ -80,8 +80,8 @@ static void put_added(struct dg_json_out *out, struct dg_span content, size_t id
     dg_json_out_close(out, '}');
 }
 
-/* Tokens that are never cut: fairseq's own, the model's special ones, and the mask, which takes the
- * space before it. */
+/* Writes the tokens that are never cut: fairseq's own, the model's special ones, and the mask,
+ * which includes the space before it. */
 static void put_all_added(struct dg_json_out *out, const struct dg_spm *spm,
                           const struct layout *layout, size_t mask)
 {
@@ -137,7 +137,7 @@ static void put_metaspace(struct dg_json_out *out, const char *key, const struct
     dg_json_out_close(out, '}');
 }
 
-/* <s> A </s>, and <s> A </s> </s> B </s>. */
+/* Writes a template: <s> A </s>, or <s> A </s> </s> B </s>. */
 static void put_template(struct dg_json_out *out, const char *key, const char *parts)
 {
     dg_json_out_put_open(out, key, '[');

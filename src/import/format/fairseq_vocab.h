@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The vocabularies of XLM-RoBERTa and CamemBERT, for directories that have only
- * sentencepiece.bpe.model. The ids are fairseq's, which Hugging Face computes in Python; the import
- * writes them once, as the tokenizer.json that Hugging Face would make. */
+ * sentencepiece.bpe.model. The ids are fairseq's, which Hugging Face computes in Python. The import
+ * computes them once, and writes them as the tokenizer.json that Hugging Face would make. */
 #ifndef DG_IMPORT_FORMAT_FAIRSEQ_VOCAB_H
 #define DG_IMPORT_FORMAT_FAIRSEQ_VOCAB_H
 
@@ -13,7 +13,7 @@
 
 enum dg_fairseq_vocab { DG_FAIRSEQ_NONE, DG_FAIRSEQ_XLM_ROBERTA, DG_FAIRSEQ_CAMEMBERT };
 
-/* Which of the two kinds a directory without tokenizer.json is. */
+/* Finds which of the two kinds a directory without tokenizer.json is. */
 enum dg_err dg_fairseq_vocab_kind(struct dg_import *import, const char *dir,
                                   enum dg_fairseq_vocab *kind,
                                   struct dg_error *error) DG_MUST_CHECK;

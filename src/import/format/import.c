@@ -104,7 +104,7 @@ enum dg_err dg_import_make_file(struct dg_import *import, const char *name, stru
 
 /* ---- Weights --------------------------------------------------------------------------------- */
 
-/* The tensors to be written, in the order of the layout. */
+/* The tensors to write, in the order of the layout. */
 struct writing {
     struct dg_import *import;
     const struct dg_import_opts *opts;
@@ -336,7 +336,7 @@ static void remove_dir(const char *dir)
     rmdir(dir);
 }
 
-/* What follows OUT in the name of the temporary directory. The directory is locked while it is
+/* The part of the temporary directory's name that follows OUT. The directory is locked while it is
  * filled, so one without a lock was left by an import that was killed. */
 static const char staging_mark[] = ".importing-";
 
@@ -350,7 +350,8 @@ static int lock_dir(const char *dir)
     return fd;
 }
 
-/* Removes what imports into `out` (its first `len` bytes) left when they were killed. */
+/* Removes the directories that imports into `out` (its first `len` bytes) left when they were
+ * killed. */
 static void remove_left_over(const char *out, size_t len)
 {
     char parent[PATH_CAP], path[PATH_CAP + 256];

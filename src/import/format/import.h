@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Turns the model formats people have into a model directory.
+/* Converts a model of another program into a model directory.
  *
  *     struct dg_import_opts opts = DG_IMPORT_OPTS_DEFAULT;
  *     opts.as_type = true;
@@ -9,10 +9,11 @@
  *     err = dg_import("opus-mt-fr-en", "models/fr-en", &opts, &summary, &error);
  *
  * The format is recognised by content, not by name. Tensors stream through a fixed workspace one
- * block at a time. The output directory appears by rename when everything in it was written, synced
- * and opened once by the reader that will serve it; on any failure nothing is left of it.
+ * block at a time. The output directory appears by a rename, after everything in it was written and
+ * synced, and the reader that will serve it has opened it once. On any failure nothing is left of
+ * it.
  *
- * To add a format, add a file import_NAME.c and a row in import.c; import_int.h is its manual. */
+ * To add a format, add a file import_NAME.c and a row in import.c; import_int.h explains how. */
 #ifndef DG_IMPORT_FORMAT_IMPORT_H
 #define DG_IMPORT_FORMAT_IMPORT_H
 
@@ -28,14 +29,15 @@
 struct dg_import_opts {
     bool as_type;       /* false: each tensor keeps the type it has */
     enum dg_dtype type; /* F32, F16, BF16 or I8 (matrices only; vectors become F32) */
-    /* If not NULL, returns the type of one parameter by its canonical name, and overrides both. */
+    /* If not NULL, returns the type of one parameter, given its canonical name. It overrides
+     * as_type and type. */
     enum dg_dtype (*choose)(void *ctx, const char *name);
     void *choose_ctx;
-    /* If not NULL, is called with the number of bytes of weights that are written. */
+    /* If not NULL, is called with the number of bytes of weights that are written so far. */
     void (*progress)(void *ctx, uint64_t done, uint64_t total);
     void *progress_ctx;
-    /* Checked between tensors: a value other than 0, set by a signal handler, say, ends the import
-     * with DG_ERR_CANCELLED. */
+    /* Checked between tensors. A value other than 0, which a signal handler may set, ends the
+     * import with DG_ERR_CANCELLED. */
     const volatile sig_atomic_t *stop;
 };
 
@@ -55,7 +57,7 @@ struct dg_import_summary {
 };
 
 /* `out` must not exist; it appears whole or not at all. If an import is killed, the next one
- * removes what it left (OUT.importing-*). */
+ * removes the files that it left (OUT.importing-*). */
 enum dg_err dg_import(const char *path, const char *out, const struct dg_import_opts *opts,
                       struct dg_import_summary *summary, struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Argos packages: a ZIP (.argosmodel) or the directory it was unpacked to, with metadata.json, the
- * SentencePiece model, and in model/ a CTranslate2 model. Its sentence splitters are ignored:
- * dragoman has its own. */
+/* Imports Argos packages: a ZIP (.argosmodel), or the directory to which it was unpacked, with
+ * metadata.json, the SentencePiece model, and a CTranslate2 model in model/. The package's sentence
+ * splitters are ignored, because dragoman has its own. */
 #include "base/json/json.h"
 #include "import/format/ct2.h"
 
@@ -75,7 +75,7 @@ static enum dg_err open_argos(struct dg_import *import, const char *path, struct
         import->note =
             "the package splits text by Moses and BPE codes, which are not supported: only "
             "translate --ids works";
-    import->bp.n_beams = 4; /* Argos Translate's own habits */
+    import->bp.n_beams = 4; /* Argos Translate's own default */
     import->bp.length_penalty = 0.2f;
     return DG_OK;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Marian's .bin with what Bergamot and Firefox put next to it: vocab.*.spm, or srcvocab.* and
- * trgvocab.*, and lex.*.bin. The path is the .bin itself or a directory with one of them.
- * Multipliers for activations (alphas) are ignored: we measure activations as they come. */
+/* Imports Marian's .bin with the files that Bergamot and Firefox put next to it: vocab.*.spm, or
+ * srcvocab.* and trgvocab.*, and lex.*.bin. The path is the .bin itself or a directory with one of
+ * them. Multipliers for activations (alphas) are ignored: we measure activations as they come. */
 #include "base/file/folder.h"
 #include "base/file/map_file.h"
 #include "base/memory/mem.h"
@@ -41,8 +41,8 @@ static enum kind kind_of(const char *path)
     return dg_marian_bin_is(begin, len) ? MODEL : OTHER;
 }
 
-/* The only file of a kind in a directory, or otherwise the only one that training kept as a good
- * one; returns how many there are. */
+/* Finds the only file of a kind in a directory; if there are several, the only one that training
+ * kept as a good one. Returns how many there are. */
 static size_t find(const char *dir, enum kind kind, char *found)
 {
     DIR *handle = dg_folder_open(dir);
@@ -96,8 +96,8 @@ static void close_bin(void *ctx)
     dg_free(bin);
 }
 
-/* Quantised matrices are stored transposed, so those that dg_marian_add transposed are plain, and
- * the others are transposed. */
+/* Quantised matrices are stored transposed. So the ones that dg_marian_add transposed are read
+ * plainly, and the others are transposed. */
 static void set_quantised(struct dg_import_tensor *tensor, const struct dg_marian_item *item)
 {
     size_t rows = tensor->info.shape[0], cols = tensor->info.shape[1];
@@ -128,11 +128,13 @@ static enum dg_err add_item(struct dg_import *import, const struct bin *bin, siz
     enum dg_err err =
         dg_marian_add(import, item->name, item->dtype, item->rank, item->shape, i, error);
     for (size_t n = n_before; !err && item->is_intgemm && n < import->n_tensors; n++)
-        set_quantised(&import->tensors[n], item); /* none, for what is left out; two, for Wpos */
+        /* none, for an item that is left out; two, for Wpos */
+        set_quantised(&import->tensors[n], item);
     return err;
 }
 
-/* The Bergamot fork computes "gelu" by the older formula; its type codes give it away. */
+/* True for Bergamot's fork, which computes "gelu" by the older formula. Its type codes tell it
+ * apart. */
 static bool is_bergamot(const struct dg_marian_bin *file)
 {
     for (size_t i = 0; i < file->n_items; i++)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* CTranslate2's networks. Fused projections (query, key, value in one matrix) become three views of
- * the same bytes; aliases tell which matrices are tied; scalars are the configuration, and a scalar
- * that would change the mathematics in an unknown way is refused by its name. */
+/* Imports CTranslate2's networks. Fused projections (query, key, value in one matrix) become three
+ * views of the same bytes. Aliases tell which matrices are tied. Scalars are the configuration; a
+ * scalar that would change the mathematics in an unknown way is refused, with a sentence that names
+ * it. */
 #include "base/memory/mem.h"
 #include "import/format/ct2.h"
 #include "tensor/convert.h"
@@ -23,7 +24,7 @@ enum {
 
 /* ---- Scalars --------------------------------------------------------------------------------- */
 
-/* One element of a variable, which lies at any address. */
+/* Returns one element of a variable, which may be at any address. */
 static double number_at(const struct dg_ct2_var *var, size_t at)
 {
     int16_t i16;
@@ -65,7 +66,7 @@ bool dg_ct2_scalar(const struct dg_ct2 *file, const char *name, double *value)
     return true;
 }
 
-/* "encoder/NAME", or before revision 5 the NAME of both sides. */
+/* Returns the value of "encoder/NAME", or before revision 5 of NAME, which holds for both sides. */
 static double side_scalar(const struct dg_ct2 *file, const char *side, const char *name,
                           double otherwise)
 {
@@ -77,8 +78,8 @@ static double side_scalar(const struct dg_ct2 *file, const char *side, const cha
     return otherwise;
 }
 
-/* Switches that must be off, scalars whose value is read elsewhere, and those that cannot matter
- * here. */
+/* Checks a scalar: switches must be off; scalars whose value is read elsewhere, and those that
+ * cannot matter here, are accepted. */
 static enum dg_err check_scalar(const struct dg_ct2 *file, const struct dg_ct2_var *var,
                                 const struct dg_blueprint *bp, struct dg_error *error)
 {
@@ -186,7 +187,8 @@ static enum dg_err read_stack(const struct dg_ct2 *file, const char *side, struc
     return DG_OK;
 }
 
-/* A boolean: times sqrt(D) or not; a real number: times that number; absent: times sqrt(D). */
+/* Returns the factor of embeddings. A boolean says whether to multiply by sqrt(D); a real number is
+ * the factor; absent means sqrt(D). */
 static float embedding_scale(const struct dg_ct2 *file, size_t D)
 {
     static const char *const names[] = {"encoder/scale_embeddings",
@@ -226,8 +228,8 @@ static enum dg_err read_activation(const struct dg_ct2 *file, struct dg_blueprin
     return DG_OK;
 }
 
-/* Relative positions: the reach follows from the rows of the first table, of which there is one for
- * keys and one for values in every self-attention, as the matching will see to. */
+/* Relative positions: the reach follows from the rows of the first table. Every self-attention has
+ * one table for keys and one for values, which the matching of names checks. */
 static enum dg_err read_reach(const struct dg_ct2 *file, struct dg_blueprint *bp,
                               struct dg_error *error)
 {
@@ -291,10 +293,11 @@ static enum dg_err read_blueprint(struct dg_import *import, const struct dg_ct2 
 
 /* ---- Positions ------------------------------------------------------------------------------- */
 
-/* Single precision loses this much of the angle of a late position, half precision of a sine. */
+/* Single precision loses up to this much of the angle of a late position, and half precision of a
+ * sine. */
 static const double TABLE_BOUND = 2e-3;
 
-/* The largest difference between a stored table and a formula, giving up past the bound. */
+/* Returns the largest difference between a stored table and a formula; gives up past the bound. */
 static double table_error(const struct dg_ct2_var *table, enum dg_positions form, size_t offset)
 {
     const size_t N = table->shape[0], D = table->shape[1], half = D / 2;
@@ -311,7 +314,8 @@ static double table_error(const struct dg_ct2_var *table, enum dg_positions form
     return worst;
 }
 
-/* Stored sinusoids become their formula, which has no end; any other table is kept. */
+/* Stored sinusoids are replaced by their formula, which has no last position; any other table is
+ * kept. */
 static bool recognise(const struct dg_ct2_var *table, struct dg_blueprint *bp)
 {
     static const enum dg_positions forms[] = {DG_POS_HALVES, DG_POS_HALVES_CLOSED};
@@ -377,7 +381,7 @@ static enum dg_err read_positions(struct dg_import *import, const struct dg_ct2 
 
 /* ---- Tensors --------------------------------------------------------------------------------- */
 
-/* The scales of an integer variable, whole: q / scale is the number. */
+/* Reads all scales of an integer variable; the real number is q / scale. */
 static enum dg_err read_scales(struct dg_import *import, const struct dg_ct2 *file,
                                const struct dg_ct2_var *var, const float **scales, size_t *n,
                                struct dg_error *error)
@@ -413,7 +417,7 @@ static enum dg_err read_scales(struct dg_import *import, const struct dg_ct2 *fi
     return DG_OK;
 }
 
-/* Part `part` of `n_parts` equal ones of a variable's rows, under its canonical name. */
+/* Adds part `part` of `n_parts` equal parts of a variable's rows, under its canonical name. */
 static enum dg_err add_part(struct dg_import *import, const struct dg_ct2 *file,
                             const struct dg_ct2_var *var, const char *ours, size_t part,
                             size_t n_parts, struct dg_error *error)
@@ -440,7 +444,7 @@ static enum dg_err add_part(struct dg_import *import, const struct dg_ct2 *file,
     return DG_OK;
 }
 
-/* The name that a linear layer or norm of CTranslate2 has here: one name, or one for each of its
+/* The canonical name of a linear layer or norm of CTranslate2: one name, or one for each of its
  * parts. */
 struct role {
     const char *ct2;
@@ -468,7 +472,7 @@ static const struct role in_side[] = {
     {"layernorm_embedding", {"layernorm_embedding"}, true},
 };
 
-/* Adds those of a role's two variables that exist; matching the names reports what is missing. */
+/* Adds those of a role's two variables that exist; the matching of names reports missing ones. */
 static enum dg_err add_role(struct dg_import *import, const struct dg_ct2 *file, const char *from,
                             const char *to, const struct role *role, struct dg_error *error)
 {
@@ -490,7 +494,7 @@ static enum dg_err add_role(struct dg_import *import, const struct dg_ct2 *file,
     return err;
 }
 
-/* Vectors for distances; they are never integers. */
+/* Adds the vectors for distances, which are never integers. */
 static enum dg_err add_relative(struct dg_import *import, const struct dg_ct2 *file,
                                 const char *from, const char *to, struct dg_error *error)
 {
@@ -548,7 +552,8 @@ static enum dg_err add_words(struct dg_import *import, const struct dg_ct2 *file
     return err;
 }
 
-/* Every variable that is neither a scalar nor a scale nor a text must have found its place. */
+/* Checks that every variable that is neither a scalar nor a scale nor a text is used by a
+ * tensor. */
 static enum dg_err check_rest(const struct dg_import *import, const struct dg_ct2 *file,
                               struct dg_error *error)
 {
@@ -596,8 +601,8 @@ static enum dg_err load(void *ctx, size_t blob, const uint8_t **bytes, size_t *l
     struct dg_ct2_import *ct2 = ctx;
     (void)error;
     const bool is_next = blob != ct2->loaded && ct2->file.vars[ct2->loaded].len > LARGE;
-    if (++ct2->n_loads % LOADS_KEPT == 0 || is_next) /* a pass over it should not count as this
-                                                        process's memory */
+    /* reading through a large variable should not count as this process's memory */
+    if (++ct2->n_loads % LOADS_KEPT == 0 || is_next)
         dg_bundle_data_forget(&ct2->data);
     ct2->loaded = blob;
     *bytes = ct2->file.vars[blob].bytes;

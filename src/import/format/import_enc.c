@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* BERT's, RoBERTa's (XLM-RoBERTa's and CamemBERT's are called the same), ELECTRA's and DistilBERT's
- * tensors under our names. Files of the bare network lack the "bert." before every name; old ones
+/* Gives the tensors of BERT, RoBERTa (XLM-RoBERTa and CamemBERT use the same names), ELECTRA and
+ * DistilBERT our names. Files of the bare network lack the "bert." before every name; old files
  * call a norm's gain gamma and its bias beta. Tensors of a head that the configuration does not
  * name are left out (the pooler of a masked language model, the next-sentence head). */
 #include "base/file/map_file.h"
@@ -23,7 +23,7 @@ enum {
     REPLACED = 1 << DG_HEAD_REPLACED
 };
 
-/* Names without the ".weight" or ".bias" at their ends, and the heads that want them. */
+/* Names without the ".weight" or ".bias" at their ends, and the heads that need them. */
 struct row {
     const char *theirs, *ours;
     unsigned heads;
@@ -60,7 +60,7 @@ static const struct row rows[] = {
     {"discriminator_predictions.dense_prediction", "head.out", REPLACED},
 };
 
-/* What follows "encoder.layer.<i>." or "transformer.layer.<i>.". */
+/* The part of a name after "encoder.layer.<i>." or "transformer.layer.<i>.". */
 static const struct row layer_rows[] = {
     {"attention.self.query", "self_attn.q_proj", ALL},
     {"attention.q_lin", "self_attn.q_proj", ALL},
@@ -80,7 +80,7 @@ static const struct row layer_rows[] = {
     {"output_layer_norm", "final_layer_norm", ALL},
 };
 
-/* The parts of a name: what is before the last dot, and ".weight" or ".bias". */
+/* Divides a name into its parts: the part before the last dot, and ".weight" or ".bias". */
 static bool divide(const char *name, char stem[DG_LAYOUT_NAME_CAP], const char **end)
 {
     static const char *const ends[][2] = {
@@ -103,7 +103,8 @@ static const struct row *find(const struct row *table, size_t n, const char *ste
     return NULL;
 }
 
-/* "3." of "encoder.layer.3.output.dense": where the rest begins; NULL: it is of no layer. */
+/* Copies "3." of "encoder.layer.3.output.dense" and returns the rest; NULL when the name is not of
+ * a layer. */
 static const char *skip_layer(const char *name, char number[8])
 {
     static const char *const before[] = {"encoder.layer.", "transformer.layer."};
@@ -172,7 +173,8 @@ static bool is_there(const struct dg_import *import, size_t n, const char *name)
     return false;
 }
 
-/* Renames what is wanted and drops the rest; the bias of words is often there under two names. */
+/* Renames the tensors that are needed and drops the others; the bias of words often occurs under
+ * two names. */
 static enum dg_err rename_all(struct dg_import *import)
 {
     size_t n_kept = 0;

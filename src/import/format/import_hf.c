@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Hugging Face directories: Marian (OPUS-MT), M2M100, NLLB, and our own. Weights come from
+/* Imports Hugging Face directories: Marian (OPUS-MT), M2M100, NLLB, and our own. Weights come from
  * model.safetensors, its shards, pytorch_model.bin, or its shards, whichever is found first;
  * configuration and vocabularies are copied as they are. */
 #include "base/file/map_file.h"
@@ -29,7 +29,7 @@ struct hf {
     struct dg_safetensors safetensors[SHARDS_MAX];
     struct dg_torch torch[SHARDS_MAX];
     size_t n_safetensors, n_torch;
-    struct blob *blobs; /* owned; one a tensor or storage */
+    struct blob *blobs; /* owned; one for each tensor or storage */
     size_t n_blobs;
     size_t n_loads;
 };
@@ -84,7 +84,7 @@ static enum dg_err add_blob(struct hf *hf, const uint8_t *bytes, size_t len, str
 
 /* ---- Weights --------------------------------------------------------------------------------- */
 
-/* The scales of an I8 tensor are few: they are read here, not streamed. */
+/* Reads the scales of an I8 tensor. They are few, so they are not streamed. */
 static enum dg_err attach_scales(struct dg_import *import, struct dg_import_tensor *tensor,
                                  const struct dg_safetensors *file,
                                  const struct dg_safetensors_entry *entry, struct dg_error *error)
@@ -106,7 +106,7 @@ static enum dg_err attach_scales(struct dg_import *import, struct dg_import_tens
     return DG_OK;
 }
 
-/* NAME_scale next to an I8 tensor NAME of the same file is part of it. */
+/* True for NAME_scale, which belongs to an I8 tensor NAME of the same file. */
 static bool is_scale(const struct dg_safetensors *file, const char *name)
 {
     char base[600];
@@ -267,9 +267,10 @@ static enum dg_err add_weights(struct dg_import *import, const char *dir, struct
 
 /* ---- The directory --------------------------------------------------------------------------- */
 
-/* The ids of encoders are those of tokenizer.json; a SentencePiece model in the same directory has
- * other ids or lacks the special tokens. (If there is only that model, fairseq_vocab.h makes a
- * tokenizer.json of it for the models that it knows.) */
+/* Whether a file is a vocabulary that the network does not use. The ids of encoders are those of
+ * tokenizer.json; a SentencePiece model in the same directory has other ids or lacks the special
+ * tokens. (If there is only that model, fairseq_vocab.h makes a tokenizer.json of it for the models
+ * that it knows.) */
 static bool is_other_vocab(const struct dg_import *import, const char *name)
 {
     static const char *const names[] = {"source.spm",   "target.spm", "sentencepiece.bpe.model",
@@ -324,7 +325,7 @@ static enum dg_err add_files(struct dg_import *import, const char *dir, struct d
         err = dg_fairseq_vocab_add(import, dir, fairseq, error);
     for (size_t i = 0; i < sizeof names / sizeof *names && !err; i++) {
         if (import->own_config && i < 2)
-            continue; /* config.json is printed, generation_config.json in it */
+            continue; /* config.json is printed, and includes generation_config.json */
         if (!dg_import_has(dir, names[i]) || (m2m && strcmp(names[i], "vocab.json") == 0))
             continue;
         err = fairseq ? DG_OK : check_vocab(import, dir, names[i], error);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The interface between a format and the importer. A format provides a blueprint, a list of tensors
- * under their canonical names, each a view into a blob of bytes, and the vocabulary files. import.c
- * does the rest: matching, conversion, writing, checking, renaming.
+/* The interface between a format and the importer. A format provides three things: a blueprint; a
+ * list of tensors under their canonical names, each a view into a blob of bytes; and the vocabulary
+ * files. import.c does the rest: matching, conversion, writing, checking, renaming.
  *
  * A view says where row r, column c lies: element offset + r * strides[0] + c * strides[1] of its
  * blob. That covers transposed matrices, parts of fused ones and PyTorch's strides without copying.
@@ -23,8 +23,8 @@ struct dg_import_tensor {
     size_t blob;
     size_t offset;     /* elements */
     size_t strides[2]; /* elements; a vector uses the second */
-    /* For integers: real = q * scale, or q / scale when they divide. One, or one a row; in the
-     * arena. */
+    /* For integers: real = q * scale, or q / scale if the scales are divisors. There is one scale,
+     * or one for each row; they are in the arena. */
     const float *scales;
     size_t n_scales; /* 0, 1 or rows */
     bool scale_divides;
@@ -48,14 +48,14 @@ struct dg_import {
     struct dg_import_file files[DG_IMPORT_FILES_MAX];
     size_t n_files;
 
-    void *ctx; /* the format's; released by `close` */
+    void *ctx; /* the format's own data; released by `close` */
     /* The bytes of a blob, borrowed until the next call. */
     enum dg_err (*load)(void *ctx, size_t blob, const uint8_t **bytes, size_t *len,
                         struct dg_error *error);
     void (*close)(void *ctx);
 };
 
-/* One per format, tried in order. `detect` looks at content only; `open` fills the struct. */
+/* One per format, tried in order. `detect` looks only at the content; `open` fills the struct. */
 struct dg_import_format {
     bool (*detect)(const char *path, bool is_dir);
     enum dg_err (*open)(struct dg_import *import, const char *path, struct dg_error *error);
@@ -70,14 +70,14 @@ extern const struct dg_import_format dg_import_marian;
 /* Gives GPT-2's tensors our names and shapes (import_lm.c). */
 enum dg_err dg_import_gpt2(struct dg_import *import) DG_MUST_CHECK;
 
-/* The same for encoder-only networks (import_enc.c); also adds the file of their labels. */
+/* Does the same for encoder-only networks (import_enc.c), and adds the file of their labels. */
 enum dg_err dg_import_enc(struct dg_import *import, const char *dir,
                           struct dg_error *error) DG_MUST_CHECK;
 
 /* ---- Helpers for formats --------------------------------------------------------------------- */
 
-/* A new tensor at the end of the list, zeroed, its strides for a contiguous matrix; NULL past the
- * limits. `name` is copied. */
+/* Adds a tensor at the end of the list, zeroed, with the strides of a contiguous matrix; NULL past
+ * the limits. `name` is copied. */
 struct dg_import_tensor *dg_import_add(struct dg_import *import, const char *name,
                                        enum dg_dtype dtype, unsigned rank, const size_t *shape);
 
@@ -87,7 +87,7 @@ enum dg_err dg_import_copy_file(struct dg_import *import, const char *name, cons
 enum dg_err dg_import_make_file(struct dg_import *import, const char *name, struct dg_span bytes,
                                 struct dg_error *error) DG_MUST_CHECK;
 
-/* "dir/name" in the arena; NULL: no memory. */
+/* Returns "dir/name" in the arena; NULL when memory is short. */
 const char *dg_import_path(struct dg_import *import, const char *dir, const char *name);
 
 /* True when dir/name is a file. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* GPT-2's tensors under our names. Its linear layers are stored as [in, out], and queries, keys and
- * values side by side in one matrix: views with other strides, nothing is copied. Files of the bare
- * network lack the "transformer." before every name; old ones have the look-ahead mask among the
- * weights. */
+/* Gives GPT-2's tensors our names. Its linear layers are stored as [in, out], with queries, keys
+ * and values side by side in one matrix. They become views with other strides; nothing is copied.
+ * Files of the bare network lack the "transformer." before every name; old files have the
+ * look-ahead mask among the weights. */
 #include "import/format/import_int.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What the part of a name after "h.<layer>." becomes after "model.layers.<layer>.". */
+/* The part of a name after "h.<layer>.", and our part after "model.layers.<layer>.". */
 static const struct {
     const char *theirs, *ours;
     bool is_turned;   /* stored [in, out] */
@@ -66,7 +66,7 @@ static enum dg_err divide(struct dg_import *import, size_t at, const char *layer
     const size_t n = whole.info.shape[0] / 3,
                  stride = whole.info.rank == 2 ? whole.strides[0] : whole.strides[1];
     if (whole.info.shape[0] % 3 || whole.scales)
-        return DG_OK; /* it keeps its name and is reported as unexpected */
+        return DG_OK; /* the tensor keeps its name and is reported as unexpected */
     for (size_t i = 0; i < 3; i++) {
         char name[DG_LAYOUT_NAME_CAP];
         struct dg_import_tensor part = whole;
@@ -87,7 +87,7 @@ static enum dg_err divide(struct dg_import *import, size_t at, const char *layer
     return DG_OK;
 }
 
-/* A tensor of a layer: `rest` is what comes after "h.". */
+/* Renames a tensor of a layer; `rest` is the part of its name after "h.". */
 static enum dg_err take_layer(struct dg_import *import, size_t at, const char *rest)
 {
     char layer[8], name[DG_LAYOUT_NAME_CAP];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Marian's .npz: a ZIP of .npy arrays, one of which, special:model.yml, is the configuration as
- * text. The path is the .npz itself or a directory with one of them. */
+/* Imports Marian's .npz: a ZIP of .npy arrays, one of which, special:model.yml, is the
+ * configuration as text. The path is the .npz itself or a directory with one of them. */
 #include "base/file/folder.h"
 #include "base/memory/mem.h"
 #include "import/container/npy.h"
@@ -19,14 +19,15 @@ static const char config_name[] = "special:model.yml";
 struct marian {
     struct dg_zip zip;
     size_t loaded;           /* index of the blob in `data`; SIZE_MAX: none */
-    struct dg_zip_data data; /* the array that was asked for last */
+    struct dg_zip_data data; /* the array that was loaded last */
     size_t n_loads;
 };
 
 /* ---- Detection ------------------------------------------------------------------------------- */
 
-/* The only .npz in a directory that is a model, or else the only one that training kept as a good
- * one (OPUS-MT publishes those); or the path itself. False when there is not exactly one. */
+/* Finds the only .npz in a directory that is a model, or else the only one that training kept as
+ * a good one (OPUS-MT publishes such files); or the path itself. False when there is not exactly
+ * one. */
 static bool find_npz(const char *path, bool is_dir, char *npz)
 {
     if (!is_dir)
@@ -97,7 +98,7 @@ static void close_marian(void *ctx)
     dg_free(marian);
 }
 
-/* "NAME.npy" without its ending; false for anything else. */
+/* Gets the NAME of "NAME.npy"; false for any other member. */
 static bool array_name(const char *member, char *name)
 {
     size_t len = strlen(member);
@@ -123,8 +124,8 @@ static enum dg_err add_array(struct dg_import *import, size_t blob, struct dg_er
     const uint8_t *array = marian->zip.file.bytes + member->offset, *bytes;
     size_t len;
     enum dg_err err = DG_OK;
-    if (member->deflated) { /* a stored one is read where it lies; its CRC is checked when it is
-                               used */
+    /* a stored member is read in place; its CRC is checked when it is used */
+    if (member->deflated) {
         err = load(marian, blob, &bytes, &len, error);
         array = marian->data.bytes;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Elements are read by memcpy, since blobs of foreign files lie at any address. Rows are taken in
- * small tiles, so that a transposed matrix is read a cache line at a time. */
+/* Elements are read with memcpy, since blobs of foreign files may be at any address. Rows are read
+ * in small tiles, so that a transposed matrix is read a cache line at a time. */
 #include "import/format/import_rows.h"
 #include "base/memory/mem.h"
 #include "tensor/convert.h"
@@ -30,7 +30,7 @@ bool dg_import_rows_is_plain(const struct dg_import_tensor *tensor, enum dg_dtyp
            (tensor->strides[0] == cols_of(tensor) || rows_of(tensor) == 1);
 }
 
-/* The last element's index, or false when it does not fit 64 bits. */
+/* Computes the last element's index; false when it does not fit 64 bits. */
 static bool last_element(const struct dg_import_tensor *tensor, size_t *last)
 {
     size_t rows = rows_of(tensor), cols = cols_of(tensor), down, across;
@@ -75,7 +75,8 @@ enum dg_err dg_import_rows_has_128(struct dg_import *import, const struct dg_imp
     enum dg_err err = DG_OK;
     *found = false;
     for (size_t at = 0; at < len && !err && !*found; at += PIECE) {
-        const void *bytes; /* read again, so that the reader can release the pages before */
+        /* read again for each piece, so that the reader can release the earlier pages */
+        const void *bytes;
         err = dg_import_rows_raw(import, tensor, &bytes, error);
         *found =
             !err && memchr((const char *)bytes + at, 0x80, len - at < PIECE ? len - at : PIECE);
@@ -91,7 +92,7 @@ void dg_import_rows_scales(const struct dg_import_tensor *tensor, float *scales)
     }
 }
 
-/* One element; `at` counts elements. */
+/* Returns one element; `at` counts elements. */
 static inline float element(enum dg_dtype dtype, const uint8_t *bytes, size_t at)
 {
     float f32;
@@ -114,7 +115,7 @@ static inline float element(enum dg_dtype dtype, const uint8_t *bytes, size_t at
     case DG_DTYPE_I16:
         memcpy(&i16, bytes + 2 * at, 2);
         return (float)i16;
-    default: /* I8: others were refused by the matching */
+    default: /* I8; the matching has refused all other types */
         return (float)(int8_t)bytes[at];
     }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* M2M100 has a vocab.json of its pieces, after which its languages (__fr__) count on. NLLB has
- * none: four special tokens, then the pieces at their number plus one, then its languages
- * (fra_Latn). The languages are in added_tokens.json with their ids, or in special_tokens_map.json
- * in their order. */
+/* M2M100 has a vocab.json of its pieces, and its languages (__fr__) get the next ids. NLLB has no
+ * vocab.json: its ids are four special tokens, then the pieces with their number plus one, then its
+ * languages (fra_Latn). The languages are in added_tokens.json with their ids, or in
+ * special_tokens_map.json in their order. */
 #include "import/format/m2m_vocab.h"
 #include "base/json/json_file.h"
 #include "base/json/json_out.h"
@@ -59,7 +59,7 @@ static enum dg_err read_json(struct words *w, const char *dir, const char *name,
     return err ? dg_error_wrap(error, err, "%s", path) : DG_OK;
 }
 
-/* {"word": id, ...} */
+/* Reads {"word": id, ...}. */
 static enum dg_err read_ids(struct words *w, const struct dg_json *json, struct dg_error *error)
 {
     struct dg_json_iter iter = dg_json_iter(json);
@@ -76,7 +76,7 @@ static enum dg_err read_ids(struct words *w, const struct dg_json *json, struct 
     return err;
 }
 
-/* {"additional_special_tokens": ["__af__", {"content": "__am__"}, ...]} */
+/* Reads {"additional_special_tokens": ["__af__", {"content": "__am__"}, ...]}. */
 static enum dg_err read_order(struct words *w, const struct dg_json *json, struct dg_error *error)
 {
     const struct dg_json *list = NULL;

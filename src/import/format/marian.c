@@ -194,7 +194,7 @@ static bool is_recurrent(const struct config *config)
     return is(config, TYPE, "s2s") || is(config, TYPE, "amun") || is(config, TYPE, "nematus");
 }
 
-/* Keys that change the network in ways that a blueprint cannot describe. */
+/* Refuses keys that change the network in ways that a blueprint cannot describe. */
 static enum dg_err check_switches(const struct config *config)
 {
     static const enum key off[] = {NO_PROJECTION, RNN_PROJECTION, LAYER_NORMALIZATION,
@@ -215,7 +215,7 @@ static enum dg_err check_switches(const struct config *config)
 }
 
 /* Up to version 1.12.0 Marian's "gelu" is x * sigmoid(1.702 x). A version is "v1.9.56 2781d73 ...";
- * without one it is as old as any. */
+ * a file without a version counts as old. */
 static bool has_quick_gelu(const struct config *config)
 {
     const char *at = config->values[VERSION];
@@ -243,7 +243,7 @@ static enum dg_err read_activation(const struct config *config, enum key key, bo
     return DG_OK;
 }
 
-/* The strings of operations without 'd', which does nothing here. */
+/* Removes 'd' (dropout) from the strings of operations, since it does nothing here. */
 static void strip_dropout(char *ops)
 {
     char *to = ops;
@@ -351,7 +351,7 @@ static enum dg_err read_rnn(const struct config *config, struct dg_blueprint *bp
     return err ? err : read_cells(config, bp);
 }
 
-/* Marian takes alignments of the first head of one layer. */
+/* Marian takes alignments from the first head of one layer. */
 static enum dg_err read_alignment(const struct config *config, struct dg_blueprint *bp)
 {
     bp->alignment_layer = bp->decoder.n_layers;
@@ -424,7 +424,8 @@ enum dg_marian_file dg_marian_file_of(const char *name)
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* What follows encoder_l<i>_ or decoder_l<i>_, and what follows model.<side>.layers.<i>. here. */
+/* The part of a name after encoder_l<i>_ or decoder_l<i>_, and our part after
+ * model.<side>.layers.<i>. */
 static const struct {
     const char *marian, *ours;
 } in_layer[] = {
@@ -474,7 +475,7 @@ static const struct {
     {"aan_ffn_rms_scale", "self_attn_layer_norm.weight"},
 };
 
-/* Names outside the layers; `transposed` says that the matrix is [in, out] there. */
+/* Names outside the layers; `transposed` says that Marian's matrix is [in, out]. */
 static const struct {
     const char *marian, *ours;
     bool transposed;
@@ -499,7 +500,7 @@ static const struct {
     {"decoder_top_rms_scale", "model.decoder.layer_norm.weight", false},
 };
 
-/* "aan_W3" and "aan_b3" have no row each. */
+/* Translates names such as "aan_W3" and "aan_b3", which have no rows of their own. */
 static bool translate_aan(const char *rest, char *ours, size_t cap)
 {
     bool weight = strncmp(rest, "aan_W", 5) == 0;
@@ -509,7 +510,7 @@ static bool translate_aan(const char *rest, char *ours, size_t cap)
     return true;
 }
 
-/* The part after the layer's number; norms before a sublayer have "_pre". */
+/* Translates the part after the layer's number; norms before a sublayer have "_pre". */
 static bool translate_rest(const char *rest, char *ours, size_t cap)
 {
     char base[64];
@@ -528,7 +529,7 @@ static bool translate_rest(const char *rest, char *ours, size_t cap)
     return translate_aan(rest, ours, cap);
 }
 
-/* encoder_l3_REST: Marian counts layers from 1, we count from 0. */
+/* Translates encoder_l3_REST. Marian counts layers from 1, we count from 0. */
 static bool translate_layer(const char *name, char *ours, size_t cap)
 {
     bool encoder = strncmp(name, "encoder_l", 9) == 0;
@@ -578,7 +579,7 @@ static enum dg_err add(struct dg_import *import, const char *name, bool transpos
         rank = 1;
         ours[0] = shape[1];
     } else if (ends(name, "score.weight") && rank == 2 && shape[1] == 1) {
-        rank = 1; /* a column */
+        rank = 1; /* the vector is a column */
     } else if (rank == 2 && transposed) {
         ours[0] = shape[1];
         ours[1] = shape[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What the .npz and .bin importers share: Marian's configuration as a blueprint, its parameter
- * names, its vocabularies.
+/* What the .npz and .bin importers share: they turn Marian's configuration into a blueprint, and
+ * read its parameter names and its vocabularies.
  *
  * Marian's mathematics differ from Hugging Face's port of the same network in three points: layer
  * norm epsilon 1e-6, sinusoid exponent k / (D/2 - 1), and a zero vector where the port feeds <pad>.
@@ -12,8 +12,8 @@
 
 #include "import/format/import_int.h"
 
-/* Fills the blueprint from special:model.yml (text up to the first NUL). Vocabulary sizes, tokens
- * and habits of search are left to the caller. `is_bergamot`: the file is of that fork, whose
+/* Fills the blueprint from special:model.yml (text up to the first NUL). Leaves vocabulary sizes,
+ * tokens and search defaults to the caller. `is_bergamot`: the file is from Bergamot's fork, whose
  * "gelu" is always the older one. */
 enum dg_err dg_marian_config(struct dg_blueprint *bp, struct dg_span yaml, bool is_bergamot,
                              const char *name, struct dg_error *error) DG_MUST_CHECK;
@@ -25,24 +25,25 @@ enum dg_err dg_marian_add(struct dg_import *import, const char *name, enum dg_dt
                           unsigned rank, const size_t *shape, size_t blob,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* What a file of weights in Marian's folder is, by its name. */
+/* The kinds of weight files in Marian's folder, told apart by their names. */
 enum dg_marian_file {
     DG_MARIAN_MODEL,
-    DG_MARIAN_COPY, /* of a good moment of the training, or before something was changed */
+    /* a copy from a good moment of the training, or from before something was changed */
+    DG_MARIAN_COPY,
     DG_MARIAN_OTHER /* the state of an optimiser */
 };
 enum dg_marian_file dg_marian_file_of(const char *name);
 
 /* Finds the vocabularies of the model file `path` (through its decoder.yml, or next to it), adds
  * them to the files of the import as source.spm, target.spm, vocab.json (target_vocab.json when
- * they differ), and fills sizes, tokens and habits of `import->bp`. */
+ * they differ), and fills in the sizes, tokens and search defaults of `import->bp`. */
 enum dg_err dg_marian_vocabulary(struct dg_import *import, const char *path,
                                  struct dg_error *error) DG_MUST_CHECK;
 
 /* ---- Recurrent networks (marian_rnn.c) ---- */
 
-/* The canonical name of a parameter of s2s, amun or nematus; false when it has none. `is_shared`:
- * both sides share one embedding. *transposed: the parameter is a matrix [in, out]. */
+/* Gets the canonical name of a parameter of s2s, amun or nematus; false when it has none.
+ * `is_shared`: both sides share one embedding. *transposed: the parameter is a matrix [in, out]. */
 bool dg_marian_rnn_name(const char *name, bool is_shared, char *ours, size_t cap, bool *transposed);
 
 /* True for arrays that only training needs. */

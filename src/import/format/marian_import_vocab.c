@@ -32,7 +32,7 @@ struct finding {
 
 /* ---- decoder.yml ----------------------------------------------------------------------------- */
 
-/* Looks for a file in the model's folder, by the given path and by the last part of that path. */
+/* Looks for a file in the model's folder: by the given path, then by the last part of that path. */
 static bool resolve(const struct finding *f, struct dg_span given, char *path)
 {
     char name[PATH_CAP / 2];
@@ -101,8 +101,8 @@ static bool is_vocabulary(const char *name)
            (dg_span_starts(span, DG_SPAN("vocab.")) && dg_span_ends(span, DG_SPAN(".yml")));
 }
 
-/* A single vocabulary serves both sides; of two, the one whose name begins with "src" or "source"
- * is the source's. */
+/* Finds vocabularies by their names. A single vocabulary serves both sides; of two, the one whose
+ * name begins with "src" or "source" is the source's. */
 static enum dg_err scan(struct finding *f, struct dg_error *error)
 {
     DIR *dir = dg_folder_open(f->dir);
@@ -253,7 +253,7 @@ static enum dg_err make_json(struct finding *f, const char *path, size_t V, cons
 
 /* ---- All together ---------------------------------------------------------------------------- */
 
-/* The rows of an embedding; 0 when it is missing, which the matching will report. */
+/* Returns the rows of an embedding; 0 when it is missing, which the matching will report. */
 static size_t rows_of(const struct dg_import *import, const char *side)
 {
     char own[64];

@@ -10,16 +10,17 @@
  *     encoder_l2_cell1_W     a layer on top of both stacks
  *     decoder_cell2_W        decoder, layer 1, cell 2
  *
- * The names of amun and nematus are older and give less; their networks have one layer on each
- * side. Nematus counts its deep transitions, the cells that read only their state, from 1:
- * encoder_U_drt_1, encoder_r_U_drt_1, decoder_U_nl_drt_1. */
+ * The names of amun and nematus are older and state fewer of these parts; their networks have one
+ * layer on each side. Nematus counts its deep transitions, the cells that read only their state,
+ * from 1: encoder_U_drt_1, encoder_r_U_drt_1, decoder_U_nl_drt_1. */
 #include "import/format/marian.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What follows the cell, and what follows P of struct dg_cell_weights. */
+/* The part of a name after the cell, and our part after the prefix of a cell (P of struct
+ * dg_cell_weights). */
 static const struct {
     const char *marian, *ours;
 } in_cell[] = {
@@ -31,7 +32,7 @@ static const struct {
 /* Whole names. */
 static const struct {
     const char *marian, *ours;
-    bool is_straight; /* the file has [out, in], as we do */
+    bool is_straight; /* the file stores [out, in], as we do */
 } outside[] = {
     {"decoder_ff_state_W", "model.decoder.initial.weight", false},
     {"decoder_ff_state_b", "model.decoder.initial.bias", false},
@@ -80,7 +81,7 @@ static const struct {
     {"decoder_bx_nl", "model.decoder.layers.0.cells.1.candidate.bias", false},
 };
 
-/* Takes `begin` off the front. */
+/* Removes `begin` from the front. */
 static bool take(const char **name, const char *begin)
 {
     const size_t len = strlen(begin);
@@ -90,8 +91,8 @@ static bool take(const char **name, const char *begin)
     return true;
 }
 
-/* Takes "<letters><number>_" off the front; the numbers of the file count from 1. If it is absent,
- * `value` stays as it is. */
+/* Removes "<letters><number>_" from the front; the numbers of the file count from 1. If it is
+ * absent, `value` stays as it is. */
 static bool take_number(const char **name, const char *letters, unsigned long *value)
 {
     const char *at = *name;
@@ -106,7 +107,7 @@ static bool take_number(const char **name, const char *letters, unsigned long *v
     return true;
 }
 
-/* Nematus's cells after the first one, in the decoder after the second. */
+/* Translates nematus's cells after the first one (in the decoder, after the second). */
 static bool translate_transition(const char *name, char *ours, size_t cap)
 {
     const char *at = strstr(name, "_drt_"), *stack;
@@ -173,8 +174,8 @@ static bool translate_cell(const char *name, char *ours, size_t cap)
 bool dg_marian_rnn_name(const char *name, bool is_shared, char *ours, size_t cap, bool *transposed)
 {
     *transposed = false;
-    if (strcmp(name, "Wemb") == 0) { /* nematus's source embedding, where Marian has the one of both
-                                        sides */
+    /* in nematus the source embedding; in Marian the embedding of both sides */
+    if (strcmp(name, "Wemb") == 0) {
         snprintf(ours, cap, "model.%s.weight", is_shared ? "shared" : "encoder.embed_tokens");
         return true;
     }

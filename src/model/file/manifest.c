@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Verifying makes the manifest again and compares the texts; the comparison line by line only
- * serves the error sentence. */
+/* Verifying makes the manifest again and compares the two texts; comparing them line by line only
+ * serves to name the differences. */
 #include "model/file/manifest.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
@@ -166,7 +166,7 @@ static void note(struct dg_buf *faults, const char *what, struct dg_span name)
         dg_buf_truncate(faults, before);
 }
 
-/* Both texts are sorted by name: a merge shows what differs. */
+/* Finds what differs by merging the two texts, which are both sorted by name. */
 static enum dg_err compare(struct dg_span listed, struct dg_span found, struct dg_error *error)
 {
     struct dg_buf faults;

@@ -4,7 +4,7 @@
 /* The manifest of a model directory: BLAKE2b-512 of every file, sorted by name, in the text that
  * `b2sum -c` reads, and a minisign signature over it.
  *
- *     manifest.b2           HASH, two blanks, NAME; one line per file, except these two
+ *     manifest.b2           HASH, two blanks, NAME; one line for each file but these two
  *     manifest.b2.minisig   the signature
  *
  * A directory verifies when the signature matches a trusted key, every listed file is there

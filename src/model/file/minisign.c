@@ -13,7 +13,7 @@ enum {
     SECRET_BYTES = 6 + 32 + 8 + 8 + BOX_BYTES,
     SIGNATURE_BYTES = 2 + 8 + 64,
     OPS_MAX = 1 << 27,
-    MEM_MAX = 1 << 30, /* the most that minisign itself uses */
+    MEM_MAX = 1 << 30, /* the most memory that minisign itself uses */
 };
 
 static const char untrusted[] = "untrusted comment: ";
@@ -65,7 +65,7 @@ static uint64_t get_u64(const uint8_t *bytes)
     return value;
 }
 
-/* minisign prints the id as a number, most significant digit first. */
+/* Returns the id as minisign prints it: as a number, most significant digit first. */
 static uint64_t id_number(const uint8_t id[8])
 {
     return get_u64(id);
@@ -152,7 +152,7 @@ static enum dg_err cipher(uint8_t box[BOX_BYTES], struct dg_span password, const
     return DG_OK;
 }
 
-/* BLAKE2b-256 over algorithm, id and key. */
+/* Computes BLAKE2b-256 over algorithm, id and key. */
 static void checksum(const uint8_t box[BOX_BYTES], uint8_t check[32])
 {
     crypto_generichash_state state;
@@ -162,7 +162,8 @@ static void checksum(const uint8_t box[BOX_BYTES], uint8_t check[32])
     crypto_generichash_final(&state, check, 32);
 }
 
-/* Ed25519: the second half of a secret key is the public key that follows from the first. */
+/* Checks an Ed25519 key: the second half of a secret key is the public key that follows from the
+ * first half. */
 static bool halves_agree(const uint8_t key[64])
 {
     uint8_t public_key[32], secret_key[64];
@@ -238,7 +239,7 @@ static void prehash(struct dg_span message, uint8_t hash[HASH_BYTES])
                        message.len, NULL, 0);
 }
 
-/* What the second signature covers: the first one and the trusted comment. */
+/* Writes what the second signature covers: the first signature and the trusted comment. */
 static size_t second_message(const uint8_t sig[64], struct dg_span comment, uint8_t *out)
 {
     memcpy(out, sig, 64);

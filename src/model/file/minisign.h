@@ -14,7 +14,7 @@
  *     signature    "ED" id[8] sig[64] over BLAKE2b-512 of the file ("Ed": over the file itself),
  *                  then a line "trusted comment: TEXT" and base64 of a signature over sig and TEXT
  *
- * Texts are spans, results go to buffers; nothing here opens files. */
+ * Texts are spans, and results go to buffers; nothing here opens files. */
 #ifndef DG_MODEL_FILE_MINISIGN_H
 #define DG_MODEL_FILE_MINISIGN_H
 
@@ -46,15 +46,15 @@ enum dg_err dg_minisign_public_parse(struct dg_minisign_public *key, struct dg_s
 enum dg_err dg_minisign_public_print(const struct dg_minisign_public *key,
                                      struct dg_buf *out) DG_MUST_CHECK;
 
-/* True when the file's secret key is encrypted and a password is needed. */
+/* Returns true when the file's secret key is encrypted and a password is needed. */
 bool dg_minisign_secret_is_encrypted(struct dg_span text);
 
-/* A wrong password is DG_ERR_DENIED. An encrypted key takes a second and up to a gigabyte, as
- * scrypt intends. */
+/* Reads a secret key file. DG_ERR_DENIED: the password is wrong. Decrypting a key takes a second
+ * and up to a gigabyte of memory, as scrypt intends. */
 enum dg_err dg_minisign_secret_parse(struct dg_minisign_secret *key, struct dg_span text,
                                      struct dg_span password, struct dg_error *error) DG_MUST_CHECK;
 
-/* An empty password leaves the key unencrypted (minisign -W). */
+/* Appends a secret key file. With an empty password the key is not encrypted (minisign -W). */
 enum dg_err dg_minisign_secret_print(const struct dg_minisign_secret *key, struct dg_span password,
                                      struct dg_buf *out, struct dg_error *error) DG_MUST_CHECK;
 void dg_minisign_wipe(struct dg_minisign_secret *key);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Parsing in three passes: the JSON header into entries, the entries in order of their offsets to
- * prove that they tile the data, the entries in order of their names for binary search. */
+/* Parses in three passes: reads the JSON header into entries, sorts the entries by offset to check
+ * that they tile the data, and sorts them by name for binary search. */
 #include "model/file/safetensors.h"
 #include "base/json/json.h"
 #include "base/memory/mem.h"
@@ -29,8 +29,8 @@ struct reading {
     struct dg_error *error;
 };
 
-/* Where in the file the header speaks of `tensor`: its quoted name, or the header's start when the
- * name is written with escapes. Only failures pay for the search. */
+/* Returns the offset in the file at which the header names `tensor`, or the header's start when the
+ * name is written with escapes. The search runs only after a failure. */
 static size_t offset_of(const struct reading *r, const char *tensor)
 {
     size_t len = strlen(tensor);
@@ -179,7 +179,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Sorted by offset, each entry must begin where the one before ended, and the last end the file. */
+/* Checks that, sorted by offset, each entry begins where the one before it ends, and that the last
+ * entry ends with the file. */
 static enum dg_err check_tiling(struct reading *r)
 {
     struct dg_safetensors *file = r->file;

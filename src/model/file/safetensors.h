@@ -55,12 +55,12 @@ enum dg_err dg_safetensors_open(struct dg_safetensors *file, const char *path,
                                 struct dg_error *error) DG_MUST_CHECK;
 void dg_safetensors_close(struct dg_safetensors *file);
 
-/* The same for bytes that the caller keeps alive until dg_safetensors_close; sentences have `name`
- * in place of the path. */
+/* The same for bytes that the caller keeps alive until dg_safetensors_close; error sentences have
+ * `name` in place of the path. */
 enum dg_err dg_safetensors_parse(struct dg_safetensors *file, const uint8_t *bytes, size_t len,
                                  const char *name, struct dg_error *error) DG_MUST_CHECK;
 
-/* NULL when there is none. */
+/* Returns the tensor called `name`; NULL when there is none. */
 const struct dg_safetensors_entry *dg_safetensors_find(const struct dg_safetensors *file,
                                                        const char *name);
 

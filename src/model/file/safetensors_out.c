@@ -58,7 +58,7 @@ static void print_entry(struct dg_json_out *json, const struct order *order, siz
     dg_json_out_close(json, '}');
 }
 
-/* The length in front, the JSON, and blanks up to the alignment. */
+/* Prints the length, the JSON, and blanks up to the alignment. */
 static enum dg_err print_header(struct dg_buf *header, const struct order *orders, size_t n)
 {
     enum dg_err err = dg_buf_append(header, (const char[LENGTH_BYTES]){0}, LENGTH_BYTES);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Writes a safetensors file tensor by tensor, so that memory holds only the part being written. The
- * file appears whole or not at all. Mirror of safetensors.h.
+/* Writes a safetensors file tensor by tensor, so that memory holds only the part being written.
+ * Either the whole file appears or none. Mirror of safetensors.h.
  *
  *     const struct dg_safetensors_plan plan[] = {{"a.weight", DG_DTYPE_F16, 2, {256, 1024}}, ...};
  *     err = dg_safetensors_save("model.safetensors", plan, n, fill, ctx, &error);

@@ -22,7 +22,7 @@ struct dg_agent_check {
     size_t n_connections;
 };
 
-/* Freed when both handles are closed. A closed agent goes with its last connection. */
+/* Freed when both handles are closed. A closed agent is freed with its last connection. */
 struct connection {
     uv_tcp_t socket;
     uv_timer_t timer;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Says one line to whoever connects, and closes: what HAProxy's agent-check asks for. Nothing is
- * read.
+/* Sends one line to each client that connects, then closes the connection, as HAProxy's agent-check
+ * expects. It reads nothing.
  *
  *     err = dg_agent_check_open(&agent, loop, "127.0.0.1:8190", say, user, &error);
  *     dg_agent_check_close(agent);          NULL is fine; once only
  *
- * At most CONNECTIONS_MAX are served at once; further ones are closed at once, and none lasts
- * longer than a second. The loop's thread. */
+ * At most CONNECTIONS_MAX connections are served at a time; further ones are closed immediately,
+ * and none lasts longer than a second. One thread: the loop's. */
 #ifndef DG_NET_LOOP_AGENT_CHECK_H
 #define DG_NET_LOOP_AGENT_CHECK_H
 

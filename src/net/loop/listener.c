@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A poll handle says that connections wait; they are accepted here, so that what to do when that
- * fails is decided here, too. The reserve is a descriptor of the root folder. */
+/* A poll handle reports waiting connections. This file accepts them itself, so that it also decides
+ * what to do when accept fails. The reserve is a descriptor of the root folder. */
 #define _GNU_SOURCE /* accept4 */
 #include "net/loop/listener.h"
 #include "base/memory/mem.h"
@@ -18,7 +18,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The others wait for the next turn, so that existing connections come in between. */
+/* Further connections wait for the loop's next turn, so that existing ones are served in
+ * between. */
 enum { ACCEPTS_PER_TURN = 64, UNREAD_MAX = 4096 };
 
 static void keep_reserve(struct dg_listener *listener)
@@ -34,8 +35,8 @@ static int accept_one(const struct dg_listener *listener)
     return accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* With the descriptor in reserve. Bytes that nobody read would make the kernel reset the connection
- * before the client has the answer. */
+/* Accepts a connection with the reserve descriptor, and refuses it. Unread bytes would make the
+ * kernel reset the connection before the client has the answer. */
 static bool turn_away(struct dg_listener *listener)
 {
     if (listener->reserve < 0)
@@ -75,7 +76,7 @@ void dg_listener_resume(struct dg_listener *listener)
     uv_poll_start(&listener->poll, UV_READABLE, on_readable);
 }
 
-/* Whether the next one may be tried at once. */
+/* Whether the next connection may be tried at once. */
 static bool go_on_after(struct dg_listener *listener, int error)
 {
     if (error == EAGAIN || error == EWOULDBLOCK)
@@ -93,7 +94,7 @@ static bool go_on_after(struct dg_listener *listener, int error)
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct dg_listener *listener = poll->data;
-    (void)status; /* accept says it, too */
+    (void)status; /* accept reports it, too */
     (void)events;
     for (int i = 0; i < ACCEPTS_PER_TURN && uv_is_active((uv_handle_t *)poll); i++) {
         const int fd = accept_one(listener);
@@ -182,7 +183,7 @@ static int bind_unix(int fd, const char *path, unsigned permissions)
     return got;
 }
 
-/* A v6 wildcard takes v6 only, so that it can stand beside a v4 one. */
+/* A v6 wildcard takes v6 only, so that a v4 one can exist on the same port. */
 static int bind_tcp(int fd, const struct sockaddr_storage *name)
 {
     const int on = 1;

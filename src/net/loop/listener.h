@@ -9,11 +9,11 @@
  *     dg_listener_close(listener);            freed when the loop has closed its handles
  *
  * When the process has no descriptor left for a connection, the listener gives up one that it holds
- * in reserve, accepts the connection with it, says `refusal` and closes it. Where that does not
- * help, because the whole system lacks descriptors or memory, it stops listening for
+ * in reserve, accepts the connection with it, sends `refusal` and closes it. If that does not help,
+ * because the whole system lacks descriptors or memory, the listener stops listening for
  * DG_LISTENER_PAUSE_MS, or until dg_listener_resume is called: connections wait in the backlog, and
- * the loop does not turn in vain. (A listener of libuv itself calls accept again and again in one
- * turn of the loop as long as it fails.)
+ * the loop does not spin. (libuv's own listener calls accept again and again within one turn of the
+ * loop as long as accept fails.)
  *
  * One thread: the loop's. */
 #ifndef DG_NET_LOOP_LISTENER_H
@@ -33,7 +33,7 @@ struct dg_listener;
 struct dg_listener_opts {
     int backlog;
     unsigned unix_mode; /* permissions of a Unix socket */
-    /* borrowed; said to clients for whose connection there is no descriptor; may be empty */
+    /* borrowed; sent to clients for whose connection no descriptor is left; may be empty */
     struct dg_span refusal;
     /* The callee owns the descriptor, which does not block. */
     void (*on_accepted)(struct dg_listener *listener, int fd);
@@ -43,7 +43,7 @@ struct dg_listener_opts {
     void *user; /* borrowed */
 };
 
-/* Read only, but for `next` and `is_private`, which are the caller's. */
+/* Read-only, except for `next` and `is_private`, which belong to the caller. */
 struct dg_listener {
     struct dg_listener_opts opts;
     struct dg_listener *next;
@@ -51,9 +51,9 @@ struct dg_listener {
     bool is_unix;
     char text[DG_ADDRESS_TEXT]; /* its address, with the port that it really has */
 
-    /* inside */
+    /* internal */
     uv_poll_t poll;
-    uv_timer_t timer;           /* runs while it does not listen */
+    uv_timer_t timer;           /* runs while the listener has stopped */
     int fd, reserve;            /* owned; a reserve that was lost is -1 */
     int n_handles;              /* not closed yet */
     char path[DG_ADDRESS_TEXT]; /* of a Unix socket that it removes at the end */
@@ -68,7 +68,8 @@ enum dg_err dg_listener_open(uv_loop_t *loop, const struct dg_address *address,
 enum dg_err dg_listener_adopt(uv_loop_t *loop, int fd, const struct dg_listener_opts *opts,
                               struct dg_error *error, struct dg_listener **listener) DG_MUST_CHECK;
 
-/* A descriptor was given back: accepts again if it had stopped. */
+/* Call this when a descriptor has become free: accepts connections again if the listener had
+ * stopped. */
 void dg_listener_resume(struct dg_listener *listener);
 
 /* Stops at once. Frees the listener in a later turn of the loop. NULL is fine. */

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A pool and a mailbox: a thread runs the task and posts it. The pool has at most one sized task
- * per thread; the others stay here, on the loop's thread, until one has come back. */
+ * per thread; the others wait here, on the loop's thread, until one has returned. */
 #include "net/loop/offload.h"
 #include "base/memory/mem.h"
 

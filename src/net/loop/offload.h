@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Runs tasks that would block the loop on threads of their own, and reports their ends on the
- * loop's thread.
+/* Runs tasks that would block the loop on other threads, and reports on the loop's thread when each
+ * one has ended.
  *
  *     err = dg_offload_open(loop, &(struct dg_pool_opts){.n_threads = 1, .max_jobs = 64},
  *                           &error, &offload);
  *     struct copy { struct dg_offload_task task; ... };
  *     err = dg_offload_submit(offload, &copy->task, run_copy, on_copied);     loop's thread
- *     static void run_copy(struct dg_offload_task *task) ...            later, on one of the
- * threads static void on_copied(struct dg_offload_task *task) ...           after that, on the
- * loop's thread dg_offload_close(offload);                                loop's thread; runs
- * waiting tasks
+ *     static void run_copy(struct dg_offload_task *task) ...         later, on one of the threads
+ *     static void on_copied(struct dg_offload_task *task) ...        then, on the loop's thread
+ *     dg_offload_close(offload);                  loop's thread; runs the waiting tasks
  *
  * With one thread, tasks run and end in the order of submission. A task belongs to the offload from
  * submit until its second function is called, which always happens.
  *
  *     err = dg_offload_submit_sized(offload, &copy->task, n_bytes, run_copy, on_copied);
  *
- * Sized tasks wait in a separate line. A free thread takes the smallest of them, and every fourth
- * time the oldest, so that small tasks do not wait behind many large ones, and large ones do not
- * starve. */
+ * Sized tasks wait in a separate queue (the line). A free thread takes the smallest of them, and
+ * every fourth time the oldest, so that small tasks do not wait behind many large ones, and large
+ * ones do not starve. */
 #ifndef DG_NET_LOOP_OFFLOAD_H
 #define DG_NET_LOOP_OFFLOAD_H
 

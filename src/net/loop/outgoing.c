@@ -195,7 +195,7 @@ static enum dg_err send_bytes(struct dg_outgoing *link, struct dg_span bytes)
     return DG_OK;
 }
 
-/* Sends what TLS wants to tell the other side. */
+/* Sends the bytes that TLS has for the other side. */
 static enum dg_err send_output(struct dg_outgoing *link)
 {
     const enum dg_err err = send_bytes(link, dg_tls_session_output(link->session));

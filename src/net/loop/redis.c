@@ -21,8 +21,8 @@
 
 enum {
     TICK_MS = 5,
-    CONNECT_MS = 2000,    /* until the handshake is answered */
-    OVERDUE_MS = 1000,    /* an answer that long is not waited for: the connection is made anew */
+    CONNECT_MS = 2000, /* until the handshake is answered */
+    OVERDUE_MS = 1000, /* an answer that takes this long ends the connection, which is made anew */
     RETRY_LEAST_MS = 100, /* between attempts, doubling */
     RETRY_MOST_MS = 5000,
     REASON_MAX = 200,
@@ -92,7 +92,7 @@ static void tell(struct dg_redis_ask *ask, const struct dg_redis_reply *reply)
         fn(ask->ctx, reply);
 }
 
-/* The oldest ask comes to its end. */
+/* Ends the oldest ask. */
 static void end_ask(struct dg_redis *redis, const struct dg_redis_reply *reply)
 {
     struct dg_redis_ask *ask = DG_LIST_ITEM(redis->asks.next, struct dg_redis_ask, link);
@@ -149,7 +149,7 @@ static void drop(struct dg_redis *redis, const char *reason)
         end_ask(redis, &none);
 }
 
-/* The connection is of no use any more; it is dropped in the next turn of the loop. */
+/* Marks the connection as useless; it is dropped in the next turn of the loop. */
 static void fail(struct dg_redis *redis, struct dg_span reason)
 {
     if (*redis->reason || redis->state == CLOSED)
@@ -272,7 +272,7 @@ static const char *reason_of(enum dg_err err)
                                  : "its answer is not one that Redis gives";
 }
 
-/* What it says may stand in the log, but not if it repeats our password there. */
+/* Hides an error text of Redis, which may be logged, if it repeats our password. */
 static void hide_password(const struct dg_redis *redis, struct dg_redis_reply *reply)
 {
     if (reply->kind == DG_REDIS_REFUSED && *redis->password && reply->text.len > 0 &&
@@ -338,7 +338,7 @@ static void on_pong(void *user, const struct dg_redis_reply *reply)
                  DG_LOG_FIELDS(dg_log_str("address", redis->present.text)), "Redis is available");
 }
 
-/* A Redis that does not tell its role is taken for a master until it says READONLY. */
+/* A Redis that does not report its role is taken for a master until it answers READONLY. */
 static void on_role(void *user, const struct dg_redis_reply *reply)
 {
     struct dg_redis *redis = user;
@@ -362,7 +362,7 @@ static void on_master(void *user, const struct dg_redis_reply *reply)
                         : DG_SPAN("the Sentinel does not tell the master"));
         return;
     }
-    uv_timer_start(&redis->connector, on_connector, 0, 0); /* goes on there */
+    uv_timer_start(&redis->connector, on_connector, 0, 0); /* continues there */
 }
 
 static void on_link_open(void *user)

@@ -10,20 +10,20 @@
  *         ...                                calls on_reply once, later, within about 20 ms
  *     else
  *         ...                                Redis is not available now
- *     dg_redis_close(redis);                 loop's thread; answers what waits with "no answer"
+ *     dg_redis_close(redis);                 loop's thread; waiting commands get "no answer"
  *     dg_redis_free(redis);                  after the loop has finished
  *
- * Redis is one address, several of which one is the master, or what Sentinels say it is. Where
- * there are several, a replica is left for the next one, and so is one that says READONLY.
+ * The addresses are that of one Redis, those of several of which one is the master, or those of
+ * Sentinels, which know the master. With several addresses, the client leaves a server that is a
+ * replica or answers READONLY, and tries the next address.
  *
  *     away ---- timer ----> [Sentinel ---->] connecting ---- AUTH, ROLE, PING answered ----> up
  *       ^                       | refused, wrong password, a replica, 2 s    | closed, nonsense, or
- *       +-----------------------+------ 100 ms, doubling to 5 s -------------+ an answer due for 1
- * s
+ *       +-----------------------+------ 100 ms, doubling to 5 s -------------+ an answer 1 s late
  *
  * While an answer is overdue, dg_redis_ask refuses all commands at once. The commands under way are
- * bounded in number and bytes. What Redis says is read by net/proto/redis_reader.h; what is not a
- * reply, or one to nothing, ends the connection. One thread: the loop's. */
+ * bounded in number and bytes. net/proto/redis_reader.h reads what Redis sends; the connection ends
+ * when that is not a reply, or replies to no command. One thread: the loop's. */
 #ifndef DG_NET_LOOP_REDIS_H
 #define DG_NET_LOOP_REDIS_H
 
@@ -44,12 +44,12 @@ enum {
     DG_REDIS_ADDRESSES_MAX = 16,
 };
 
-/* All is copied or read. */
+/* dg_redis_open copies these texts, and reads the files of `tls`. */
 struct dg_redis_opts {
     const char *addresses; /* "redis.example:6379", "[::1]:6379" or "unix:/run/redis/redis.sock";
                               several with commas between */
-    const char *sentinel;  /* the master's name, for which the addresses, Sentinels, are asked; "":
-                              it  is at one of the addresses */
+    const char *sentinel;  /* the master's name, if the addresses are those of Sentinels; "": the
+                              master is at one of the addresses */
     const char *user;      /* a Redis user; "": the default one */
     const char *password;  /* "": none */
     const struct dg_tls_opts *tls; /* NULL: no TLS */
@@ -61,7 +61,7 @@ typedef void (*dg_redis_fn)(void *ctx, const struct dg_redis_reply *reply);
 struct dg_redis;
 struct dg_redis_ask;
 
-/* Whether dg_redis_open would take the addresses. */
+/* Whether dg_redis_open would accept the addresses. */
 enum dg_err dg_redis_check_addresses(const char *addresses, struct dg_error *error) DG_MUST_CHECK;
 
 enum dg_err dg_redis_open(uv_loop_t *loop, const struct dg_redis_opts *opts, struct dg_log *log,

@@ -4,8 +4,8 @@
 /* In Redis a table is six keys: META (a hash: the epoch, and the version of the newest change),
  * ROWS (a hash: texts by id), VERSIONS (a sorted set: ids by version), GONE (likewise, of removed
  * rows), ALIVE (a sorted set: servers by when they last asked, in Redis's milliseconds) and SEEN (a
- * hash: what they know). Two scripts, each of which Redis runs as one step, do all that is done to
- * them. */
+ * hash: what they know). Two scripts do all the work on them, and Redis runs each script as one
+ * step. */
 #include "net/loop/redis_table.h"
 
 #include "base/memory/buf.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum {
-    PACE_MS = 100,      /* between two questions for news */
+    PACE_MS = 100,      /* between two requests for news */
     HURRY_MS = 10,      /* the interval while somebody waits for a change */
     ASK_MS = 900,       /* for an answer */
     PATIENCE_MS = 1000, /* the time until a change is sent, and then until this server knows its
@@ -30,9 +30,9 @@ enum {
     ROW = 3,
 };
 
-/* KEYS: as above. ARGV: the epoch that we know, the version that we know, an epoch for a table that
- * begins, our name. Returns the epoch, the version up to which the rows go, the version that all
- * who are alive know, and the rows: id, version, text. */
+/* KEYS: as above. ARGV: the epoch that we know, the version that we know, an epoch for a new table,
+ * our name. Returns the epoch, the version up to which the rows go, the version that all live
+ * servers know, and the rows: id, version, text. */
 static const char sync_script[] =
     "local epoch = redis.call('HGET', KEYS[1], 'epoch')\n"
     "local newest = tonumber(redis.call('HGET', KEYS[1], 'version') or '0')\n"
@@ -78,8 +78,8 @@ static const char sync_script[] =
     "out[2] = string.format('%d', upto)\n"
     "return out\n";
 
-/* ARGV: the epoch, the id, the version that it has (0: it never was), the text (empty: removes it).
- */
+/* ARGV: the epoch, the id, its present version (0: it never existed), the text (empty: removes
+ * it). */
 static const char put_script[] =
     DG_REDIS_TABLE_LUA "local has = tonumber(redis.call('ZSCORE', KEYS[3], ARGV[2]) or '0')\n"
                        "if has ~= tonumber(ARGV[3]) then return {0, has} end\n"
@@ -112,7 +112,7 @@ struct dg_redis_table {
     char keys[N_KEYS][64];
     char server[NAME_LEN + 1], epoch[NAME_LEN + 1]; /* epoch: "" until Redis has told it */
     uint64_t version, next_version;                 /* next: while rows are applied */
-    struct dg_redis_ask *asking;                    /* NULL: no question for news is under way */
+    struct dg_redis_ask *asking;                    /* NULL: no request for news is under way */
     bool is_applying, is_complete, said_nonsense;
     bool is_closed, is_gone, is_freed; /* gone: the loop has closed the timer */
     struct dg_list puts, settling;
@@ -242,7 +242,7 @@ static struct put *first_over(const struct dg_redis_table *table)
     return NULL;
 }
 
-/* `least` is the version that all know. */
+/* `least` is the version that all servers know. */
 static struct put *first_settled(const struct dg_redis_table *table, uint64_t least)
 {
     for (struct dg_list *at = table->settling.next; at != &table->settling; at = at->next) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Life, the time wheel, drain. Connections are in conn.c, sockets that listen in listener.c.
+/* Creation and release, the time wheel, draining. Connections are in conn.c, sockets that listen in
+ * listener.c.
  *
  * One timer serves all timeouts: every DG_WHEEL_TICK_MS it processes the wheel's slots that are
  * due. It runs only while there are connections, so an idle server sleeps. Output produced anywhere

@@ -66,7 +66,8 @@ struct dg_server_handler {
  * `is_private`, and the path without the server's prefix. */
 void dg_server_arrived(struct dg_http_req *req);
 
-/* Counts what the connection holds already (dg_server_opts.buffers) before more is asked for. */
+/* Counts what the connection holds already (dg_server_opts.buffers). Call it before asking for
+ * more. */
 void dg_server_count_buffers(const struct dg_http_req *req);
 
 /* Copies `opts`; borrows its pointers and `handler`. `log` may be NULL. */

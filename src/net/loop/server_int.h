@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The inside of the server, shared by server.c (listeners, time) and conn.c (connections). */
+/* The internals of the server, shared by server.c (listeners, time) and conn.c (connections). */
 #ifndef DG_NET_LOOP_SERVER_INT_H
 #define DG_NET_LOOP_SERVER_INT_H
 
@@ -72,7 +72,7 @@ struct dg_conn {
     size_t held, held_body; /* of the server's buffers; of its stats.body_bytes */
     uint64_t write_since;   /* time of the last progress in writing */
     size_t write_left;      /* bytes that the peer had not taken then */
-    uint64_t linger_until;  /* until when bytes of the peer are read after our last byte */
+    uint64_t linger_until;  /* until when the peer's bytes are read after our last byte */
     bool write_busy, dirty, closing, shut, reading, is_unix, is_private;
     char client[INET6_ADDRSTRLEN]; /* the peer's address; "unix:" */
 };
@@ -86,7 +86,7 @@ void dg_server_keep_time(struct dg_server *server);
 /* Makes a connection of a descriptor that a listener of the server has accepted. */
 void dg_conn_accept(struct dg_listener *listener, int fd);
 
-/* The answer to connections that are too many. */
+/* The answer to connections beyond the limit. */
 extern const struct dg_span dg_conn_refusal;
 
 /* Reports from the machines of a server's connections, with their receiver: the handler, or the

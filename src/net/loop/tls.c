@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Two memory BIOs for each session: what came, and what is to go. */
+/* Each session has two memory BIOs: one for received bytes, one for bytes to send. */
 #include "net/loop/tls.h"
 
 #include "config.h"
@@ -29,7 +29,7 @@ bool dg_tls_is_built(void)
     return true;
 }
 
-/* What OpenSSL says of its last failure. */
+/* What OpenSSL says about its last failure. */
 static const char *reason(void)
 {
     const char *text = ERR_reason_error_string(ERR_peek_last_error());

@@ -11,8 +11,8 @@
  *     struct dg_span out = dg_tls_session_output(session); what the socket is to take; after each
  *     dg_tls_session_sent(session);                        of these calls
  *
- * At least version 1.2. The server shows a certificate of an authority that we know, for the name
- * or address by which we asked for it. OpenSSL does the work. One thread for each session. */
+ * At least version 1.2. The server must present a certificate from an authority that we trust, for
+ * the name or address to which we connect. OpenSSL does the work. One thread for each session. */
 #ifndef DG_NET_LOOP_TLS_H
 #define DG_NET_LOOP_TLS_H
 
@@ -26,7 +26,7 @@ struct dg_tls_session;
 
 struct dg_tls_opts {
     const char *ca_file;          /* PEM; "": the authorities that the system trusts */
-    const char *certificate_file; /* PEM, ours, with those between it and the authority; "": none */
+    const char *certificate_file; /* PEM; ours, then intermediate ones; "": none */
     const char *key_file;         /* PEM, of that certificate */
 };
 

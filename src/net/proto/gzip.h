@@ -5,8 +5,8 @@
  *
  *     err = dg_gzip(&buf, text);            appends to buf; buf's maximum is respected
  *
- * The level is 1: on translations the size is within a tenth of level 6's, at a third of the time,
- * and that time blocks the loop's thread. Any thread. */
+ * The level is 1: on translations the result is at most a tenth larger than that of level 6, in a
+ * third of the time. That matters because compression blocks the loop's thread. Any thread. */
 #ifndef DG_NET_PROTO_GZIP_H
 #define DG_NET_PROTO_GZIP_H
 

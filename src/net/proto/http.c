@@ -444,7 +444,8 @@ static int check_target(struct dg_http *http, struct dg_error *error)
     return 0;
 }
 
-/* Everything about a parsed head that llhttp leaves to us; 0 or the status to refuse it with. */
+/* Checks everything about a parsed head that llhttp leaves to us; returns 0 or the status to refuse
+ * it with. */
 static int check_head(struct dg_http *http, const char **reason, struct dg_error *error)
 {
     struct dg_http_req *req = &http->req;
@@ -515,7 +516,7 @@ static bool parse_head(struct dg_http *http, const char *bytes, size_t len)
         parsed = HPE_OK;
     if (parsed != HPE_OK) {
         const char *reason = llhttp_get_error_reason(&http->parser);
-        http->req.n_headers = 0; /* half read: not to be looked at */
+        http->req.n_headers = 0; /* only half read: nobody may look at them */
         refuse(http, status_of_parser(parsed),
                reason && *reason ? reason : "the request is malformed");
         return false;

@@ -79,7 +79,7 @@ struct dg_http_limits {
         .body_all_ms = 600 * 1000, .body_rate = 1024, .write_ms = 30 * 1000                        \
     }
 
-/* How much output may be unwritten before no more is read from a peer, when it may leave
+/* How much output may wait before the server stops reading from a peer that may leave
  * `stream_bytes` unread. */
 static inline size_t dg_http_unread_max(size_t stream_bytes)
 {
@@ -107,7 +107,7 @@ struct dg_http_header {
     struct dg_span value; /* without blanks around it */
 };
 
-/* One request. Everything that it points to lives until its answer is complete or on_gone was
+/* One request. Everything that it points to lives until its answer is complete or on_gone has been
  * called. */
 struct dg_http_req {
     struct dg_http *http;
@@ -129,8 +129,9 @@ struct dg_http_req {
     size_t body_max;        /* on_head may change it (never above SIZE_MAX / 2) */
     uint64_t started_ms;    /* when its first byte arrived */
 
-    /* If on_head sets it, the body is not collected: it is called with each piece as it comes, and
-     * `body` stays empty. It may answer the request; then what is still to come is thrown away. */
+    /* If on_head sets this, the body is not collected: this function is called with each piece as
+     * it arrives, and `body` stays empty. It may answer the request; then the rest of the body is
+     * discarded. */
     void (*on_data)(void *owner, struct dg_span piece);
     bool is_held; /* on_data cannot take more at the moment (see dg_http_hold) */
 
@@ -160,9 +161,9 @@ struct dg_http_events {
     void (*on_head)(void *user, struct dg_http_req *req);
     /* The request is complete and waits for its answer. */
     void (*on_request)(void *user, struct dg_http_req *req);
-    /* The body will take `bytes` in all, as far as is known. False: there is no memory for it at
-     * the moment, and the machine refuses the request with 503. Called once for a body whose length
-     * the headers say, again and again for one that grows. NULL is fine. */
+    /* The whole body will take `bytes`, as far as is known. Returns false when there is no memory
+     * for it at the moment; the machine then refuses the request with 503. Called once for a body
+     * whose length the headers state, and repeatedly for a body that grows. NULL is fine. */
     bool (*on_body)(void *user, struct dg_http_req *req, size_t bytes);
     /* The machine itself has refused a request; `reason` is a sentence. This function may answer
      * with dg_http_reply, after which the connection ends; otherwise the machine sends a plain
@@ -177,8 +178,8 @@ struct dg_http *dg_http_new(const struct dg_http_shared *shared,
                             const struct dg_http_events *events, void *user) DG_MUST_CHECK;
 void dg_http_free(struct dg_http *http); /* NULL is fine; must not be called from an event */
 
-/* The owner of the connection, for its own use; NULL until it is set. The functions of the events
- * get the user, who need not be the owner. */
+/* The owner of the connection, for its own use; NULL until it is set. The functions of `events` get
+ * the user, who need not be the owner. */
 void dg_http_set_owner(struct dg_http *http, void *owner);
 void *dg_http_owner(const struct dg_http *http);
 

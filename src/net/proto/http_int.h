@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The inside of struct dg_http, shared by http.c (reading) and http_reply.c (answering). */
+/* The internals of struct dg_http, shared by http.c (reading) and http_reply.c (answering). */
 #ifndef DG_NET_PROTO_HTTP_INT_H
 #define DG_NET_PROTO_HTTP_INT_H
 

@@ -26,7 +26,8 @@ void dg_http_reply_header(struct dg_http_req *req, const char *name, struct dg_s
 
 /* Sends a whole answer; copies the body. `type` may be NULL when the body is empty. */
 void dg_http_reply(struct dg_http_req *req, int status, const char *type, struct dg_span body);
-/* The same where the caller has the body as a gzip member, too: who accepts that gets it. */
+/* The same for a caller that also has the body as a gzip member, which is sent to clients that
+ * accept gzip. */
 void dg_http_reply_member(struct dg_http_req *req, int status, const char *type,
                           struct dg_span body, struct dg_span member);
 /* The same for large bodies: takes the body's memory. */

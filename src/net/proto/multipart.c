@@ -422,8 +422,8 @@ static enum dg_err feed_head(struct dg_multipart_feed *feed, struct dg_span *pie
     return err;
 }
 
-/* Bytes that looked like a delimiter and are data. A CR can stand only at their beginning, so no
- * other delimiter begins within them. */
+/* Passes on bytes that looked like a delimiter but are data. A CR can stand only at their
+ * beginning, so no other delimiter begins within them. */
 static enum dg_err give_back(struct dg_multipart_feed *feed, struct dg_error *error)
 {
     const struct dg_span bytes =

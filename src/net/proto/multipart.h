@@ -11,7 +11,7 @@
  *     while ((err = dg_multipart_next(&multipart, &arena, &part, &more, &error)) == DG_OK && more)
  *         ... part.name, part.filename, part.body ...
  *
- * Refused with a sentence are a missing or bad boundary, anything before the first delimiter, a
+ * Refuses, with an error message, a missing or bad boundary, anything before the first delimiter, a
  * part without "Content-Disposition: form-data; name=...", header lines that are folded or end in a
  * bare LF, transfer encodings that change bytes, more parts than the limit, a body that ends before
  * its last delimiter, and anything but a line end after that. Time is linear in the body. One

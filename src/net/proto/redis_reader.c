@@ -222,7 +222,7 @@ static enum dg_err make_list(struct dg_redis_reader *reader, struct dg_redis_rep
     return DG_OK;
 }
 
-/* The lists that end with the value that was read. */
+/* Ends the lists whose last value was just read. */
 static void end_lists(struct dg_redis_reader *reader)
 {
     while (reader->depth > 0 && --reader->left[reader->depth - 1] == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a Redis says (its protocol RESP, version 2), as a machine without sockets.
+/* Reads the replies of a Redis (protocol RESP, version 2), as a state machine without sockets.
  *
  *     struct dg_redis_reader reader;
  *     dg_redis_reader_init(&reader);
@@ -11,8 +11,8 @@
  *     dg_redis_reader_deinit(&reader);
  *
  * Redis is not trusted: lengths are believed only up to these limits, and memory grows only with
- * the bytes that have come. What is not of version 2, such as a push of version 3, is refused. The
- * time taken is linear in the bytes, however they are cut. One thread. */
+ * the bytes that have come. Anything that is not of version 2, such as a push of version 3, is
+ * refused. The time taken is linear in the bytes, however they are cut. One thread. */
 #ifndef DG_NET_PROTO_REDIS_READER_H
 #define DG_NET_PROTO_REDIS_READER_H
 
@@ -74,13 +74,13 @@ void dg_redis_reader_deinit(struct dg_redis_reader *reader);
 enum dg_err dg_redis_reader_feed(struct dg_redis_reader *reader,
                                  struct dg_span bytes) DG_MUST_CHECK;
 
-/* The next reply, if it is there as a whole. DG_ERR_FORMAT: that is not a reply; DG_ERR_LIMIT: it
- * is too long, or says that it will be; DG_ERR_NOMEM. After an error there is nothing more to read.
- */
+/* Sets *reply to the next reply, if all of it has arrived. DG_ERR_FORMAT: the bytes are not a
+ * reply; DG_ERR_LIMIT: the reply is too long, or announces that it will be; DG_ERR_NOMEM. After an
+ * error there is nothing more to read. */
 enum dg_err dg_redis_reader_next(struct dg_redis_reader *reader, struct dg_redis_reply *reply,
                                  bool *is_there) DG_MUST_CHECK;
 
-/* Whether bytes have come that no reply was made of. */
+/* Whether bytes have arrived that belong to no reply so far. */
 bool dg_redis_reader_has_rest(const struct dg_redis_reader *reader);
 
 #endif

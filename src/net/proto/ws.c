@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Frames are taken apart by wslay's frame layer; joining, checking and answering is here. wslay
- * keeps a 4 KB buffer per context, so a context exists only while a frame is incomplete: the
- * machine counts the bytes that it fed and the bytes of the frames that came out; when the two are
- * equal, the context holds nothing and is freed. The headers of our own frames (never masked, never
+/* wslay's frame layer takes frames apart; this file joins, checks and answers them. wslay keeps a 4
+ * KB buffer per context, so a context exists only while a frame is incomplete: the machine counts
+ * the bytes that it fed and the bytes of the frames that came out; when the two are equal, the
+ * context holds nothing and is freed. The headers of our own frames (never masked, never
  * fragmented) are two to ten bytes and written by hand, for the same reason. */
 #include "net/proto/ws.h"
 #include "base/memory/mem.h"
@@ -43,7 +43,7 @@ struct dg_ws {
     uint64_t message_since;
 
     bool is_held;
-    struct dg_buf kept; /* what came while it is */
+    struct dg_buf kept; /* what came while is_held */
 
     bool processing, close_sent, close_received, peer_done, dead, pinged;
     uint64_t heard_at; /* when the peer last sent anything */
@@ -349,9 +349,9 @@ static bool begin_frame(struct dg_ws *ws, const struct wslay_frame_iocb *iocb)
     return true;
 }
 
-/* wslay tells of a frame when its payload begins. What a frame announces is known before: when
- * wslay holds its header and nothing more, the frame begins here, so that one that is too large is
- * refused although nothing of it comes. */
+/* wslay reports a frame only when its payload begins, but the header announces the length before
+ * that. When wslay holds a header and nothing more, the frame begins here, so that a frame that is
+ * too large is refused even if its payload never comes. */
 static void look_at_header(struct dg_ws *ws)
 {
     const uint64_t n = ws->unaccounted;

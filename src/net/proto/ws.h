@@ -6,7 +6,7 @@
  *
  *     struct dg_ws *ws = dg_ws_new(&shared, &limits, &events, user);
  *     dg_ws_feed(ws, bytes, len);                  may call events.on_message
- *     err = dg_ws_send(ws, text);                  DG_ERR_LIMIT: the peer did not read; it is over
+ *     err = dg_ws_send(ws, text);                  DG_ERR_LIMIT: the peer did not read; it ended
  *     dg_ws_close(ws, 1001, DG_SPAN("bye"));       starts the closing handshake
  *     dg_ws_free(ws);
  *
@@ -56,8 +56,9 @@ struct dg_ws_events {
     /* A whole message, borrowed for the call. A text is valid UTF-8; a binary message is any bytes.
      */
     void (*on_message)(void *user, struct dg_ws *ws, bool is_text, struct dg_span message);
-    /* The message being read will take `bytes`, as far as its frames say. False: there is no memory
-     * for it at the moment, and the connection closes with 1013. NULL is fine. */
+    /* The message being read will take `bytes`, according to its frames so far. Returns false when
+     * there is no memory for it at the moment; the connection then closes with 1013. NULL is
+     * fine. */
     bool (*on_room)(void *user, struct dg_ws *ws, size_t bytes);
     /* The closing handshake has begun, from either side; no message will follow. `code` is 1005
      * when the peer gave none. NULL is fine. */
@@ -75,8 +76,8 @@ void dg_ws_feed(struct dg_ws *ws, const char *bytes, size_t len);
 void dg_ws_eof(struct dg_ws *ws);
 
 /* Hold, called from on_message, delivers no other message and reads nothing more from the peer
- * until release, which must not be called from an event. So slow messages are handled in order, and
- * a peer cannot accumulate them. */
+ * until release, which must not be called from an event. This way slow messages are handled in
+ * order, and a peer cannot pile them up. */
 void dg_ws_hold(struct dg_ws *ws);
 void dg_ws_release(struct dg_ws *ws);
 

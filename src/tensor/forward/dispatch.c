@@ -74,7 +74,8 @@ static const struct dg_kernels *ref(void)
     return &dg_kernels_ref;
 }
 
-/* Best first. NULL from a function: this build lacks it, or this CPU cannot run it. */
+/* The tables, best first. A function that returns NULL says that this build lacks the table, or
+ * that this CPU cannot run it. */
 static const struct {
     const char *name;
     const struct dg_kernels *(*usable)(void);

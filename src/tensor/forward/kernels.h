@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The kernels: small operations over arrays of float, behind one table that is chosen at run time.
+/* The kernels: small operations over arrays of float, in one table that is chosen at run time.
  *
- * ops_ref.c is the definition: plain loops, written to be read. The other tables (AVX2, AVX-512,
- * NEON, OpenBLAS) must agree with it within rounding. Every table also promises that the result of
- * a row depends, to the bit, only on that row and the weights: not on the number of other rows, on
- * its place among them, or on the memory around it. Sums run in an order fixed by the length of the
- * row; products of a row with a weight run over k from 0 up, in one chain. BF16 weights give the
- * same bits as the same numbers in F32 (except in "blas", whose F32 products are OpenBLAS's).
+ * ops_ref.c defines them, in plain loops that are written to be read. The other tables (AVX2,
+ * AVX-512, NEON, OpenBLAS) must agree with it within rounding. Every table also promises that the
+ * result of a row depends, to the bit, only on that row and the weights: not on the number of other
+ * rows, on its place among them, or on the memory around it. Sums run in an order fixed by the
+ * length of the row; each product of a row with a column of weights is summed over k from 0 up, in
+ * one chain. BF16 weights give the same bits as the same numbers in F32 (except in "blas", whose
+ * F32 products are OpenBLAS's).
  *
  *     const struct dg_kernels *kernels;
  *     err = dg_kernels_default(&kernels, &error);   (DRAGOMAN_KERNELS, else the best of this CPU)
@@ -44,7 +45,7 @@ struct dg_top {
     uint32_t index;
 };
 
-/* Logits that are looked at block by block: see log_sum_exp_block. */
+/* The state between blocks of logits: see log_sum_exp_block. */
 struct dg_log_sum_exp {
     float most;   /* the largest so far */
     float sum;    /* of e^(x - most) */
@@ -58,8 +59,9 @@ enum { DG_ATTEND_QUERIES = 4 };
 enum { DG_RELATIVE_REACH_MAX = 256 };
 
 /* Vectors for the distance between a key and its query, as Shaw et al. (2018) add them: row `reach`
- * is for the query's own position, the rows before it are for keys on the left, those after it for
- * keys on the right. Keys farther away use the outermost row. All heads use the same vectors. */
+ * is for the query's own position, the rows before it are for keys to its left, the rows after it
+ * for keys to its right. Keys farther away use the outermost row. All heads use the same
+ * vectors. */
 struct dg_relative {
     const float *keys, *values; /* [2 reach + 1, dh] */
     size_t reach;               /* 1 to DG_RELATIVE_REACH_MAX */
@@ -78,11 +80,11 @@ struct dg_kernels {
                    const struct dg_packed *w, enum dg_op_act act, const float *residual,
                    size_t ld_residual, void *scratch);
 
-    /* `linear` in two steps, for threads that share one product. linear_begin prepares the input
-     * in `scratch` for all threads; linear_columns computes the columns [first, end) of all rows.
-     * `first` is a multiple of the panel, and so is `end`, unless it is N. Computed in any order
-     * and by any threads, the columns have the bits that `linear` gives. Both are NULL in a table
-     * that cannot do this. */
+    /* `linear` in two steps, for threads that share one product. linear_begin prepares the input in
+     * `scratch` for all threads; linear_columns computes the columns [first, end) of all rows.
+     * `first` is a multiple of the panel, and so is `end`, unless it is N. In whatever order and by
+     * whatever threads they are computed, the columns have the bits that `linear` gives. Both
+     * functions are NULL in a table that cannot do this. */
     void (*linear_begin)(const float *x, size_t ld_x, size_t M, const struct dg_packed *w,
                          void *scratch);
     void (*linear_columns)(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
@@ -111,7 +113,7 @@ struct dg_kernels {
 
     /* Both for Q queries, 1 to DG_ATTEND_QUERIES, over the same keys, which are read once for all
      * of them: query i lies at q + i * ld_q, its result at out + i * ld_out, and its probabilities
-     * at weights + i * H * n. Each has the bits that it has alone. */
+     * at weights + i * H * n. The result of each query has the same bits as if it were alone. */
     void (*attend_some)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
                         const float *kv, size_t ld, const uint32_t *at, size_t n, size_t H,
                         size_t dh, float scale, float *weights);
@@ -119,8 +121,8 @@ struct dg_kernels {
                             const uint16_t *kv, size_t ld, const uint32_t *at, size_t n, size_t H,
                             size_t dh, float scale, float *weights);
 
-    /* The same for lanes of a beam, whose lists of keys are one list at first: query i has the n
-     * keys of at[i], and the first n_shared keys of all lists are the same. */
+    /* The same for lanes of a beam, whose lists of keys begin alike: query i has the n keys of
+     * at[i], and the first n_shared keys of all lists are the same. */
     void (*attend_lanes)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
                          const float *kv, size_t ld, const uint32_t *const *at, size_t n_shared,
                          size_t n, size_t H, size_t dh, float scale, float *weights);
@@ -197,13 +199,13 @@ static inline size_t dg_kernels_panel(const struct dg_kernels *kernels, enum dg_
                                     : kernels->panel;
 }
 
-/* The table called `name` ("ref", "avx2", "avx512", "neon", "neon-dot", "blas"). DG_ERR_NOT_FOUND
- * for an unknown name and DG_ERR_UNSUPPORTED for one that this CPU or build cannot run, with a
- * sentence naming those it can. */
+/* Finds the table called `name` ("ref", "avx2", "avx512", "neon", "neon-dot", "blas").
+ * DG_ERR_NOT_FOUND: the name is unknown; DG_ERR_UNSUPPORTED: this CPU or build cannot run the
+ * table. The sentence names the tables that it can run. */
 enum dg_err dg_kernels_find(const struct dg_kernels **kernels, const char *name,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* The table that DRAGOMAN_KERNELS names, else the fastest that this CPU runs. */
+/* Finds the table that DRAGOMAN_KERNELS names, else the fastest that this CPU runs. */
 enum dg_err dg_kernels_default(const struct dg_kernels **kernels,
                                struct dg_error *error) DG_MUST_CHECK;
 

@@ -19,7 +19,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Multiply-adds a second: the best of several runs of about 10 ms. */
+/* Measures multiply-adds per second: the best of several runs of about 10 ms. */
 static double measure_f32(const struct dg_kernels *kernels, size_t rounds, volatile float *sink)
 {
     double best = 0.0;
@@ -45,7 +45,7 @@ static double measure_i8(const struct dg_kernels *kernels, size_t rounds, volati
     return best;
 }
 
-/* Bytes a second, reading the same `n` floats `times` times a run. */
+/* Measures bytes per second, reading the same `n` floats `times` times in each run. */
 static double measure_read(const struct dg_kernels *kernels, const float *x, size_t n, int times,
                            int runs, volatile float *sink)
 {

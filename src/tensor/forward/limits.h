@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Measures what this processor allows one thread: multiply-adds and reading. The speed of the
- * kernels is given as a share of these limits. Each figure is the best of several short runs, which
- * take about 0.1 s together.
+/* Measures the most that one thread can do on this processor: multiply-adds and reading. The speed
+ * of the kernels is given as a share of these limits. Each figure is the best of several short
+ * runs, which take about 0.1 s together.
  *
  *     struct dg_limits limits;
  *     err = dg_limits_measure(&limits);
@@ -26,7 +26,7 @@ struct dg_limits {
     double read_memory_gbs; /* reading 400 MB over and over */
 };
 
-/* DG_ERR_NOMEM when 400 MB cannot be allocated. Takes about a second. */
+/* Measures all limits, which takes about a second. DG_ERR_NOMEM: 400 MB cannot be allocated. */
 enum dg_err dg_limits_measure(struct dg_limits *limits) DG_MUST_CHECK;
 
 #endif

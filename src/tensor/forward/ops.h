@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Private to the folder: the tables, the reference functions that other tables fall back to, and
- * the few helpers that all of them share. */
+ * the few helpers that all tables share. */
 #ifndef DG_TENSOR_FORWARD_OPS_H
 #define DG_TENSOR_FORWARD_OPS_H
 
@@ -17,7 +17,7 @@ extern const struct dg_kernels dg_kernels_neon;   /* arm64 builds */
 extern const struct dg_kernels dg_kernels_neon_dot;
 const struct dg_kernels *dg_kernels_blas(void);
 
-/* The best table for this CPU except "blas". */
+/* Returns the best table for this CPU except "blas". */
 const struct dg_kernels *dg_kernels_without_blas(void);
 
 enum {
@@ -83,9 +83,9 @@ static inline uint16_t *dg_ops_quantized_lists(void *scratch, size_t M, size_t K
     return (uint16_t *)(void *)(dg_ops_quantized_listed(scratch, M, K) + M);
 }
 
-/* Offers one value to a list of the k best, sorted best first. Values must come by rising index, so
- * that of equal values the one with the smaller index is first. NaN and -infinity are never taken.
- */
+/* Offers one value to a list of the k best, sorted best first. Values must come in the order of
+ * their indices, so that of equal values the one with the smaller index is first. NaN and -infinity
+ * are never taken. */
 static inline void dg_ops_top_insert(struct dg_top *top, size_t *held, size_t k, float value,
                                      uint32_t index)
 {

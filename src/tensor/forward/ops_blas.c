@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* F32 products by OpenBLAS, everything else from the best other table of this CPU.
+/* F32 products by OpenBLAS; everything else comes from the best other table for this CPU.
  *
  * A BLAS chooses its loops by the shape of the whole call, so a row's bits could depend on the
  * number of rows, and a word's bits on the other words of a shortlist. So here every call has the
@@ -39,7 +39,7 @@ static void finish_row(float *out, float *sums, size_t n, const float *bias, enu
     memcpy(out, sums, n * sizeof *out);
 }
 
-/* The one shape of call: `rows` of x times a panel [K][BLAS_COLUMNS]. */
+/* Makes the only shape of call: `rows` of x times a panel [K][BLAS_COLUMNS]. */
 static void multiply(float *out, const float *x, size_t ld_x, size_t rows, const float *panel,
                      size_t K)
 {
@@ -47,7 +47,7 @@ static void multiply(float *out, const float *x, size_t ld_x, size_t rows, const
                 1.0f, x, (blasint)ld_x, panel, BLAS_COLUMNS, 0.0f, out, BLAS_COLUMNS);
 }
 
-/* Up to call_rows rows, panel by panel. */
+/* Computes up to call_rows rows, panel by panel. */
 static void linear_rows(float *out, size_t ld_out, const float *x, size_t ld_x, size_t rows,
                         const struct dg_packed *w, enum dg_op_act act, const float *residual,
                         size_t ld_residual)
@@ -87,8 +87,8 @@ static void linear(float *out, size_t ld_out, const float *x, size_t ld_x, size_
     }
 }
 
-/* True when a row of K values times a column gives the same bits in each of `rows` places and each
- * column. */
+/* Returns true when a row of K values times a column gives the same bits in each of `rows` places
+ * and in each column. */
 static bool all_places_agree(size_t rows, size_t K, float *x, float *panel, float *out)
 {
     uint32_t state = 1;
@@ -107,8 +107,8 @@ static bool all_places_agree(size_t rows, size_t K, float *x, float *panel, floa
     return true;
 }
 
-/* The first number of rows that treats all places alike, for K that reach every loop of a product.
- */
+/* Finds the first number of rows that treats all places alike, for values of K that reach every
+ * loop of a product. */
 static size_t find_call_rows(void)
 {
     static const size_t candidates[] = {16, 24, 8}, lengths[] = {3, 64, 75, 256, 1100};
@@ -129,7 +129,7 @@ static size_t find_call_rows(void)
     return found;
 }
 
-/* The table is put together once from `others`, which dispatch.c found. */
+/* Makes the table, once, from `others`, which dispatch.c found. */
 static void put_together(void)
 {
     openblas_set_num_threads(1);

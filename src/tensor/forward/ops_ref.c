@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The definition of every kernel: plain C, loops only, one element after the other. The panel is
- * one column wide, so packed weights are row-major here. Faster kernels are tested against these.
- */
+/* Defines every kernel in plain C: loops only, one element after the other. The panel is one column
+ * wide, so packed weights are row-major here. Faster kernels are tested against these. */
 #include "tensor/forward/ops.h"
 
 #include "tensor/convert.h"
@@ -220,7 +219,7 @@ void dg_ops_attend_f16_ref(float *out, const float *q, const uint16_t *kv, size_
     }
 }
 
-/* The row of the tables for a key's distance. */
+/* Returns the row of the tables for a key's distance. */
 static size_t relative_row(const struct dg_relative *relative, size_t t, size_t self)
 {
     if (t < self)
@@ -228,7 +227,7 @@ static size_t relative_row(const struct dg_relative *relative, size_t t, size_t 
     return t - self < relative->reach ? relative->reach + (t - self) : 2 * relative->reach;
 }
 
-/* Number i of a stored key or value. */
+/* Returns number i of a stored key or value. */
 static float stored(const void *kv, bool is_half, size_t i)
 {
     return is_half ? dg_convert_f16(((const uint16_t *)kv)[i]) : ((const float *)kv)[i];

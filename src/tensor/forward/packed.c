@@ -25,7 +25,7 @@ static const struct {
 
 enum { GROUP_BYTES = 4 };
 
-/* K as stored: whole groups. */
+/* Returns K as stored, in whole groups. */
 static size_t stored_k(const struct dg_packed *packed)
 {
     return round_up(packed->K, forms[packed->type].group);
@@ -44,7 +44,7 @@ bool dg_packed_sizes(const struct dg_packed *packed, size_t *data_bytes, size_t 
     return true;
 }
 
-/* Index of element (n, k) in `data`. */
+/* Returns the index of element (n, k) in `data`. */
 static size_t at(const struct dg_packed *packed, size_t n, size_t k)
 {
     const size_t panel = packed->panel, start = n / panel * panel * stored_k(packed),
@@ -74,7 +74,7 @@ static void narrow_and_put(struct dg_packed *packed, size_t n, const float *row)
         data[k / 2 * packed->panel * 2 + k % 2] = dg_narrow_bf16(row[k]);
 }
 
-/* Puts a group of four; returns its sum. The format has no -128: it becomes -127. */
+/* Stores a group of four and returns its sum. The format has no -128, which becomes -127. */
 static int32_t put_group(int8_t *data, uint32_t group)
 {
     const uint32_t ones = 0x01010101u, tops = 0x80808080u, evens = 0x00ff00ffu;

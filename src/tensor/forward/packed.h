@@ -23,7 +23,7 @@
  * scale[n] * (sum_k xq * q - 128 * sum[n]) + bias[n] with the sum in exact 32-bit integers (K up to
  * 65,536), `sum` being each channel's sum of q.
  *
- * The struct borrows all memory; network/net.c carves it from one block. */
+ * The struct borrows all its memory, which network/net.c takes from one block. */
 #ifndef DG_TENSOR_FORWARD_PACKED_H
 #define DG_TENSOR_FORWARD_PACKED_H
 
@@ -52,8 +52,8 @@ struct dg_packed {
     int32_t *sum; /* I8: [N rounded up to the panel] */
 };
 
-/* Bytes of `data` and of one per-channel array (bias, scale, sum), each a multiple of 64; false
- * when the sizes overflow. */
+/* Computes the bytes of `data` and of one per-channel array (bias, scale, sum), each a multiple of
+ * 64; returns false when the sizes overflow. */
 bool dg_packed_sizes(const struct dg_packed *packed, size_t *data_bytes, size_t *channel_bytes);
 
 /* Stores the rows of the tensor `rows` [n, K] as rows [first, first + n) of the layer; a bias is a
@@ -64,7 +64,7 @@ void dg_packed_put_rows(struct dg_packed *packed, size_t first, const struct dg_
                         float *scratch);
 void dg_packed_put_bias(struct dg_packed *packed, size_t first, const struct dg_tensor *bias);
 
-/* Row n of W as floats [K]. */
+/* Writes row n of W as floats [K]. */
 void dg_packed_row(const struct dg_packed *packed, size_t n, float *out);
 
 /* Copies channel `from_n` of `from` to channel `to_n` of `to`, with its bias. Both must have the
@@ -72,14 +72,14 @@ void dg_packed_row(const struct dg_packed *packed, size_t n, float *out);
 void dg_packed_copy_channel(struct dg_packed *to, size_t to_n, const struct dg_packed *from,
                             size_t from_n);
 
-/* Where column `n` begins in `data`, in bytes. */
+/* Returns the offset in bytes at which column `n` begins in `data`. */
 size_t dg_packed_offset(const struct dg_packed *packed, size_t n);
 
 /* Writes zeros to the columns of the last panel that no channel uses. */
 void dg_packed_clear_tail(struct dg_packed *packed);
 
-/* Bytes of scratch that a product with M rows needs, a multiple of 64: for I8 the quantised input,
- * for a BLAS a whole tile of rows, for BF16 nothing. */
+/* Returns the bytes of scratch that a product with M rows needs, a multiple of 64: for I8 the
+ * quantised input, for a BLAS a whole tile of rows, for BF16 nothing. */
 size_t dg_packed_scratch(const struct dg_packed *packed, size_t M);
 
 #endif

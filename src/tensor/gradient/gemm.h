@@ -18,7 +18,7 @@
 
 #include <stddef.h>
 
-/* Keeps OpenBLAS to the calling thread. Harmless when repeated. */
+/* Makes OpenBLAS use only the calling thread. It may be called again. */
 void dg_gemm_init(void);
 
 /* c[M][N] = a[M][K] b[N][K]^T + beta c */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The kernels of training besides products (gemm.h): each operation of the network forward, which
- * keeps what the backward pass needs, and backward. One source, grad.inc, written as plain loops
- * that compilers vectorise, is compiled once for each instruction set and chosen at run time.
+/* The kernels of training besides products (gemm.h): for each operation of the network a forward
+ * pass, which keeps what the backward pass needs, and the backward pass. One source, grad.inc,
+ * written as plain loops that compilers vectorise, is compiled once for each instruction set and
+ * chosen at run time.
  *
  *     const struct dg_grad_kernels *kernels = dg_grad_kernels_default();
  *     kernels->norm(y, stats, x, gain, bias, M, D, eps);
@@ -21,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which values a dropout drops is a function of (key, row, column) alone. So nothing is stored: the
- * backward pass computes it again, and a resumed run drops the same values. */
+/* Which values a dropout drops depends only on (key, row, column). So nothing is stored: the
+ * backward pass computes the choice again, and a resumed run drops the same values. */
 struct dg_grad_drop {
     uint64_t key;       /* says which place in the network, at which step */
     uint64_t row;       /* the number of the first row in the whole batch */
@@ -95,7 +96,7 @@ struct dg_grad_kernels {
     double (*loss)(float *logits, size_t V, size_t target, float smoothing, float scale,
                    double *plain);
 
-    /* The loss alone; the logits are kept. */
+    /* Computes only the loss; the logits are kept. */
     double (*loss_only)(const float *logits, size_t V, size_t target, float smoothing,
                         double *plain);
 
@@ -112,8 +113,8 @@ struct dg_grad_kernels {
     void (*adam)(float *w, float *m, float *v, const float *g, size_t n,
                  const struct dg_adam *adam);
 
-    /* The products of gemm.h, which are faster here for up to DG_GRAD_FEW rows. few_tn is for
-     * one row (K 1). */
+    /* The products of gemm.h, in functions that are faster for up to DG_GRAD_FEW rows. few_tn is
+     * for one row (K 1). */
     void (*few_nt)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
                    size_t M, size_t N, size_t K, float beta);
     void (*few_nn)(float *c, size_t ld_c, const float *a, size_t ld_a, const float *b, size_t ld_b,
@@ -128,9 +129,9 @@ struct dg_grad_kernels {
     void (*lstm)(float *h, float *c, float *kept, const float *x, const float *s, size_t D);
     void (*tanh)(float *h, float *kept, const float *x, const float *s, size_t D);
 
-    /* The backward passes: write dx and ds [G D] from dh (and dc). dh becomes the part of the
-     * gradient that reaches the previous state without the products. `before` [D] is the GRU's
-     * previous state. */
+    /* The backward passes write dx and ds [G D] from dh (and dc). dh becomes the part of the
+     * gradient that reaches the previous state directly, not through the products. `before` [D] is
+     * the GRU's previous state. */
     void (*gru_back)(float *dh, float *dx, float *ds, const float *kept, const float *before,
                      size_t D);
     void (*lstm_back)(float *dh, float *dc, float *dx, float *ds, const float *kept, size_t D);
@@ -144,7 +145,7 @@ struct dg_grad_kernels {
 /* Measured: docs/speed-log.md, 2026-11-22 train: the textbook's recurrent run. */
 enum { DG_GRAD_FEW = 12 };
 
-/* The best table of this CPU; DRAGOMAN_KERNELS=ref forces the plain one. */
+/* Returns the best table for this CPU; with DRAGOMAN_KERNELS=ref, the plain one. */
 const struct dg_grad_kernels *dg_grad_kernels_default(void);
 
 /* All tables that this CPU and build can run, NULL after the last. */

@@ -7,8 +7,8 @@
  *
  * Both factors are rounded and laid out block by block. b becomes panels of PANEL columns, its
  * words [k / 2][PANEL], so that the kernel reads it from end to end. a keeps its rows, [m][k / 2],
- * where k runs along them (nt, nn), and becomes [k / 2][m] where m does (tn): the kernel takes one
- * word of each of ROWS rows and finds them by two distances. A tile of ROWS by PANEL sums stays in
+ * if k runs along them (nt, nn), and becomes [k / 2][m] if m does (tn): the kernel takes one word
+ * of each of ROWS rows, and two strides say where they lie. A tile of ROWS by PANEL sums stays in
  * registers. */
 #include "tensor/gradient/products.h"
 #include "base/memory/bounds.h"
@@ -35,7 +35,8 @@ static inline __mmask16 first_lanes(size_t n)
 
 /* ---- Laying out ------------------------------------------------------------------------------ */
 
-/* Words of two rows, low and high half: rounded one row after the other, then dealt out. */
+/* Makes words of two rows, in the low and the high half: rounds one row after the other, then
+ * interleaves them. */
 static inline __m512i interleaved(__m512 low, __m512 high)
 {
     const __m512i deal =

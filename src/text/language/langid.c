@@ -4,8 +4,8 @@
 /* Identification: one pass over the words of the text, adding rows of signed bytes; one softmax per
  * script; a weighted mean over the scripts.
  *
- * Against false certainty on mixed text, the sums are kept for pieces of some fifty letters as
- * well: the winner's confidence is multiplied by the share of pieces in which it is plausible. */
+ * To avoid false certainty on mixed text, sums are also kept for pieces of some fifty letters: the
+ * winner's confidence is multiplied by the share of pieces in which it is plausible. */
 #include "text/language/langid.h"
 
 #include "base/file/map_file.h"
@@ -28,8 +28,8 @@ enum {
     PIECES_MAX = DG_LANGID_LETTERS_MAX / PIECE_LETTERS + 2,
 };
 
-/* A language outside the candidates is this likely before anything is read, compared to one inside.
- */
+/* How likely a language outside the candidates is before anything is read, relative to one
+ * inside. */
 static const float OUTSIDE_PRIOR = 0.05f;
 
 /* Below this probability a piece of the text does not count for a language. */

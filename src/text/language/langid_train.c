@@ -8,15 +8,16 @@
  *  2. For each group of two or more languages: number the hashed n-grams that occur in at least two
  *     lines.
  *  3. Fit a softmax over them by stochastic gradient descent (Adagrad, one rate per n-gram). Every
- *     visit of a line sees another part of it (the whole, a piece, a word or two), and a tenth of
+ *     visit to a line sees another part of it (the whole, a piece, a word or two), and a tenth of
  *     its n-grams is dropped. This makes short texts work.
  *  4. Keep the n-grams with the most weight (norm of the row times the root of the line frequency),
  *     as many as fit into the group's share of the file; fit again with only those. Add to each
- *     weight a share of how often the language's lines have the n-gram, as a logarithm: counts
- *     are steadier than what descent makes of a few lines. Round to bytes.
+ *     weight a share of how often the language's lines have the n-gram, as a logarithm: counts are
+ *     more stable than weights that descent learns from a few lines. Round to bytes.
  *  5. Calibrate: with weights that never saw the held-out lines, fit one sharpness for each power
- * of two of n-grams found, so that probabilities are right on short and on long text. Then repeat 3
- *     and 4 with all lines, and write the result with this sharpness (unless keep_held_out). */
+ *     of two of n-grams found, so that probabilities are right on short and on long text. Then
+ *     repeat 3 and 4 with all lines, and write the result with this sharpness (unless
+ *     keep_held_out). */
 #include "text/language/langid_train.h"
 
 #include "base/memory/mem.h"
@@ -36,7 +37,7 @@ enum {
 };
 
 static const float COUNTS_SHARE = 0.6f;    /* of naive Bayes in a weight */
-static const float COUNT_OF_UNSEEN = 0.5f; /* lines that an n-gram counts as where none has it */
+static const float COUNT_OF_UNSEEN = 0.5f; /* lines that count for an n-gram that no line has */
 
 struct line {
     struct dg_span text;
@@ -446,7 +447,8 @@ static void descend(struct fit *fit, unsigned epochs, float rate)
 
 /* ---- 4. Choosing, counts and rounding -------------------------------------------------------- */
 
-/* Rows sum to zero: softmax does not see the difference and bytes are spent on what matters. */
+/* Makes each row sum to zero: softmax gives the same result, and the bytes go to the differences
+ * that matter. */
 static void centre_rows(struct fit *fit)
 {
     unsigned n_langs = fit->group->n_langs;

@@ -182,7 +182,7 @@ static void fill_likely(struct dg_langtag *tag, enum dg_err *err)
     get_part(uloc_getCountry, full, tag->likely_region, sizeof tag->likely_region, err);
 }
 
-/* Drops a script that the language (in this region) has anyway. */
+/* Drops a script that the language (in this region) uses anyway. */
 static void drop_needless_script(struct dg_langtag *tag, enum dg_err *err)
 {
     if (!tag->script[0] || strcmp(tag->language, "zh") == 0)
@@ -256,8 +256,8 @@ static enum dg_err parse_once(struct dg_span text, struct dg_langtag *out, struc
     return err;
 }
 
-/* ICU may find a language in an odd place ("ha-zht"), which then has an alias of its own: what
- * comes out is read again until it stays. */
+/* ICU may find a language in an odd place ("ha-zht"), which then has an alias of its own: the
+ * result is parsed again until it no longer changes. */
 static enum dg_err parse_anew(struct dg_span text, struct dg_langtag *out, struct dg_error *error)
 {
     struct dg_langtag tag, again;
@@ -276,7 +276,8 @@ static enum dg_err parse_anew(struct dg_span text, struct dg_langtag *out, struc
 }
 
 /* Requests name the same few languages over and over, and ICU takes longer to read their tags than
- * the cache to answer a sentence: each thread keeps what it read last, one tag for each place. */
+ * the cache takes to answer a sentence. So each thread keeps the tags that it read last, one in
+ * each place. */
 enum { KEPT = 16 };
 static _Thread_local struct {
     size_t len; /* of the text as it was read; 0: the place is empty */

@@ -51,7 +51,7 @@ enum dg_langtag_fit {
     DG_LANGTAG_SAME,   /* the same: zh, zh-CN, zh-Hans, zh-Hans-CN */
 };
 
-/* DG_ERR_INVALID with a sentence for a text that is not a language tag. */
+/* DG_ERR_INVALID with an error message for a text that is not a language tag. */
 enum dg_err dg_langtag_parse(struct dg_span text, struct dg_langtag *tag,
                              struct dg_error *error) DG_MUST_CHECK;
 
@@ -62,8 +62,9 @@ enum dg_err dg_langtag_language(struct dg_span text, char *language) DG_MUST_CHE
 enum dg_langtag_fit dg_langtag_compare(const struct dg_langtag *want,
                                        const struct dg_langtag *offered);
 
-/* Finds the offered tag that fits best. Of equals, one without a region goes before one with
- * another region, then the first wins. `*index` is untouched when nothing fits. */
+/* Finds the offered tag that fits best. Among tags that fit equally well, one without a region
+ * comes before one with another region; otherwise the first one wins. `*index` is untouched when
+ * nothing fits. */
 enum dg_langtag_fit dg_langtag_match(const struct dg_langtag *want,
                                      const struct dg_langtag *offered, size_t n, size_t *index);
 

@@ -11,7 +11,8 @@
  *     ... result.bleu[0].mean, result.bleu[0].half, result.p_bleu ...
  *
  * The same seed draws the same samples on every machine. SacreBLEU draws others, with numpy's
- * generator, so its figures differ as those of two seeds of one program do. Pure; any thread. */
+ * generator, so its figures differ from ours as much as the figures of one program differ between
+ * two seeds. Pure; any thread. */
 #ifndef DG_TEXT_SCORE_BOOTSTRAP_H
 #define DG_TEXT_SCORE_BOOTSTRAP_H
 

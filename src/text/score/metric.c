@@ -260,7 +260,8 @@ static bool is_ascii_punctuation(char c)
     return c && strchr("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", c) != NULL;
 }
 
-/* Words, with one mark of punctuation at their end or else at their beginning set apart. */
+/* Cuts text into words, and sets one punctuation mark at their end, or else at their beginning,
+ * apart. */
 static enum dg_err cut_chrf_words(struct dg_span text, struct hashes *units)
 {
     units->n = 0;

@@ -102,7 +102,7 @@ static bool is_stop(char c)
     return c == '.' || c == ',';
 }
 
-/* ASCII punctuation but for . , - and the apostrophe. */
+/* ASCII punctuation except . , - and the apostrophe. */
 static bool is_set_apart(char c)
 {
     return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||

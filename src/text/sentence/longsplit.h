@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Cuts a sentence that is too long for the model into parts of about equal size. A cut goes after
- * a clause mark if there is one in the second half of the part's room, else to a space, else
- * between graphemes, and only within a grapheme that is itself too long between code points.
- * Private to segment.c.
+/* Cuts a sentence that is too long for the model into parts of about equal size. A cut goes after a
+ * clause mark if there is one in the second half of the part's room, else at a space, else between
+ * graphemes, and only within a grapheme that is itself too long between code points. Private to
+ * segment.c.
  *
  *     struct dg_longsplit split = {.opts = opts, .graphemes = &graphemes};
  *     dg_longsplit_start(&split, sentence, tokens);

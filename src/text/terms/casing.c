@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The text is walked as an alternation of protected spans, which are copied, and stretches between
- * them, which ICU maps (final sigma, sharp s, dotless i). Capitals at the start are set afterwards
- * by hand. */
+/* The text is read as alternating protected spans, which are copied, and stretches between them,
+ * which ICU maps (final sigma, sharp s, dotless i). Afterwards our own code sets the capitals at
+ * the start. */
 #include "text/terms/casing.h"
 
 #include "base/memory/mem.h"
@@ -149,7 +149,7 @@ static enum dg_err append_mapped(struct dg_buf *out, const UCaseMap *cases, map_
     return err;
 }
 
-/* Appends `cp` with a capital. */
+/* Appends `cp` as a capital. */
 static enum dg_err append_capital(struct dg_buf *out, uint32_t cp, const char *language)
 {
     char bytes[DG_UTF8_MAX_LEN];
@@ -262,7 +262,7 @@ enum dg_err dg_casing_is_names(struct dg_span text, const struct dg_casing_names
     return DG_OK;
 }
 
-/* A word of a title: its capital goes, unless it has others or the word is a name. */
+/* Appends a word of a title without its capital, unless it has other capitals or is a name. */
 static enum dg_err lower_word(struct dg_buf *out, const UCaseMap *cases,
                               const struct dg_casing_names *names, struct dg_span word)
 {

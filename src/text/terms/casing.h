@@ -43,14 +43,14 @@ enum dg_casing {
 /* How a sentence or line is written. Text that is not UTF-8 is plain. */
 enum dg_casing dg_casing_find(struct dg_span text, const char *language);
 
-/* What is known of a word with a capital at its start. */
+/* What is known about a word with a capital at its start. */
 enum dg_casing_word {
     DG_CASING_UNKNOWN_WORD,
     DG_CASING_NAME,
     DG_CASING_COMMON_WORD, /* a word that is usually written small */
 };
 
-/* Someone who knows the words of a title. */
+/* The caller's knowledge about the words of a title. */
 struct dg_casing_names {
     enum dg_err (*kind)(void *ctx, struct dg_span word, enum dg_casing_word *kind);
     void *ctx;

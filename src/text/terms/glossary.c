@@ -218,7 +218,7 @@ enum dg_err dg_glossary_begin(struct dg_glossary *glossary, const char *source, 
     return err;
 }
 
-/* A copy of what may be a term, without blanks around. */
+/* Copies what may be a term, without the blanks around it. */
 static enum dg_err keep_text(struct dg_glossary *glossary, struct dg_span text, const char *what,
                              struct dg_span *out, struct dg_error *error)
 {
@@ -441,8 +441,8 @@ static uint32_t plain(uint32_t cp)
     return is_blank(cp) ? ' ' : cp == 0x2019 || cp == 0x02BC ? '\'' : cp;
 }
 
-/* Whether the text's code points from `from` on, which are the term but for their case, have a
- * shape that it may have. */
+/* Whether the text's code points from `from` on, which equal the term except for case, have a shape
+ * that the term may have. */
 static bool has_shape(const struct dg_glossary_scan *scan, size_t from,
                       const struct dg_glossary_term *term, bool any_case,
                       enum dg_glossary_shape *shape)

@@ -3,7 +3,7 @@
 
 /* The phrases are sorted by their bytes. To find those that a text begins with, take the last
  * phrase that does not sort after the text: only it and its parents (the phrases that it begins
- * with) can match, and the length of what it shares with the text decides which do. */
+ * with) can match, and the length that it shares with the text decides which of them do. */
 #include "text/terms/phrase_set.h"
 #include "base/memory/mem.h"
 
@@ -24,7 +24,7 @@ static int compare_items(const void *a, const void *b)
     return compare(*(const struct dg_span *)a, *(const struct dg_span *)b);
 }
 
-/* Sorts what was put into `items`, drops doubles and finds parents. */
+/* Sorts what was put into `items`, drops duplicates and finds parents. */
 static void settle(struct dg_phrase_set *set)
 {
     size_t to = 0;
@@ -104,7 +104,7 @@ void dg_phrase_set_deinit(struct dg_phrase_set *set)
     *set = (struct dg_phrase_set){.n = 0};
 }
 
-/* How many phrases are not after the text; one that only begins with it is. */
+/* How many phrases do not sort after the text; a longer phrase that begins with the text does. */
 static size_t place_of(const struct dg_phrase_set *set, struct dg_span text)
 {
     size_t low = 0, high = set->n;

@@ -20,8 +20,8 @@ struct scan {
     size_t at;
     bool in_word;     /* the character before `at` is a letter, digit or '_' */
     size_t token_end; /* tokens were classified up to here */
-    size_t tag_free;  /* no tag starts before this position, because a search for '>' got here in
-                         vain */
+    size_t tag_free;  /* no tag starts before this position, because a search for '>' reached it
+                         without finding one */
 };
 
 void dg_protect_list_init(struct dg_protect_list *list)
@@ -64,7 +64,7 @@ static size_t match_tag(struct scan *scan)
     return dg_protect_match_tag(scan->text, scan->at, &scan->tag_free);
 }
 
-/* Marks that may follows a word. */
+/* Marks that may follow a word. */
 static size_t match_mark(struct scan *scan, char c, enum dg_protect_kind *kind)
 {
     struct dg_span text = scan->text;
@@ -101,7 +101,7 @@ static size_t match_mark(struct scan *scan, char c, enum dg_protect_kind *kind)
     }
 }
 
-/* Marks that start something only where no word goes before. */
+/* Marks that start something only where no word precedes them. */
 static size_t match_at_start(struct scan *scan, char c, enum dg_protect_kind *kind)
 {
     struct dg_span text = scan->text;

@@ -87,8 +87,8 @@ bool dg_protect_has_number(struct dg_span text, struct dg_span source, size_t at
 /* "url", "email" ... Never NULL. */
 const char *dg_protect_name(enum dg_protect_kind kind);
 
-/* The end of an escape as programs write them, \n or \", whose backslash is at `at`; 0: it is none.
- */
+/* The end of an escape as programs write them, \n or \", whose backslash is at `at`; 0: there is
+ * none. */
 size_t dg_protect_match_escape(struct dg_span text, size_t at);
 
 #endif

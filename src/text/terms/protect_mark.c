@@ -114,8 +114,8 @@ static bool is_drive(struct dg_span text, size_t end)
            (end == 2 || !dg_protect_is_alnum(text.ptr[end - 3]));
 }
 
-/* An escape as programs write it. Of "\new" and "\textbf", where a word stands before or a command
- * may, it is none: a folder, a command of LaTeX. */
+/* Matches an escape as programs write it. In "\new" and "\textbf" there is no escape where a drive
+ * or a word precedes the backslash (a folder), or where a command of LaTeX may stand. */
 size_t dg_protect_match_escape(struct dg_span text, size_t at)
 {
     const char c = dg_protect_byte(text, at + 1), next = dg_protect_byte(text, at + 2),

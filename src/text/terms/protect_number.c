@@ -163,7 +163,7 @@ static size_t joint_len(struct dg_span text, size_t at)
     return len > 0 && (cp == '.' || cp == ',' || cp == ':' || cp == '\'' || cp == 0x2019) ? len : 0;
 }
 
-/* The digits of a number, without what stands between them. */
+/* The digits of a number, without the characters between them. */
 static size_t digits_of(struct dg_span number, char digits[PLAIN_DIGITS_MAX])
 {
     size_t n = 0;
@@ -182,7 +182,7 @@ static bool is_price_mark(uint32_t cp)
            u_charType((UChar32)cp) == U_CURRENCY_SYMBOL;
 }
 
-/* "2:45 p.m.", "2:45pm": what follows a time is the mark of the second half of the day. */
+/* Whether the mark of the second half of the day follows a time: "2:45 p.m.", "2:45pm". */
 static bool is_afternoon(struct dg_span text, size_t at)
 {
     at += blank_len(text, at);
@@ -192,7 +192,7 @@ static bool is_afternoon(struct dg_span text, size_t at)
            (dg_protect_byte(text, m) == 'm' || dg_protect_byte(text, m) == 'M');
 }
 
-/* "14 h": what follows the digits is the French hour. */
+/* Whether the sign of the French hour follows the digits: "14 h". */
 static bool is_hour(struct dg_span number, size_t at)
 {
     at += blank_len(number, at);
@@ -204,7 +204,7 @@ bool dg_protect_is_plain_number(struct dg_span number)
     char digits[PLAIN_DIGITS_MAX];
     size_t at = 0, len, n_run = 0, n_joints = 0, n_colons = 0;
     uint32_t cp;
-    bool is_grouped = true; /* after each joint but the last come three digits */
+    bool is_grouped = true; /* three digits follow each joint but the last */
     while (at < number.len && !dg_chars_is_digit(number.ptr[at])) {
         if ((len = dg_utf8_decode(number, at, &cp)) == 0 || !is_price_mark(cp))
             return false;
@@ -234,7 +234,7 @@ bool dg_protect_is_plain_number(struct dg_span number)
     return is_grouped && (n_colons == 0 || n_joints == 1) && digits_of(number, digits) > 0;
 }
 
-/* "866.6": after a mark at `at` come more digits of the same number. */
+/* Whether more digits of the same number follow a mark at `at`: "866.6". */
 static bool is_inner_mark(struct dg_span text, size_t at)
 {
     const char c = dg_protect_byte(text, at);
@@ -255,7 +255,8 @@ static size_t end_of(struct dg_span text, size_t at, const char *digits, size_t 
     return dg_chars_is_digit(dg_protect_byte(text, at)) || is_inner_mark(text, at) ? 0 : at;
 }
 
-/* `in_afternoon`: only as a time with the mark of the second half of the day. */
+/* Whether a text has these digits; with `in_afternoon` only as a time with the mark of the second
+ * half of the day. */
 static bool has_digits(struct dg_span text, const char *digits, size_t n, bool in_afternoon)
 {
     for (size_t at = 0; at < text.len; at++) {

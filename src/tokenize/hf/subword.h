@@ -21,12 +21,12 @@
  *     err = dg_subword_encode(subword, work, text, DG_SUBWORD_TEMPLATE, &error, &tokens, &n);
  *     dg_subword_stream_init(&stream, subword, 1 << 20);              decodes ids as they come
  *
- * Supported are: the patterns of GPT-2, Llama 3 and Qwen2, with our own scanners over Unicode's
- * categories; splitting digits; Metaspace; prepending, replacing, stripping, NFC and the like;
- * SentencePiece's tables of replacements; BERT's cleaning, cutting and lower case; added and
+ * Supported features: the patterns of GPT-2, Llama 3 and Qwen2, with our own scanners over
+ * Unicode's categories; splitting digits; Metaspace; prepending, replacing, stripping, NFC and the
+ * like; SentencePiece's tables of replacements; BERT's cleaning, cutting and lower case; added and
  * special tokens; byte fallback; templates for one text and for two. Anything else in the file is
- * refused by name: a text that is cut differently than in training would be read badly without
- * anybody noticing.
+ * refused by name: the model would read a text that is cut differently than in training badly, and
+ * nobody would notice.
  *
  * The tokenizer is immutable and shared by threads; works and streams belong to one thread at a
  * time. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Merging: the pair of the lowest rank first, of equal ones the leftmost, until none is left. A
- * heap of (rank, place) holds all pairs; an entry whose pair has changed in the meantime is
- * skipped. Takes n log n steps for any word. */
+/* Merging: the pair of the lowest rank first, and of equal ranks the leftmost pair, until no pair
+ * is left. A heap of (rank, place) holds all pairs; an entry whose pair has changed in the meantime
+ * is skipped. Takes n log n steps for any word. */
 #include "base/memory/utf8.h"
 #include "base/memory/grow.h"
 #include "tokenize/hf/subword_int.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A tokenizer's insides, for the files subword*.c only. */
+/* A tokenizer's internals, for the files subword*.c only. */
 #ifndef DG_TOKENIZE_HF_SUBWORD_INT_H
 #define DG_TOKENIZE_HF_SUBWORD_INT_H
 
@@ -45,7 +45,7 @@ enum dg_subword_change {
                               with it */
 };
 
-/* How it is cut. */
+/* How a text is cut. */
 enum dg_subword_cut {
     DG_SUBWORD_CUT_GPT2,
     DG_SUBWORD_CUT_LLAMA3, /* cuts off up to `digits` digits together */
@@ -254,7 +254,7 @@ enum dg_err dg_subword_keep_short(struct dg_subword *subword, const struct dg_js
                                   struct dg_span *kept) DG_MUST_CHECK;
 
 /* subword_vocab.c: read the model and the added tokens of a tokenizer.json, or older files: a
- * vocab.json with merges.txt, or a vocab.txt; of their tokens, the `n` signs are special. */
+ * vocab.json with merges.txt, or a vocab.txt, among whose tokens the `n` signs are special. */
 enum dg_err dg_subword_read_model(struct dg_subword *subword, const struct dg_json *model,
                                   const struct dg_json *added,
                                   struct dg_error *error) DG_MUST_CHECK;

@@ -16,7 +16,7 @@
  * If the pre-tokenizer does not cut before the space mark (U+2581), a piece that begins with the
  * mark still begins a new word, for callers that ask which tokens form a word.
  *
- * There is one difference to that library: special tokens of the model ("<s>", "</s>") never come
+ * There is one difference from that library: special tokens of the model ("<s>", "</s>") never come
  * out of a text. There, a text that becomes such a string by normalisation (from wide letters)
  * becomes the special token, even if the text is not trusted. */
 #include "tokenize/hf/subword_int.h"

@@ -2,10 +2,10 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* WordPiece: takes the longest beginning of a word that is in the vocabulary, then the longest
- * beginning of the rest that is there with the prefix ("##"), and so on. A word that does not work
- * out to its end, or that is too long, becomes the unknown token. The vocabulary is a sorted list
- * that is narrowed down byte by byte; for the rest of a word, the search starts from the list that
- * is already narrowed to the prefix. */
+ * beginning of the rest that is there with the prefix ("##"), and so on. A word that cannot be
+ * split to its end in this way, or that is too long, becomes the unknown token. The vocabulary is a
+ * sorted list that is narrowed down byte by byte; for the rest of a word, the search starts from
+ * the list that is already narrowed to the prefix. */
 #include "base/memory/utf8.h"
 #include "tokenize/hf/subword_int.h"
 

@@ -210,7 +210,8 @@ static enum dg_err start(const struct dg_normaliser *n, struct dg_normalise_stat
     return DG_OK;
 }
 
-/* Trailing spaces and the dummy suffix. A literal U+2581 that the user typed goes as well. */
+/* Drops trailing spaces and puts the dummy suffix. A literal U+2581 that the user typed is dropped
+ * as well. */
 static enum dg_err finish(const struct dg_normaliser *n, struct dg_normalise_state *state,
                           struct dg_normal_text *out)
 {

@@ -3,7 +3,7 @@
 
 /* Building the trie. The strings are sorted; a range of the sorted list is a node, and its children
  * are the sub-ranges with equal next byte. Nodes are placed breadth first, so that the top of the
- * trie, which every walk visits, lies together.
+ * trie, which every walk visits, is contiguous.
  *
  * Placing a node means finding a base whose nodes base ^ byte are all free. Free nodes form a list;
  * only the newest 64 blocks of 256 are tried, older blocks are left with their few holes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The table of a model's pieces: id to string, score and type, in 4.5 bytes of memory a piece.
+/* The table of a model's pieces: id to string, score and type, in 4.5 bytes of memory per piece.
  *
  * Strings and types are not copied: the table points into the `pieces` fields of the model file in
  * memory, which every known writer lays out as  0A len string 15 score [18 type].  For a file with

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Finds the strings of a list that a text begins with, by narrowing down a sorted list byte by
- * byte. It needs 4 bytes of memory a string, and each byte of text costs time logarithmic in the
+ * byte. It needs 4 bytes of memory per string, and each byte of text costs time logarithmic in the
  * length of the list.
  *
  *     struct dg_prefixes_walk walk = dg_prefixes_start(&list);

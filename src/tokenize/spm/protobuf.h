@@ -46,7 +46,7 @@ struct dg_protobuf_field {
 void dg_protobuf_init(struct dg_protobuf *wire, const uint8_t *bytes, size_t len, size_t offset);
 
 /* Reads one field. DG_ERR_TRUNCATED when it reaches past the end, DG_ERR_FORMAT when it is not a
- * field; the sentence names the field number and the byte. */
+ * field; the error message names the field number and the byte. */
 enum dg_err dg_protobuf_next(struct dg_protobuf *wire, struct dg_error *error,
                              struct dg_protobuf_field *field) DG_MUST_CHECK;
 

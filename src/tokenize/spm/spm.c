@@ -136,8 +136,8 @@ static int32_t control_id(const struct dg_spm *spm, struct dg_span name)
     return id >= 0 && dg_pieces_type(&spm->pieces, (uint32_t)id) == DG_PIECE_CONTROL ? id : -1;
 }
 
-/* The largest starts from the smallest positive float, not from minus infinity: so does the
- * original, and ids depend on it. */
+/* The search for the largest score starts from the smallest positive float, not from minus
+ * infinity, as in the original library, because ids depend on it. */
 static void find_scores(struct dg_spm *spm)
 {
     spm->min_score = FLT_MAX;

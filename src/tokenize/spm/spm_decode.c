@@ -3,7 +3,7 @@
 
 /* Decoding a whole sequence: the readable reference that the stream must agree with.
  *
- *  - Control pieces are nothing, the unknown piece is the model's "unknown" surface.
+ *  - Control pieces produce nothing; the unknown piece produces the model's "unknown" surface.
  *  - Runs of byte pieces are decoded as UTF-8; each byte that is part of no character is U+FFFD.
  *  - Any other piece is its string with space marks as spaces. As long as no text was written, one
  *    leading space mark is dropped: from the first piece if the model adds a dummy prefix, from

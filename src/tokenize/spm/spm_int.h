@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The model's and the workspace's insides, for the spm_*.c files of this folder only. */
+/* The internals of the model and the workspace, for the spm_*.c files of this folder only. */
 #ifndef DG_TOKENIZE_SPM_SPM_INT_H
 #define DG_TOKENIZE_SPM_SPM_INT_H
 

@@ -12,8 +12,8 @@
  *  - a sum is stored as float, but a new sum is compared as double before it is rounded;
  *  - only a strictly greater sum replaces another, so that of equal sums the longest last piece
  *    stays;
- *  - a user-defined piece scores (bytes * max_score) - 0.1, the product float, the difference
- * double.
+ *  - a user-defined piece scores (bytes * max_score) - 0.1, where the product is float and the
+ *    difference double.
  *
  * The same search written plainly, over an explicit lattice, is in
  * tests/unit/tokenize/spm/spm_lattice.c; a test holds the two together. */

@@ -3,7 +3,7 @@
 
 /* The two simple segmentations. WORD: the text is cut before every space mark (also where the model
  * puts spaces after words: so does the original) and each word is looked up whole. CHAR: one piece
- * a character, except that the longest user-defined piece is taken first. */
+ * per character, except that the longest user-defined piece is taken first. */
 #include "tokenize/spm/spm_int.h"
 #include "tokenize/spm/utf8_char.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman get PAIR...: a model of the catalogue, of OPUS-MT or of Hugging Face, fetched, checked,
- * imported, tried and put where the daemon finds it. */
+/* dragoman get PAIR...: fetches a model of the catalogue, of OPUS-MT or of Hugging Face, checks,
+ * imports and tries it, and puts it where the daemon finds it. */
 #include "tools/tools.h"
 
 #include "base/file/file_out.h"
@@ -106,7 +106,7 @@ struct work {
     struct get_plan plan;
     struct install *install;
     const volatile sig_atomic_t *stop;
-    const char *name; /* the name of the package under way */
+    const char *name; /* the name of the package that is being fetched */
 };
 
 /* ---- Progress -------------------------------------------------------------------------------- */
@@ -180,8 +180,8 @@ static enum dg_err reload(const struct work *work, const struct dg_package *pack
     return DG_OK;
 }
 
-/* Takes the last package out of the plan again when it is there already, or planned twice. With
- * --reload, what is there is served from now on as well. */
+/* Removes the last package from the plan when it is installed already, or planned twice. With
+ * --reload, a model that is installed already is also loaded into the daemon. */
 static enum dg_err keep_new(struct work *work, struct dg_package *package, struct dg_error *error)
 {
     const size_t last = work->plan.n - 1;
@@ -276,7 +276,7 @@ static enum dg_err plan_pair(struct work *work, const char *pair, struct dg_erro
     return err;
 }
 
-/* Every pair of the language, each by its best model. */
+/* Plans every pair that has the language, each with its best model. */
 static enum dg_err plan_all_with(struct work *work, const char *language, struct dg_error *error)
 {
     const struct dg_catalogue_choice_opts opts = choice_opts(work->opt);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman models: lists what is installed; with --available, what can be fetched. */
+/* dragoman models: lists the installed models; with --available, those that can be fetched. */
 #include "tools/tools.h"
 
 #include "base/json/json.h"
@@ -37,7 +37,7 @@ static const struct dg_opt_table table = {
     .env_prefix = "DRAGOMAN_GET_",
 };
 
-/* ---- What can be had ------------------------------------------------------------------------- */
+/* ---- Models that can be fetched -------------------------------------------------------------- */
 
 static bool is_of(const struct dg_catalogue_model *model, const char *language)
 {
@@ -105,7 +105,7 @@ static enum dg_err list_available(const struct options *opt, const char *languag
     return err;
 }
 
-/* ---- What is installed ----------------------------------------------------------------------- */
+/* ---- Installed models ------------------------------------------------------------------------ */
 
 static const char *is_served(const struct dg_json *served, const char *name)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman remove PAIR...: removes installed models, and what unfinished fetches left of them. */
+/* dragoman remove PAIR...: removes installed models, and the files that unfinished fetches of them
+ * left. */
 #include "tools/tools.h"
 
 #include "tools/get/daemon.h"

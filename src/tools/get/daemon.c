@@ -77,7 +77,7 @@ static enum dg_err ask(const struct get_flags *flags, const char *method, const 
     return status >= 200 && status < 300 ? DG_OK : refused(dg_buf_span(answer), status, error);
 }
 
-/* Asks again while the daemon loads other models. */
+/* Sends the request again while the daemon loads other models. */
 static enum dg_err ask_until_free(const struct get_flags *flags, const char *method,
                                   const char *path, const char *body, struct dg_error *error)
 {

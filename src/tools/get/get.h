@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sub-commands that fetch, list and remove models: what their files share. */
+/* What the sub-commands that fetch, list and remove models share. */
 #ifndef DG_TOOLS_GET_GET_H
 #define DG_TOOLS_GET_GET_H
 
@@ -10,7 +10,7 @@
 #include "tools/get/get_flags.h"
 #include "tools/get/library.h"
 
-/* What is to be fetched. */
+/* The list of packages to fetch. */
 struct get_plan {
     struct dg_package *packages; /* owned; [n] */
     size_t n, cap;
@@ -19,12 +19,13 @@ struct get_plan {
 
 void get_plan_free(struct get_plan *plan);
 
-/* A package at the end, initialised; NULL without memory. */
+/* Adds an initialised package at the end and returns it; NULL when memory is short. */
 struct dg_package *get_plan_add(struct get_plan *plan);
 void get_plan_drop_last(struct get_plan *plan);
 bool get_plan_has(const struct get_plan *plan, const char *name);
 
-/* Prints the plan to standard error, and checks the room on the disk of `dir`: DG_ERR_NO_SPACE. */
+/* Prints the plan to standard error, and checks the free space on the disk of `dir`:
+ * DG_ERR_NO_SPACE. */
 enum dg_err get_plan_show(const struct get_plan *plan, const struct library *library,
                           const char *dir, struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Options from files, the catalogue from wherever it lies, and small functions that several
- * sub-commands use. */
+/* Reads options from files, finds the catalogue, and has small functions that several sub-commands
+ * use. */
 #include "tools/get/get_flags.h"
 
 #include <stdio.h>
@@ -42,7 +42,7 @@ bool get_command(const struct dg_opt_table *table, int argc, char *const *argv,
     return true;
 }
 
-/* ---- Places ---------------------------------------------------------------------------------- */
+/* ---- Paths ----------------------------------------------------------------------------------- */
 
 enum dg_err get_models_dir(const struct get_flags *flags, char path[DG_MODEL_FOLDERS_PATH],
                            struct dg_error *error)
@@ -135,7 +135,7 @@ enum dg_err get_open_catalogue(const struct get_flags *flags, struct dg_transfer
     return DG_OK;
 }
 
-/* ---- Saying and asking ----------------------------------------------------------------------- */
+/* ---- Messages and questions ------------------------------------------------------------------ */
 
 const char *get_size(uint64_t bytes, char text[GET_SIZE])
 {

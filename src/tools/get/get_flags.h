@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Options that get, models and remove share. They may stand in a file, too: /etc/dragoman/get.conf,
- * or dragoman/get.conf in $XDG_CONFIG_HOME (~/.config); a flag beats the environment
- * (DRAGOMAN_GET_MIRROR, ...), which beats the files, of which the account's own is read first.
+/* Options that get, models and remove share. They may also be in a file: /etc/dragoman/get.conf, or
+ * dragoman/get.conf in $XDG_CONFIG_HOME (~/.config). A flag overrides the environment
+ * (DRAGOMAN_GET_MIRROR, ...), which overrides the files; the user's own file is read first.
  *
  *     if (!get_command(&table, argc, argv, &set, &exit_code))
  *         return exit_code;
@@ -43,32 +43,32 @@ struct get_flags {
             .help = "the daemon's socket for administrators (default: looks for it)"               \
     }
 
-/* As dg_opt_command, with the files. */
+/* Does the same as dg_opt_command, and reads the files too. */
 bool get_command(const struct dg_opt_table *table, int argc, char *const *argv,
                  struct dg_opt_set **set, int *exit_code) DG_MUST_CHECK;
 
-/* Finds the catalogue to use: --catalogue; otherwise the newer one of the installed one and what
- * --update-catalogue wrote. */
+/* Opens the catalogue to use: the one of --catalogue; otherwise the newer of the installed one and
+ * the one that --update-catalogue wrote. */
 enum dg_err get_open_catalogue(const struct get_flags *flags, struct dg_transfer *transfer,
                                struct dg_catalogue *catalogue,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Where --update-catalogue writes: next to the folder of models. */
+/* Gets the path to which --update-catalogue writes: next to the folder of models. */
 enum dg_err get_own_catalogue(const struct get_flags *flags, char path[DG_MODEL_FOLDERS_PATH],
                               struct dg_error *error) DG_MUST_CHECK;
 
-/* The folder that models go to. */
+/* Gets the folder in which models are installed. */
 enum dg_err get_models_dir(const struct get_flags *flags, char path[DG_MODEL_FOLDERS_PATH],
                            struct dg_error *error) DG_MUST_CHECK;
 
-/* The options of a transfer; the caller sets stop, progress and say. */
+/* Returns the options of a transfer; the caller sets stop, progress and say. */
 struct dg_transfer_opts get_transfer_opts(const struct get_flags *flags);
 
-/* "25 MB" into `text`; returns `text`. */
+/* Writes a size such as "25 MB" into `text`; returns `text`. */
 enum { GET_SIZE = 24 };
 const char *get_size(uint64_t bytes, char text[GET_SIZE]);
 
-/* Asks on the terminal; true for yes, and if there is no terminal. */
+/* Asks a question on the terminal. True when the answer is yes, and when there is no terminal. */
 bool get_confirm(const char *question);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The plan as a list, and as people see it before anything is fetched. */
+/* The list of packages to fetch, and how it is shown to the user before anything is fetched. */
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
 #include "tools/get/get.h"
@@ -70,8 +70,8 @@ static void show_one(const struct dg_package *package, const struct library *lib
                 now->package.version);
 }
 
-/* The free bytes on the disk where `dir` lies or will lie: those of the nearest folder above it, or
- * of itself, that exists. */
+/* Gets the free bytes on the disk of `dir`. If `dir` does not exist yet, asks about the nearest
+ * folder above it that does. */
 static bool free_bytes(const char *dir, uint64_t *bytes)
 {
     char path[DG_MODEL_FOLDERS_PATH];

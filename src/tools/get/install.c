@@ -32,7 +32,7 @@ struct install {
     char dir[PATH_CAP];  /* the folder of the models */
     char work[PATH_CAP]; /* DIR/.get */
     int lock;
-    const struct install_opts *opts; /* about the package under way */
+    const struct install_opts *opts; /* about the package that is being installed */
     uint64_t before;                 /* bytes of the package's files before the current one */
 };
 
@@ -68,8 +68,8 @@ static void remove_tree(const char *path)
     nftw(path, remove_entry, OPEN_MAX_DIRS, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Removes what unfinished fetches of other models left, if nobody has asked for these again
- * within a week. */
+/* Removes the files that unfinished fetches of other models left, if nobody has tried to fetch
+ * these models again within a week. */
 static void remove_old(const struct install *install)
 {
     char path[PATH_CAP];
@@ -127,7 +127,8 @@ void install_end(struct install *install)
 
 /* ---- Hashes that nobody published ------------------------------------------------------------ */
 
-/* "HASH  URL" lines, of everything that was fetched without a published hash. */
+/* The file of "HASH  URL" lines: a line for every file that was fetched without a published
+ * hash. */
 static enum dg_err hashes_path(const struct install *install, char path[PATH_CAP],
                                struct dg_error *error)
 {
@@ -148,7 +149,8 @@ static enum dg_err read_hashes(const char *path, struct dg_buf *text, struct dg_
     return err ? dg_error_set(error, err, "cannot read %s", path) : DG_OK;
 }
 
-/* Compares a file with what its address gave before, or notes it in `text`. */
+/* Compares a file with the hash that its address gave before, or adds its hash to `text` the first
+ * time. */
 static enum dg_err check_hash(const struct dg_package_file *file, const char *path,
                               struct dg_buf *text, struct dg_error *error)
 {
@@ -302,7 +304,7 @@ static const char *const sentences[][2] = {
     {"ur", "صبح بخیر۔"},      {"vi", "Chào buổi sáng."},  {"zh", "早上好。"},
 };
 
-/* Finds a sentence in the language; otherwise takes the language's own name. */
+/* Finds a sentence in the language; if there is none, takes the language's own name. */
 static void find_sentence(const char *language, char text[128])
 {
     struct dg_langtag tag;
@@ -368,7 +370,7 @@ static enum dg_err try_model(struct install *install, const struct dg_package *p
     find_sentence(package->source, result->sentence);
     char pair[80];
     snprintf(pair, sizeof pair, "%s-%s", source, target);
-    /* otherwise it states languages of its own */
+    /* if the name is not this pair, the model itself states its languages */
     const bool is_named = strcmp(pair, package->name) == 0;
     char *argv[16] = {name, command, quiet, threads, one, model, path};
     size_t n = 7;
@@ -392,9 +394,9 @@ static enum dg_err try_model(struct install *install, const struct dg_package *p
                : DG_OK;
 }
 
-/* ---- The place ------------------------------------------------------------------------------- */
+/* ---- Moving into place ----------------------------------------------------------------------- */
 
-/* Refuses a folder that is not a model but stands in the place of one. */
+/* True for a folder at the model's place that is not a model; such a folder is refused. */
 static bool is_other(const char *path)
 {
     char config[PATH_CAP];
@@ -403,7 +405,7 @@ static bool is_other(const char *path)
                                      access(config, F_OK) != 0);
 }
 
-/* Puts the directory into its place in one step; what was there before is removed. */
+/* Moves the directory to its place in one step, and removes the one that was there before. */
 static enum dg_err move_in(const struct install *install, const char *model, const char *name,
                            struct install_result *result, struct dg_error *error)
 {
@@ -457,7 +459,7 @@ enum dg_err install_package(struct install *install, struct dg_package *package,
         err = dg_folder_path(work, "files", files, error);
     if (!err)
         err = dg_folder_path(work, "made", made, error);
-    if (!err) /* the present name already states the languages */
+    if (!err) /* the name in `made` already states the languages */
         err = dg_folder_path(made, package->name, model, error);
     if (!err)
         err = make_folder(files, error);
@@ -490,7 +492,7 @@ enum dg_err install_package(struct install *install, struct dg_package *package,
     return err;
 }
 
-/* ---- Away ------------------------------------------------------------------------------------ */
+/* ---- Removing -------------------------------------------------------------------------------- */
 
 enum dg_err install_remove(struct install *install, const char *name, struct dg_error *error)
 {

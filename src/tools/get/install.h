@@ -7,10 +7,10 @@
  *     err = install_package(install, &package, &opts, &error);
  *     install_end(install);
  *
- * All work is done in DIR/.get/NAME: files are fetched there, checked, unpacked, imported, tried
- * with a translation; then the directory takes its place in DIR in one step. What was fetched of a
- * model stays there when it fails, and the next attempt goes on with it; it goes with the success,
- * with `dragoman remove`, and after a week. */
+ * All work is done in DIR/.get/NAME: files are fetched there, checked, unpacked, imported and tried
+ * with a translation. Then the directory moves to its place in DIR in one step. When an attempt
+ * fails, the fetched files stay, and the next attempt continues with them. They are removed on
+ * success, by `dragoman remove`, and after a week. */
 #ifndef DG_TOOLS_GET_INSTALL_H
 #define DG_TOOLS_GET_INSTALL_H
 
@@ -39,7 +39,7 @@ struct install_result {
     char note[256]; /* a note from the import; "": none */
 };
 
-/* Makes the folder. DG_ERR_BUSY: another `dragoman get` works in it. */
+/* Makes the folder and locks it. DG_ERR_BUSY: another `dragoman get` works in it. */
 enum dg_err install_begin(struct install **install, const char *dir,
                           struct dg_error *error) DG_MUST_CHECK;
 void install_end(struct install *install);
@@ -48,10 +48,11 @@ enum dg_err install_package(struct install *install, struct dg_package *package,
                             const struct install_opts *opts, struct install_result *result,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* The bytes of the files before the present one, so that on_bytes can be of the whole package. */
+/* Reports that `n_bytes` of the present file have arrived. on_bytes gets the sum with the files
+ * before it, so that it counts bytes of the whole package. */
 void install_on_file_bytes(struct install *install, uint64_t n_bytes);
 
-/* Removes the model and what was fetched for it. DG_ERR_NOT_FOUND: there is neither. */
+/* Removes the model and the files that were fetched for it. DG_ERR_NOT_FOUND: there is neither. */
 enum dg_err install_remove(struct install *install, const char *name,
                            struct dg_error *error) DG_MUST_CHECK;
 

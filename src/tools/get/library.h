@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The models that are installed, with what their origin.json says.
+/* Lists the installed models, with the contents of their origin.json.
  *
  *     err = library_read(&library, &flags, &error);
  *     for (size_t i = 0; i < library.n; i++)
@@ -17,8 +17,8 @@ struct library_item {
     char name[256];
     char path[DG_MODEL_FOLDERS_PATH];
     uint64_t bytes;  /* bytes of its files */
-    bool has_origin; /* it was fetched, and `package` tells where from */
-    bool is_own;     /* it lies in the folder that `get` and `remove` work in */
+    bool has_origin; /* it was fetched, and `package` describes where from */
+    bool is_own;     /* it is in the folder that `get` and `remove` work in */
     struct dg_package package;
 };
 
@@ -32,7 +32,7 @@ enum dg_err library_read(struct library *library, const struct get_flags *flags,
                          struct dg_error *error) DG_MUST_CHECK;
 void library_free(struct library *library);
 
-/* The model of this name, in upper or lower case; NULL when there is none. */
+/* Returns the model of this name, in upper or lower case; NULL when there is none. */
 const struct library_item *library_find(const struct library *library, const char *name);
 
 #endif

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman bench: how fast a model decodes. Every combination of --batch and --beam is one case and
- * one line of key=value pairs; --limits measures what the machine allows, in the same run, and says
- * what share of it each case reached; --compare puts each case beside the same one of a former run.
+/* dragoman bench: measures how fast a model decodes. Every combination of --batch and --beam is one
+ * case and gives one line of key=value pairs. --limits measures in the same run what the machine
+ * allows, and prints what share of it each case reached. --compare compares each case with the same
+ * case of an earlier run.
  *
- * A case decodes `batch` random sources of a forced length at once, again and again for a while;
- * its figures are medians. With several threads each runs the same case on a state of its own, as
- * the daemon's workers do; with --split one is helped by others, as the daemon's helpers do. */
+ * A case decodes `batch` random sources at once to a forced length, repeatedly for a given time;
+ * its figures are medians. With several threads each thread runs the same case on a state of its
+ * own, like the daemon's workers. With --split other threads help one thread, like the daemon's
+ * helpers. */
 #include "base/file/text_in.h"
 #include "base/memory/clock.h"
 #include "base/memory/error.h"
@@ -119,8 +121,9 @@ struct bench_case {
 };
 
 struct run {
-    double seconds;       /* encoding and all steps */
-    double cpu_seconds;   /* the same for this thread alone, without what other programs use */
+    double seconds; /* encoding and all steps */
+    /* the same in processor time of this thread, which other programs do not change */
+    double cpu_seconds;
     double first_seconds; /* until the first token was reported */
     double step_seconds;  /* the mean over the decoding steps */
 };
@@ -165,13 +168,13 @@ static void on_read(void *ctx, enum dg_err err)
 
 static const struct dg_decode_events events = {on_tokens, on_search_done, on_read};
 
-/* True for a network that generates nothing; its tokens are those of the sources. */
+/* True for a network that generates nothing; its figures count the tokens of the sources. */
 static bool is_reader(const struct dg_net *net)
 {
     return dg_blueprint_is_reader(dg_net_blueprint(net));
 }
 
-/* Processor time of this thread; of all, where others help it. */
+/* Processor time of this thread; with helpers, of all threads of the process. */
 static double cpu_now(const struct bench *flags)
 {
     struct timespec t;
@@ -200,7 +203,8 @@ static enum dg_err run_once(struct runner *runner, struct dg_decoder *decoder,
     return err;
 }
 
-/* Random sources; ids differ so that no cache of any kind is flattered. */
+/* Makes random sources; the ids differ, so that caches do not make a case look faster than it
+ * is. */
 static void fill_sources(const struct runner *runner, int32_t *ids, size_t n_ids)
 {
     struct dg_rng rng;
@@ -210,7 +214,7 @@ static void fill_sources(const struct runner *runner, int32_t *ids, size_t n_ids
         ids[i] = (int32_t)(dg_rng_uniform(&rng) * (double)V);
 }
 
-/* Threads that help the one that measures. */
+/* The threads that help the measuring thread. */
 struct helpers {
     struct dg_helpers helpers;
     atomic_uint_fast64_t is_over;
@@ -330,7 +334,8 @@ static double median(const struct runner *runner, size_t offset)
     return values[runner->n_runs / 2];
 }
 
-/* Peak resident memory of this process in MiB, as the kernel counts it; 0 where it does not say. */
+/* Peak resident memory of this process in MiB, as the kernel counts it; 0 where the kernel does not
+ * tell. */
 static double peak_mib(void)
 {
     FILE *file = fopen("/proc/self/status", "re");
@@ -346,7 +351,8 @@ static double peak_mib(void)
 
 /* ---- Cases as figures ------------------------------------------------------------------------ */
 
-/* Names of a case's figures, and where they lie; a former run's line is read with the same list. */
+/* The names of a case's figures, and their places in the struct; the lines of an earlier run are
+ * read with the same list. */
 #define FIGURES(X)                                                                                 \
     X(tokens_per_second, 1)                                                                        \
     X(tokens_per_cpu_second, 1)                                                                    \
@@ -379,7 +385,7 @@ static struct figures figures_of(const struct bench_case *what, const struct run
     return all;
 }
 
-/* The keys that make a case the same one in two runs. */
+/* Prints the keys by which a case is recognised as the same in two runs. */
 static void print_key(char *key, size_t cap, const struct bench_case *what)
 {
     const struct bench *flags = what->flags;
@@ -422,7 +428,7 @@ static double figure_of(struct dg_span line, const char *name)
     return 0;
 }
 
-/* Compares the case's figures with those of the same case in a former run's lines. */
+/* Compares the case's figures with those of the same case in the lines of an earlier run. */
 static void compare_case(const struct bench_case *what, const struct figures *figures,
                          struct dg_text_in *former)
 {
@@ -449,7 +455,7 @@ static void compare_case(const struct bench_case *what, const struct figures *fi
     printf("case=ratio %s former=none\n", key);
 }
 
-/* `done` gets the case's figures. */
+/* Runs a case; `done` gets its figures. */
 static enum dg_err run_case(const struct bench_case *what, struct figures *done,
                             struct dg_error *error)
 {
@@ -492,13 +498,14 @@ struct results {
     size_t n;
 };
 
-/* Multiply-adds of the products behind one target token: its share of the source's in the encoder
- * (or of the prompt's), and a row of the decoder, of which it has `beam`. */
+/* Multiply-adds of the products for one target token: its share of the source's in the encoder (or
+ * of the prompt's), and those of a row of the decoder, which has `beam` rows for it. */
 struct work {
     double source, row;
 };
 
-/* The multiplications of a token; zeros for recurrent networks, whose work is not counted here. */
+/* Returns the multiplications for a token; zeros for recurrent networks, which are not counted
+ * here. */
 static struct work work_of_token(const struct bench_case *what)
 {
     const struct dg_blueprint *bp = dg_net_blueprint(what->net);
@@ -527,8 +534,8 @@ static struct work work_of_token(const struct bench_case *what)
     return (struct work){source * (encoder + cross), decoder + D * (double)bp->decoder.V};
 }
 
-/* Bytes of the last cache that a core reaches. The C library may add up those of all groups of
- * cores. */
+/* Bytes of the outermost cache that a core reaches. The C library may add up the caches of all
+ * groups of cores. */
 static double last_cache(void)
 {
     unsigned long kib = 0;
@@ -545,7 +552,8 @@ static double last_cache(void)
     return kib ? 1024.0 * (double)kib : bytes > 0 ? (double)bytes : 16.0 * 1024 * 1024;
 }
 
-/* How many bytes a second the machine can read if it reads so many bytes again and again. */
+/* Measures how many bytes per second the machine reads when it reads this many bytes again and
+ * again. */
 static double bandwidth(const struct dg_limits *limits, double bytes)
 {
     if (bytes <= 512.0 * 1024)
@@ -553,8 +561,8 @@ static double bandwidth(const struct dg_limits *limits, double bytes)
     return 1e9 * (bytes <= last_cache() ? limits->read_l3_gbs : limits->read_memory_gbs);
 }
 
-/* The share that a case reached of what the processor allows one thread, by its own processor
- * time: of its arithmetic, and of the limit that each step has to read all weights once. */
+/* Prints what share a case reached of the limits of one thread, by its processor time: of the
+ * processor's arithmetic, and of the limit that every step must read all weights once. */
 static void print_share(const struct result *result, const struct dg_limits *limits)
 {
     char key[1024];
@@ -691,8 +699,9 @@ int dg_cmd_bench(int argc, char **argv)
         if (!err)
             err = run_cases(flags, net, lex, &results, &error);
     }
-    if (!err && flags->limits) /* at the end, because what this allocates must not count as the peak
-                                  of the cases */
+    /* at the end, because the memory that this allocates must not count towards the peak of the
+     * cases */
+    if (!err && flags->limits)
         err = print_limits(&results);
     if (err)
         fprintf(stderr, "dragoman bench: %s\n", dg_error_text(&error, err));

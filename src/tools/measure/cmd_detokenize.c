@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman detokenize: each line's pieces or ids as text, through the streaming detokeniser, one id
- * at a time as a running translation is. With a SentencePiece file as model the text is
- * spm_decode's. */
+/* dragoman detokenize: prints each line's pieces or ids as text. They go through the streaming
+ * detokeniser one id at a time, like a translation while it is generated. With a SentencePiece file
+ * as model the text is the same as spm_decode's. */
 #include "tools/tools.h"
 
 #include "base/json/json.h"
@@ -57,7 +57,7 @@ static enum dg_err push_id(struct dg_tokenizer_stream *stream, int64_t id, struc
     return err;
 }
 
-/* The next word of the line, cut at single spaces as spm_decode does. */
+/* Gets the next word of the line; words are cut at single spaces as spm_decode does. */
 static bool next_word(struct dg_span *line, struct dg_span *word)
 {
     if (line->len == 0)

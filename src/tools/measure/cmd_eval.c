@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman eval: BLEU and chrF of translations against references, as sacreBLEU computes them, with
- * its signatures. Two files of lines, or one file of lines `hypothesis<TAB>reference`. With
- * --compare a second system's lines, and whether the difference is more than chance. */
+/* dragoman eval: computes BLEU and chrF of translations against references, as sacreBLEU does, with
+ * its signatures. It reads two files of lines, or one file of lines `hypothesis<TAB>reference`.
+ * With --compare it also reads a second system's lines, and says whether the difference is more
+ * than chance. */
 #include "base/file/map_file.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
@@ -72,7 +73,7 @@ struct lines {
     size_t at;
 };
 
-/* The next line without its end; false at the end of the file. */
+/* Gets the next line without its end; false at the end of the file. */
 static bool next_line(struct lines *lines, struct dg_span *line)
 {
     if (lines->at >= lines->text.len)
@@ -87,15 +88,15 @@ static bool next_line(struct lines *lines, struct dg_span *line)
     return true;
 }
 
-/* Everything that is known of one line. */
+/* Everything that is known about one line. */
 struct row {
     struct dg_span hypothesis, reference, other;
 };
 
 struct rows {
-    struct row *list;                                 /* [n] owned */
-    struct dg_bleu_stats *bleu[DG_BOOTSTRAP_SYSTEMS]; /* [n] owned; of the hypotheses, of
-                                                         --compare's */
+    struct row *list; /* [n] owned */
+    /* [n] owned; of the hypotheses, then of --compare's */
+    struct dg_bleu_stats *bleu[DG_BOOTSTRAP_SYSTEMS];
     struct dg_chrf_stats *chrf[DG_BOOTSTRAP_SYSTEMS];
     size_t n, cap;
     size_t n_systems;
@@ -153,7 +154,7 @@ static enum dg_err add_row(const struct eval *flags, const struct dg_bleu_opts *
     return DG_OK;
 }
 
-/* The reference of a hypothesis: from a file of its own, or from behind the tab. */
+/* Finds the reference of a hypothesis: in a file of its own, or after the tab. */
 static enum dg_err find_reference(struct lines *refs, struct row *row, size_t n,
                                   struct dg_error *error)
 {
@@ -174,8 +175,8 @@ static enum dg_err find_reference(struct lines *refs, struct row *row, size_t n,
     return DG_OK;
 }
 
-/* Lines of two files, or of the two columns of one, and of --compare's. `refs` and `others` may be
- * NULL. */
+/* Adds the lines of two files, or the two columns of one, and the lines of --compare. `refs` and
+ * `others` may be NULL. */
 static enum dg_err add_all(const struct eval *flags, const struct dg_bleu_opts *opts,
                            struct dg_metric *metric, struct lines *hyps, struct lines *refs,
                            struct lines *others, struct rows *rows, struct dg_error *error)

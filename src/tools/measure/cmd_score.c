@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman score: how likely the model finds given translations. Lines `source<TAB>target` in, one
- * JSON object per line out: token_logprobs, logprob (their sum), score (normalised by length). */
+/* dragoman score: prints how probable given translations are to the model. It reads lines
+ * `source<TAB>target` and prints one JSON object per line: token_logprobs, logprob (their sum),
+ * score (normalised by length). */
 #include "base/json/json_out.h"
 #include "base/log/progress.h"
 #include "base/memory/mem.h"
@@ -62,9 +63,9 @@ struct work {
     struct dg_tokenizer_work *source_work;
     struct dg_spm_work *target_work;
     struct dg_langs *langs;   /* NULL with --ids */
-    struct dg_lang_pair pair; /* with NULL: no languages are given */
+    struct dg_lang_pair pair; /* with langs NULL: no languages are given */
     int32_t eos_id;
-    double length_penalty; /* below 0 until the model is open, whose value is then used */
+    double length_penalty; /* below 0 until the model is open; then the model's value is used */
 };
 
 /* ---- One line -------------------------------------------------------------------------------- */
@@ -202,7 +203,8 @@ static void close_all(struct work *work)
     dg_model_unref(work->model);
 }
 
-/* A line that cannot be scored is answered {"error": sentence}, so that lines stay in step. */
+/* A line that cannot be scored gives {"error": sentence}, so that output lines match input
+ * lines. */
 static enum dg_err answer_error(const char *sentence, struct dg_buf *text)
 {
     struct dg_json_out out;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman segment: shows how text is split into sentences. Text: one sentence a line. JSON: one
- * object a line of input (with --document one for all), with every segment, so that the input can
- * be rebuilt. */
+/* dragoman segment: shows how text is split into sentences. As text it prints one sentence per
+ * line. As JSON it prints one object per input line (with --document one for all), with every
+ * segment, so that the input can be rebuilt. */
 #include "base/json/json_out.h"
 #include "base/option/opt.h"
 #include "text/sentence/segment.h"

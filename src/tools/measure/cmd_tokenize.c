@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman tokenize: what a model makes of each line, as pieces, as ids, or as JSON with both and
- * the bytes of the line that each came from. With a SentencePiece file as model the first two are
- * what spm_encode prints. */
+/* dragoman tokenize: prints the tokens of each line, as pieces, as ids, or as JSON with both and
+ * the bytes of the line from which each token came. With a SentencePiece file as model, pieces and
+ * ids are the same as spm_encode's. */
 #include "tools/tools.h"
 
 #include "base/json/json_out.h"
@@ -61,7 +61,7 @@ static enum dg_err put_pieces(const struct encoded *e, struct dg_buf *buf)
     return err;
 }
 
-/* Written without printf, which took as long as the encoding. */
+/* Written without printf, which took as long as the encoding itself. */
 static enum dg_err put_id(struct dg_buf *buf, int32_t id)
 {
     char digits[11];

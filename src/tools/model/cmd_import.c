@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman import PATH OUT: a model of another program as a directory that dragomand serves. The
- * last line on stderr is a summary for people and scripts. */
+/* dragoman import PATH OUT: converts a model of another program into a directory that dragomand
+ * serves. The last line on stderr is a summary for people and scripts. */
 #include "tools/tools.h"
 
 #include "base/log/progress.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman inspect DIR: what a model directory holds, as a card for people or as JSON. Everything
- * is gathered into one struct first, and printed by one of two printers. */
+/* dragoman inspect DIR: prints what a model directory contains, as a card for people or as JSON. It
+ * first collects everything in one struct, then prints it with one of two printers. */
 #include "tools/tools.h"
 
 #include "base/json/json_file.h"
@@ -97,7 +97,7 @@ static void read_languages(struct card *card)
     dg_json_free(json);
 }
 
-/* The last part of the directory's path, by which the daemon knows a model's languages. */
+/* Gets the last part of the directory's path, from which the daemon knows a model's languages. */
 static void name_of(const char *dir, char name[256])
 {
     size_t end = strlen(dir);
@@ -109,8 +109,8 @@ static void name_of(const char *dir, char name[256])
     snprintf(name, 256, "%.*s", (int)(end - begin), dir + begin);
 }
 
-/* Prints the languages of a model with many, or those that its name states. A model without a
- * vocabulary takes only ids, and has none. */
+/* Prints the languages of a multilingual model, or those that the name states. A model without a
+ * vocabulary takes only ids, and has no languages. */
 static void list_languages(struct card *card)
 {
     struct dg_tokenizer *tokenizer;
@@ -163,7 +163,8 @@ static enum dg_err gather(struct card *card, struct dg_error *error)
     return DG_OK;
 }
 
-/* Bytes of weights when all are of one type; I8 keeps vectors in F32 and adds a scale a row. */
+/* Returns the bytes of the weights when all have one type; I8 keeps vectors in F32 and adds a scale
+ * for each row. */
 static uint64_t served_bytes(const struct card *card, enum dg_dtype dtype)
 {
     if (dtype != DG_DTYPE_I8)
@@ -260,7 +261,7 @@ static void print_side(const char *label, const struct dg_lang *langs, size_t n)
     printf("\n");
 }
 
-/* Prints what the network is told about languages, and how. */
+/* Prints how a request's languages are given to the network. */
 static void print_languages(const struct card *card)
 {
     static const char *const rules[] = {

@@ -3,8 +3,8 @@
 
 /* dragoman keys add|list|revoke|rotate NAME: the file of API keys (access/key_file.h).
  *
- * Every change is made under the file's lock, on the file as it is then, and put in place in one
- * step. A secret is printed once, on standard output and nowhere else; the file has its hash. The
+ * Every change is made under the file's lock, to the file as it is at that moment, and replaces the
+ * file in one step. A secret is printed once, only on standard output; the file has its hash. The
  * running server reads the file when it is told to reload. */
 #include "access/key_file.h"
 #include "access/file_lock.h"
@@ -34,7 +34,7 @@ struct options {
 
 #define T struct options
 
-/* The rows of a key (dg_key_rows), at their place in struct options. */
+/* The rows of a key (dg_key_rows), with their offsets in struct options. */
 static const struct dg_opt_row own_rows[] = {
     {DG_OPT_PATH(T, file), "file", .letter = 'f', .def = "/var/lib/dragoman/keys",
      .help = "the file of keys, which is the server's option keys-file"},
@@ -56,7 +56,7 @@ static uint64_t now_s(void)
 
 /* ---- Changes --------------------------------------------------------------------------------- */
 
-/* A new secret for a key, printed once the file has it. */
+/* A new secret for a key, printed after the file is written. */
 struct fresh {
     char text[DG_SECRET_TEXT];
 };
@@ -178,7 +178,7 @@ static enum dg_err change(change_fn *how, const struct options *opt, const char 
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
-/* The value of a key's row as the file would write it. */
+/* Prints the value of a key's row as the file would write it. */
 static enum dg_err put_row(struct dg_json_out *out, const struct dg_opt_row *row,
                            const struct dg_key *key)
 {
@@ -237,7 +237,7 @@ static const char *state_of(const struct dg_key *key)
                                                        : "user";
 }
 
-/* "60" or "-". */
+/* Writes a limit as "60", or "-" for none. */
 static const char *limit_text(int64_t limit, char text[24])
 {
     if (limit == 0)

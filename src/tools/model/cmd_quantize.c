@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman quantize DIR OUT: a model directory in a smaller type, and what that costs.
+/* dragoman quantize DIR OUT: converts a model directory to a smaller type, and measures what that
+ * costs.
  *     convert    every parameter in memory, with its error
  *     calibrate  what each product alone costs in loss; with --keep-loss the costliest stay in F16
  *                until all together cost no more than that
@@ -114,7 +115,7 @@ static bool is_named(const struct quantize *flags, const char *name)
     return false;
 }
 
-/* All matrices, except those that --keep names and what is fused with them. */
+/* Switches all matrices, except those that --keep names and those that are fused with them. */
 static void switch_all(struct quantized *quantized, const struct quantize *flags, bool is_on)
 {
     for (size_t i = 0; i < quantized->n; i++)
@@ -124,8 +125,8 @@ static void switch_all(struct quantized *quantized, const struct quantize *flags
             quantized_switch(quantized, i, false);
 }
 
-/* Leaves all on that may be. cost[i] of a group's leader: how much the loss rises when only that
- * group is narrow. */
+/* Leaves all permitted groups switched on. For a group's leader, cost[i] becomes the rise of the
+ * loss when only that group is narrow. */
 static enum dg_err measure_costs(struct quantized *quantized, const struct quantize *flags,
                                  const struct drift *drift, double before, double *cost,
                                  struct dg_error *error)
@@ -148,7 +149,7 @@ static enum dg_err measure_costs(struct quantized *quantized, const struct quant
     return err;
 }
 
-/* The group in use that costs the most quality; n when none costs any. */
+/* Returns the group in use that costs the most quality; n when no group costs any. */
 static size_t dearest(const struct quantized *quantized, const double *cost)
 {
     size_t best = quantized->n;
@@ -257,7 +258,7 @@ static uint64_t bytes_of(const char *dir)
     return sum;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static void print_items(const struct quantized *quantized)
 {

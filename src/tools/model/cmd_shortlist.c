@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman shortlist: lex.bin for a model, from sentence pairs. Of each source piece the target
- * pieces are kept that the aligner's table finds most probable. */
+/* dragoman shortlist: makes lex.bin for a model from sentence pairs. For each source piece it keeps
+ * the target pieces that are most probable in the aligner's table. */
 #include "base/file/text_in.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"
@@ -130,7 +130,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Fills offsets [n_words + 1] and targets; `eos` stands in every list that is not empty, so that
+/* Fills offsets [n_words + 1] and targets. Every list that is not empty contains `eos`, so that
  * translations can end. */
 static void make_lists(const struct shortlist *flags, const struct entries *entries, size_t n_words,
                        uint32_t eos, uint64_t *offsets, uint32_t *targets)
@@ -181,7 +181,7 @@ static enum dg_err write_lists(const struct shortlist *flags, const struct dg_al
     return err;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static enum dg_err learn(const struct shortlist *flags, const struct dg_bitext *bitext,
                          const struct dg_blueprint *bp, struct dg_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman trim DIR OUT TEXT...: the model without the pieces that the texts do not use, and
+/* dragoman trim DIR OUT TEXT...: writes the model without the pieces that the texts do not use, and
  * without their rows of the embeddings, the output and its bias.
  *     mark      ids of all texts, as source and as target; special ones, single characters, steps
  *               of BPE merges
@@ -63,7 +63,7 @@ struct work {
     struct dg_spm_work *target_work;
     bool has_json;   /* the ids are in vocab.json */
     bool *keep;      /* [V] */
-    int32_t *new_id; /* [V] -1: gone */
+    int32_t *new_id; /* [V] -1: removed */
     size_t V, n_kept;
 };
 
@@ -118,7 +118,7 @@ static enum dg_err mark_text(struct work *work, struct dg_span text, struct dg_e
     return err;
 }
 
-/* Every column of a line is a text to count. */
+/* Marks the tokens of a file; every column of a line counts as a text. */
 static enum dg_err mark_file(struct work *work, const char *path, struct dg_error *error)
 {
     struct dg_text_in in;
@@ -139,7 +139,7 @@ static enum dg_err mark_file(struct work *work, const char *path, struct dg_erro
     return err;
 }
 
-/* The network's id for a model's piece; -1 when it has none. */
+/* Returns the network's id for a piece of the model; -1 when there is none. */
 static int32_t id_of(const struct work *work, const struct dg_spm *spm, uint32_t piece,
                      bool is_target)
 {
@@ -150,7 +150,8 @@ static int32_t id_of(const struct work *work, const struct dg_spm *spm, uint32_t
                      : dg_tokenizer_find(work->tokenizer, text);
 }
 
-/* The pieces of a model whose ids are kept, and what they need; their ids are then kept as well. */
+/* Marks the pieces of a model whose ids are kept, and the pieces that these need, whose ids are
+ * then kept too. */
 static enum dg_err mark_pieces(struct work *work, const struct dg_spm *spm, bool is_target,
                                bool **pieces)
 {
@@ -194,7 +195,7 @@ static enum dg_err write_spm(const struct work *work, const char *name, const bo
     return err;
 }
 
-/* {"piece": id, ...} by the new ids. */
+/* Writes {"piece": id, ...} with the new ids. */
 static enum dg_err write_json(const struct work *work, struct dg_error *error)
 {
     char path[DG_PATH_CAP];
@@ -356,7 +357,7 @@ static enum dg_err copy_others(const struct work *work, struct dg_error *error)
     return err;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static enum dg_err open_all(struct work *work, struct dg_error *error)
 {
@@ -412,8 +413,8 @@ static enum dg_err write_all(struct work *work, const bool *source, const bool *
         err = copy_others(work, error);
     if (!err)
         err = write_weights(work, error);
-    return err ? err : write_config(work, error); /* last, because without it nobody takes the
-                                                     folder for a model */
+    /* last, because without config.json nobody mistakes the unfinished folder for a model */
+    return err ? err : write_config(work, error);
 }
 
 static enum dg_err run_trim(const struct dg_opt_set *set, struct dg_error *error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman verify DIR: are the files those of the manifest, and is the manifest signed by a key I
- * trust? */
+/* dragoman verify DIR: checks whether the files match the manifest, and whether a trusted key has
+ * signed the manifest. */
 #include "tools/tools.h"
 
 #include "base/file/map_file.h"

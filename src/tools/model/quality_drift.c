@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Reading pairs, one teacher-forced pass for the loss, one search for the scores. */
+/* Reads the pairs, computes the loss in a teacher-forced pass, and the scores with a search. */
 #include "tools/model/quality_drift.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"

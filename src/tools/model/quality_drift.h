@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Quality drift: compares networks on the same sentence pairs, by how likely they find the given
- * targets, and by BLEU and chrF of their translations of the sources. Each line is one sequence:
- * nothing is cut or protected. A model of many languages is told those of the pairs.
+/* Quality drift: compares networks on the same sentence pairs, by the probability that they give to
+ * the targets, and by BLEU and chrF of their translations of the sources. Each line is one
+ * sequence: no line is cut, and no part of it is protected. A model of many languages gets the
+ * languages of the pairs.
  *
  *     struct drift drift;
  *     err = drift_open(&drift, "models/fr-en", "dev.tsv.gz", &bp, &opts, &error);
@@ -47,13 +48,13 @@ struct drift_scores {
     double bleu, chrf; /* 0 to 100 */
 };
 
-/* `file`: lines source<TAB>target, plain or gzip. */
+/* Reads the pairs. `file` has lines source<TAB>target, plain or gzip. */
 enum dg_err drift_open(struct drift *drift, const char *model_dir, const char *file,
                        const struct dg_blueprint *bp, const struct drift_opts *opts,
                        struct dg_error *error) DG_MUST_CHECK;
 void drift_close(struct drift *drift); /* all zeros is fine */
 
-/* Mean of -log p over all target tokens. */
+/* Computes the mean of -log p over all target tokens. */
 enum dg_err drift_loss(const struct drift *drift, const struct dg_net *net, double *loss,
                        struct dg_error *error) DG_MUST_CHECK;
 

@@ -14,7 +14,7 @@
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
-/* Matrices that network/net.c fuses into one product, whose type is then that of the widest of
+/* Matrices that network/net.c fuses into one product. Its type is then that of the widest of
  * them. */
 static const struct {
     const char *part, *whole;

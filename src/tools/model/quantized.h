@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The weights of a model, each in two forms: original and quantized. Any choice between the two can
- * be made into a network, with which `dragoman quantize` measures what a type costs.
+/* Holds the weights of a model in two forms, original and quantized. For each group of weights the
+ * caller chooses a form; a network can be made of any such choice. `dragoman quantize` measures
+ * with these networks how much quality a type costs.
  *
  *     struct quantized *quantized;
  *     err = quantized_new(&quantized, model, DG_DTYPE_I8, &error);
@@ -47,12 +48,12 @@ void quantized_free(struct quantized *quantized); /* NULL is fine */
 /* Sets is_on of all products of item i's group. */
 void quantized_switch(struct quantized *quantized, size_t i, bool is_on);
 
-/* The network of the present choice. */
+/* Makes the network of the present choice. */
 enum dg_err quantized_net(const struct quantized *quantized, struct dg_net **net,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* The type in which an item is stored: the quantized type if is_on; otherwise, for a product, F16
- * if I8 was requested, else the original type. DG_DTYPE_F32 for an unknown name. */
+/* Returns the type in which an item is stored: the quantized type if is_on; otherwise, for a
+ * product, F16 if I8 was requested, else the original type. DG_DTYPE_F32 for an unknown name. */
 enum dg_dtype quantized_stored(const struct quantized *quantized, const char *name);
 
 #endif

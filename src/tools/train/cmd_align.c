@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman align: word alignments of lines `source<TAB>target`, learned from these lines alone, in
- * Pharaoh's format: for each line a line of `source-target` positions, from 0. A line without a
- * tab, or with an empty or a very long side, gives an empty line, so that lines stay in step. */
+/* dragoman align: prints word alignments of lines `source<TAB>target`, learned only from these
+ * lines, in Pharaoh's format: for each line a line of `source-target` positions, from 0. A line
+ * without a tab, or with an empty or a very long side, gives an empty line, so that output lines
+ * match input lines. */
 #include "base/file/text_in.h"
 #include "tokenize/tokenizer.h"
 #include "tools/command.h"

@@ -2,13 +2,13 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* dragoman distill: translates the sources of sentence pairs with a large model, and prints pairs
- * for a small one to learn from (Kim and Rush, 2016). Of the beam's answers the one nearest to the
- * given translation is taken (their sequence-level interpolation, by chrF), or the most probable
- * one; or all of them with their scores, for a model to learn which to believe in
+ * for a small one to learn from (Kim and Rush, 2016). It takes, of the beam's answers, the one
+ * nearest to the given translation (their sequence-level interpolation, by chrF), or the most
+ * probable one; or all of them with their scores, from which a model learns which answers to prefer
  * (train/data/risk_candidates.h).
  *
- * Pairs are taken by the block; the members of a team translate every n-th of it, then the block is
- * printed in order. */
+ * Pairs are read in blocks. Each member of a team translates every n-th pair of the block, and then
+ * the block is printed in order. */
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
 #include "base/thread/cpu.h"
@@ -118,7 +118,7 @@ struct work {
     double score;
 };
 
-/* How near the scratch's text is to the given translation, 0 to 100. */
+/* Measures how near the scratch's text is to the given translation, 0 to 100. */
 static enum dg_err measure(struct sentence *s, double *score)
 {
     const struct dg_bleu_opts opts = DG_BLEU_OPTS_DEFAULT;
@@ -136,7 +136,7 @@ static enum dg_err measure(struct sentence *s, double *score)
     return err;
 }
 
-/* A text with a tab or a line end cannot stand in a column. */
+/* A text with a tab or a line end cannot be a column. */
 static bool is_column(struct dg_span text)
 {
     return text.len && !memchr(text.ptr, '\t', text.len) && !memchr(text.ptr, '\n', text.len);
@@ -271,7 +271,7 @@ static enum dg_err run_block(struct work *work, const struct dg_pair *pairs, siz
     return err;
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static enum dg_err open_members(struct work *work, struct dg_error *error)
 {

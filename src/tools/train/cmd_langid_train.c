@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman langid-train: makes the model of language identification from lines "tag<TAB>sentence"
- * on standard input. docs/internals/langid.md says how the installed one was made. */
+/* dragoman langid-train: makes the model that identifies languages from lines "tag<TAB>sentence" on
+ * standard input. docs/internals/langid.md says how the installed model was made. */
 #include "base/file/file_out.h"
 #include "base/option/opt.h"
 #include "text/language/langid_train.h"

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman quality: all that a quality estimator needs. With --rows it makes what one is trained
- * on: translations of pairs, each with the chrF that its reference gives it. With --fit it finds
- * the curve from the trained network's number to the chrF to expect, and puts it into the model's
- * directory; with --test it says how well that, and how well the translating model's own
- * log-probability, predicts the chrF of other rows. Otherwise it judges.
+/* dragoman quality: does all the work for a quality estimator. With --rows it makes the training
+ * data: translations of pairs, each with its chrF against the reference. With --fit it finds the
+ * curve from the trained network's number to the expected chrF, and puts it into the model's
+ * directory. With --test it says how well this curve, and how well the translating model's own
+ * log-probability, predicts the chrF of other rows. Otherwise it estimates the quality of
+ * translations.
  *
- * Lines are taken as they stand, each one sentence, and answered in order (line_pipe.h). What the
- * log-probability is: the mean of the translation's tokens, as the translating model gives it; of
- * translations that are read it is in the fourth column, or asked of --translator
+ * Each line is taken unchanged, as one sentence, and answered in order (line_pipe.h). The
+ * log-probability is the mean over the translation's tokens that the translating model gives. For
+ * translations that are read from a file it is in the fourth column, or --translator computes it
  * (engine/read/scoring.h). */
 #include "base/memory/list.h"
 #include "base/memory/grow.h"
@@ -79,7 +80,7 @@ static const struct dg_opt_table table = {
     DG_OPT_ROWS(option_rows, struct flags),
 };
 
-/* What is known of a row. */
+/* The results for a row. */
 struct known {
     double raw, logprob, is;
 };
@@ -93,7 +94,7 @@ struct work {
     struct dg_search_usual usual;
     struct dg_calibration calibration;
     bool keeps;           /* for --fit and --test */
-    struct dg_list items; /* items under way */
+    struct dg_list items; /* items that are being worked on */
     struct known *known;  /* owned; [n] in the order of the lines */
     size_t n, cap;
     bool lacks_logprob;   /* some row has no log-probability */
@@ -105,7 +106,7 @@ struct work {
     struct dg_error error;
 };
 
-/* A line on its way. */
+/* A line that is being worked on. */
 struct item {
     struct dg_list link;
     struct work *work;
@@ -173,7 +174,7 @@ static void on_read(void *ctx, const struct dg_engine_read_result *result)
 
 static const struct dg_engine_read_events read_events = {on_said, on_read};
 
-/* A number of a column. */
+/* Reads a number from a column. */
 static enum dg_err read_number(const struct item *item, size_t column, const char *what, double min,
                                double max, struct dg_error *error, double *out)
 {
@@ -249,7 +250,8 @@ static enum dg_err judge(struct item *item, struct dg_error *error)
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Whether line `number` gets the reference of the one before: evenly, and the same every time. */
+/* Whether line `number` gets the reference of the line before: such lines are evenly spread, and
+ * the same every time. */
 static bool is_wrong(const struct work *work, size_t number)
 {
     const uint64_t part = (uint64_t)work->flags->wrong, n = number;
@@ -264,7 +266,7 @@ static void on_sentence(void *ctx, const struct dg_engine_sentence *sentence)
     }
 }
 
-/* A tab or a line's end in a translation would be another column. */
+/* Writes a field. A tab or a line end in a translation would begin another column. */
 static enum dg_err put_field(struct dg_buf *out, struct dg_span text)
 {
     enum dg_err err = DG_OK;
@@ -314,7 +316,7 @@ static void on_translated(void *ctx, const struct dg_engine_result *result)
 
 static const struct dg_engine_events translation_events = {NULL, on_sentence, on_translated};
 
-/* The row of a line that gets the reference of another. */
+/* Makes the row of a line that gets the reference of another line. */
 static enum dg_err put_wrong(struct item *item, struct dg_error *error)
 {
     struct work *work = item->work;
@@ -345,7 +347,7 @@ static enum dg_err translate(struct item *item, struct dg_error *error)
     return dg_engine_submit(work->engine, &request, &translation_events, item, error, NULL, NULL);
 }
 
-/* A line of --rows. Lines are begun in their order. */
+/* Handles a line of --rows. Lines are begun in their order. */
 static enum dg_err make_row(struct item *item, struct dg_error *error)
 {
     struct work *work = item->work;
@@ -359,7 +361,7 @@ static enum dg_err make_row(struct item *item, struct dg_error *error)
     dg_buf_clear(&work->before);
     work->has_before = true;
     err = dg_buf_append_span(&work->before, reference);
-    if (err) /* the line is under way */
+    if (err) /* the line was begun already, so it reports the error itself */
         fail(work, line, err, NULL);
     return DG_OK;
 }
@@ -407,9 +409,9 @@ static enum dg_err begin(void *ctx, struct line *line)
     return err;
 }
 
-/* ---- What is found --------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
-/* Correlations of one list with the true values. */
+/* Prints the correlations of one list with the true values. */
 static enum dg_err print_correlation(const char *name, const double *said, const double *is,
                                      size_t n)
 {
@@ -420,8 +422,8 @@ static enum dg_err print_correlation(const char *name, const double *said, const
     return err;
 }
 
-/* How well the rows' quality is foretold: by the log-probability, by the estimator's number, by the
- * curve. */
+/* Reports how well the rows' quality is predicted by the log-probability, by the estimator's
+ * number, and by the curve. */
 static enum dg_err report(const struct work *work, bool has_logprob)
 {
     const size_t n = work->n;
@@ -488,7 +490,7 @@ static enum dg_err conclude(struct work *work, struct dg_error *error)
     return err ? err : report(work, has_logprob);
 }
 
-/* ---- All ------------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static enum dg_err check_usage(const struct flags *flags, struct dg_error *error)
 {
@@ -521,7 +523,7 @@ static enum dg_err open_estimator(struct work *work, struct dg_error *error)
     return err;
 }
 
-/* Opened last, because what it uses of the engine must be closed first. */
+/* Opened last, because the parts of the engine that it uses must be closed first. */
 static enum dg_err open_translator(struct work *work, struct dg_error *error)
 {
     const struct flags *flags = work->flags;

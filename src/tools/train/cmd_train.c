@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman train: from sentence pairs to a model directory that the daemon serves. The work is in
- * src/train; here are options, what a person sees, and signals.
+/* dragoman train: makes a model directory that the daemon serves from sentence pairs. src/train
+ * does the work; this file has the options, the output for the user, and the signals.
  *
- * The options of a run are kept in its directory (training/recipe.conf), so that `--resume DIR`
- * alone goes on. SIGINT and SIGTERM end the step under way, write a checkpoint and say how to go
- * on; a second one ends the program at once, which costs only what the last checkpoint does not
- * have. */
+ * The options of a run are kept in its directory (training/recipe.conf), so that `--resume DIR` is
+ * enough to continue it. On SIGINT or SIGTERM the run finishes its step, writes a checkpoint and
+ * says how to continue. A second signal ends the program at once; only the work since the last
+ * checkpoint is then lost. */
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
 #include "base/log/progress.h"
@@ -94,13 +94,13 @@ struct train {
     struct ending_options ending;
     struct watching_options watching;
     struct report_options report;
-    bool is_encoder; /* derived from the other options: an encoder alone is trained */
+    bool is_encoder; /* derived from the other options: an encoder-only model is trained */
 };
 
 enum task { TRANSLATE, CLASSIFY, MASKED, TAG, ANSWER, SCORE, NEXT_WORD };
 enum family { TRANSFORMER, RECURRENT, ENCODER };
 
-/* Tasks for an encoder alone and for no other network. */
+/* Tasks for an encoder-only model and for no other network. */
 static bool is_reading(int task)
 {
     return task >= MASKED && task <= SCORE;
@@ -395,7 +395,7 @@ static const struct dg_opt_row rows[] = {
 
 enum { REPEAT_MAX = 100 };
 
-/* One number a file; NULL for `repeat` only checks. */
+/* Reads one number per file; with `repeat` NULL it only checks them. */
 static enum dg_err read_repeat(const struct dg_opt_list *list, uint32_t *repeat,
                                struct dg_error *error)
 {
@@ -443,7 +443,7 @@ static enum dg_err read_script(const char *option, const char *name, int *script
                : DG_OK;
 }
 
-/* What follows from several options together; the bits of `when` and `unless` below. */
+/* Conditions that follow from several options together: the bits of `when` and `unless` below. */
 enum {
     RESUMED = 1, /* a run is resumed, whose options are in its recipe */
     BEGINS_WITH_MODEL = 2,
@@ -451,7 +451,7 @@ enum {
     CLASSIFIES = 8,
     MASKS = 16,
     NEXT_WORDS = 32,
-    READS = 64, /* a task for an encoder alone and for no other network */
+    READS = 64, /* a task for an encoder-only model and for no other network */
     IS_TRANSFORMER = 128,
     IS_RECURRENT = 256,
     IS_ENCODER = 512,     /* given as --family encoder */
@@ -492,7 +492,7 @@ static unsigned facts_of(const struct train *flags)
     return bits;
 }
 
-/* Options that an encoder alone would ignore. */
+/* Options that an encoder-only model would ignore. */
 static const struct dg_opt_rule encoder_rules[] = {
     {.given = "swap,mix,source,guided-attention,optimiser",
      .when = ENCODER_ALONE,
@@ -844,8 +844,8 @@ static struct dg_trainer_opts trainer_opts(const struct train *flags, const char
     };
 }
 
-/* Whether an encoder alone is trained: the task says so, or the family, or the model to begin with.
- */
+/* Whether an encoder-only model is trained: the task says so, or the family, or the model to begin
+ * with. */
 static enum dg_err find_encoder(struct train *flags, struct dg_error *error)
 {
     struct dg_blueprint bp;
@@ -902,7 +902,7 @@ static void on_change(void *ctx, const struct dg_opt_change *change)
         change->row->name, change->was, change->now);
 }
 
-/* The options of the run in `dir`, with what the command line says in their place. */
+/* Loads the options of the run in `dir`; those of the command line replace them. */
 static enum dg_err load_recipe(struct dg_opt_set **set, struct dg_buf *history, const char *dir,
                                int argc, char **argv, struct dg_error *error)
 {
@@ -948,13 +948,13 @@ static void on_signal(int number)
     signal(number, SIG_DFL); /* a second signal ends the process at once */
 }
 
-/* ---- What a person sees ---------------------------------------------------------------------- */
+/* ---- Output for the user --------------------------------------------------------------------- */
 
 struct show {
     const struct train *flags;
     const char *dir;
     bool is_terminal, is_dirty;
-    double shown;         /* the time of the run, in seconds, when something was last shown */
+    double shown;         /* the time of the run, in seconds, when progress was last shown */
     double first_seconds; /* the time of the run, in seconds, at which this process took it up */
     uint64_t n;           /* pairs in an epoch */
 };
@@ -972,8 +972,8 @@ static void say_line(void *ctx, const char *line)
     fprintf(stderr, "%s\n", line);
 }
 
-/* Share of the run that is done: of steps, epochs or time, whichever is further on. Negative: no
- * end is set. */
+/* Returns how much of the run is done: the greatest share of its steps, epochs or time. Negative:
+ * the run has no limit. */
 static double share_done(const struct show *show, const struct dg_trainer_now *now)
 {
     const struct train *flags = show->flags;
@@ -1040,7 +1040,7 @@ static void on_valid(void *ctx, const struct dg_trainer_now *now,
     struct dg_error error = DG_ERROR_NONE;
     char time[48];
     wipe(show);
-    /* A curve that cannot be drawn is no reason to end the run. */
+    /* A curve that cannot be drawn must not end the run. */
     const enum dg_err err = dg_curve_write(show->dir, &error);
     if (err)
         fprintf(stderr, "the curve could not be drawn: %s\n", dg_error_text(&error, err));
@@ -1091,7 +1091,7 @@ static const struct dg_trainer_events events = {
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-/* One trainer at a time in a directory; the lock goes with the process. */
+/* Allows one trainer at a time in a directory; the lock ends with the process. */
 static enum dg_err lock(const char *dir, struct dg_error *error)
 {
     char path[DG_PATH_CAP];
@@ -1133,7 +1133,7 @@ static enum dg_err put_history(const char *dir, uint64_t step, struct dg_span te
     return err;
 }
 
-/* Makes the steps and, unless somebody stopped the run, what belongs to its end. */
+/* Makes the steps and, unless somebody stopped the run, does what belongs to its end. */
 static enum dg_err run_trainer(const struct train *flags, const char *dir,
                                const struct dg_setup *setup, struct dg_trainer *trainer,
                                size_t threads, struct dg_error *error)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman train-vocab: a SentencePiece model of the lines of some files (plain or gzip). Columns
- * are text alike: a file of pairs gives one vocabulary for both sides. */
+/* dragoman train-vocab: learns a SentencePiece model from the lines of files (plain or gzip). All
+ * columns count as text, so a file of pairs gives one vocabulary for both sides. */
 #include "base/file/file_out.h"
 #include "base/file/text_in.h"
 #include "base/option/opt.h"

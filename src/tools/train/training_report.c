@@ -145,7 +145,7 @@ enum dg_err training_report_score(const struct training_report *end, bool is_bef
 
 /* ---- The end --------------------------------------------------------------------------------- */
 
-/* A file that may be missing; empty then. */
+/* Reads a file; one that is missing gives an empty text. */
 static enum dg_err read_text(const char *dir, const char *name, struct dg_map_file *file,
                              struct dg_span *text, struct dg_error *error)
 {

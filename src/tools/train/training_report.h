@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What a training leaves besides the model: scores on the held-out pairs and other sets
- * (training/scores.tsv), the loss curve, the card.
+/* Writes what a training produces besides the model: scores on the held-out pairs and other sets
+ * (training/scores.tsv), the loss curve, and the card.
  *
  *     struct training_report end = {.dir = dir, .setup = &setup, .trainer = trainer, ...};
  *     err = training_report_keep_tests(&end, &error);       whenever the run begins or goes on
- *     err = training_report_score(&end, true, &error);      before the first step of a trained
- * model err = training_report_finish(&end, "...", &error);    after the last step */
+ *     err = training_report_score(&end, true, &error);      before the first step, when a trained
+ *                                                           model is trained further
+ *     err = training_report_finish(&end, "...", &error);    after the last step */
 #ifndef DG_TOOLS_TRAIN_TRAINING_REPORT_H
 #define DG_TOOLS_TRAIN_TRAINING_REPORT_H
 
@@ -26,8 +27,8 @@ struct training_report {
     size_t threads;
 };
 
-/* Copies the test sets into training/, so that the run can go on where its first files are missing.
- * A missing file is not an error if it was copied before. */
+/* Copies the test sets into training/, so that the run can be resumed after the original files are
+ * gone. A missing file is not an error if it was copied before. */
 enum dg_err training_report_keep_tests(const struct training_report *end,
                                        struct dg_error *error) DG_MUST_CHECK;
 
@@ -35,8 +36,8 @@ enum dg_err training_report_keep_tests(const struct training_report *end,
 enum dg_err training_report_score(const struct training_report *end, bool is_before,
                                   struct dg_error *error) DG_MUST_CHECK;
 
-/* Scores the published model, prints the scores on stderr, and writes curve and card. `text` says
- * how the training ended. */
+/* Scores the published model, prints the scores on stderr, and writes the curve and the card.
+ * `text` says how the training ended. */
 enum dg_err training_report_finish(const struct training_report *end, const char *text,
                                    struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman chat: a prompt in the terminal; a line goes to a running daemon and comes back while it
- * is translated. Lines that begin with "/" are for the prompt itself. Ctrl-C ends the translation
- * under way, Ctrl-D the chat. */
+/* dragoman chat: a prompt in the terminal. A line goes to a running daemon, and its translation
+ * appears while it is generated. Lines that begin with "/" are commands. Ctrl-C ends the running
+ * translation, Ctrl-D ends the chat. */
 #include "base/json/json.h"
 #include "base/json/json_out.h"
 #include "base/option/opt.h"
@@ -93,7 +93,7 @@ static void on_translation(void *user, const struct dragoman_event *event)
     }
 }
 
-/* Ctrl-C: without a translation under way it ends the chat, as people expect of a prompt. */
+/* Handles Ctrl-C. When no translation is running it ends the chat, as people expect of a prompt. */
 static void on_interrupt(uv_signal_t *signal, int number)
 {
     struct chat *chat = signal->data;
@@ -144,7 +144,7 @@ static enum dg_err translate(struct chat *chat, struct dg_span line)
     return err;
 }
 
-/* ---- The prompt's own words ------------------------------------------------------------------ */
+/* ---- Commands of the prompt ------------------------------------------------------------------ */
 
 static void print_pairs(struct dg_span json)
 {
@@ -202,7 +202,7 @@ static void swap(struct chat *chat)
     memcpy(chat->target, kept, sizeof kept);
 }
 
-/* False when it ends the chat. */
+/* Runs a command; false when it ends the chat. */
 static bool obey(struct chat *chat, char *line)
 {
     char *rest = line;

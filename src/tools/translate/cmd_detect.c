@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman detect: says for each line which language it is in. Text: "tag<TAB>confidence", the
- * likeliest first, "und<TAB>0" when unknown. JSON: an array of guesses a line. */
+/* dragoman detect: says for each line which language it is in. As text it prints
+ * "tag<TAB>confidence", the most probable language first, or "und<TAB>0" when it is unknown. As
+ * JSON it prints an array of guesses per line. */
 #include "base/json/json_out.h"
 #include "base/option/opt.h"
 #include "engine/models/model_folders.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman file: a whole document in, the same document translated out; all but its text byte for
- * byte as it was. The output appears whole or not at all. */
+/* dragoman file: translates a whole document. Everything but its text stays the same, byte for
+ * byte. The output appears whole or not at all. */
 #include "base/file/file_out.h"
 #include "base/file/text_in.h"
 #include "base/memory/utf8.h"
@@ -74,7 +74,7 @@ static const struct dg_opt_table table = {
     .args_max = 2,
 };
 
-/* ---- In and out ------------------------------------------------------------------------------ */
+/* ---- Input and output ------------------------------------------------------------------------ */
 
 struct out {
     struct dg_file_out *file; /* NULL: standard output */
@@ -121,7 +121,7 @@ static enum dg_err write_out(struct file_work *work, const char *in, const char 
                : err;
 }
 
-/* ---- What it is ------------------------------------------------------------------------------ */
+/* ---- The format ------------------------------------------------------------------------------ */
 
 static enum dg_doc_format kind_of(const struct file_flags *flags, const char *in, const char *out,
                                   struct dg_span text)
@@ -136,7 +136,7 @@ static enum dg_doc_format kind_of(const struct file_flags *flags, const char *in
     return dg_doc_format_guess(text);
 }
 
-/* The name that says what the file is: of standard input that of the output. */
+/* Returns the name that tells the file's format: for standard input, the name of the output. */
 static const char *name_of(const char *in, const char *out)
 {
     return strcmp(in, "-") == 0 && strchr(out, '.') ? out : in;
@@ -150,7 +150,7 @@ static bool has_filter(const struct file_flags *flags, const char *name, struct 
                      dg_filter_takes(strchr(name, '.') ? dg_span_cstr(name) : DG_SPAN(""), bytes);
 }
 
-/* Takes the text out of a file whose format a filter reads. */
+/* Gets the text of a file whose format a filter reads. */
 static enum dg_err open_filter(struct file_work *work, const char *name, const char *out,
                                struct dg_buf *text, struct dg_error *error)
 {
@@ -174,8 +174,8 @@ static enum dg_err open_filter(struct file_work *work, const char *name, const c
     return DG_OK;
 }
 
-/* How much there is, for the progress line; and the refusal of what cannot be read, before any
- * model is loaded. */
+/* Counts the text for the progress line, and refuses a file that cannot be read before any model is
+ * loaded. */
 static enum dg_err measure(struct file_work *work, size_t *total, struct dg_error *error)
 {
     struct dg_doc *doc = NULL;
@@ -202,7 +202,8 @@ static enum dg_err check_flags(const struct dg_opt_set *set, const struct file_f
     return DG_OK;
 }
 
-/* Directives such as %s have to be those of the original: programs crash otherwise. */
+/* Checks that directives such as %s are the same as in the original; programs could crash
+ * otherwise. */
 static enum dg_err check_po(struct file_work *work, struct dg_error *error)
 {
     struct dg_buf checked;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman generate: a language model continues a text. Standard input is one prompt, whose
- * continuation appears as it is generated; with --lines every line is one, many of them run at
+/* dragoman generate: a language model continues a text. Standard input is one prompt, and its
+ * continuation appears as it is generated. With --lines every line is a prompt, many prompts run at
  * once, and each gives a line of JSON. */
 #include "base/json/json_out.h"
 #include "base/memory/clock.h"
@@ -79,8 +79,8 @@ static const struct dg_opt_table table = {
 
 enum { WINDOW = 32, LINE_MAX_BYTES = 64 << 20 };
 
-/* One prompt on its way; with --lines they stand in a ring, and what is done is printed in order.
- */
+/* One prompt that is being continued. With --lines the prompts are in a ring, and finished ones are
+ * printed in order. */
 struct item {
     struct work *work;
     struct dg_buf line; /* the finished line */
@@ -123,7 +123,7 @@ static void fail(struct work *work, enum dg_err err, const char *error)
         work->err = dg_error_set(&work->error, err, "%s", error ? error : dg_err_sentence(err));
 }
 
-/* ---- What comes ------------------------------------------------------------------------------ */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static enum dg_err print(struct dg_span text)
 {
@@ -177,7 +177,7 @@ static const struct dg_generate_events shown = {.on_delta = on_delta,
                                                 .on_done = on_generation_done};
 static const struct dg_generate_events whole = {.on_done = on_generation_done};
 
-/* ---- What goes in ---------------------------------------------------------------------------- */
+/* ---- Prompts --------------------------------------------------------------------------------- */
 
 static void print_finished(struct work *work)
 {
@@ -247,7 +247,7 @@ static enum dg_err run_all(struct work *work, struct dg_error *error)
     return err;
 }
 
-/* ---- All ------------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static enum dg_err read_flags(struct work *work, struct dg_error *error)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman classify, fill, tag, answer, embed: readings of each line of standard input. One frame
- * for the five: lines go to the engine as the daemon's requests would, many at once, and are
- * answered in order. Two texts of a line (a pair, a question and its context) have a tab between
- * them. */
+/* dragoman classify, fill, tag, answer, embed: read each line of standard input with a model for
+ * that task. All five work in the same way: lines go to the engine like requests of the daemon,
+ * many at once, and are answered in order. Two texts of a line (a pair, a question and its context)
+ * have a tab between them. */
 #include "base/json/json_out.h"
 #include "base/memory/list.h"
 #include "base/memory/mem.h"
@@ -128,13 +128,13 @@ struct work {
     size_t n_best; /* --count and --threshold, in the form that this model needs */
     float threshold;
     struct dg_engine *engine;
-    struct dg_list items; /* items under way */
+    struct dg_list items; /* items that are being worked on */
     uint64_t n_lines, n_cut, n_tokens;
     enum dg_err err;
     struct dg_error error;
 };
 
-/* A line on its way: what the engine calls back with. */
+/* A line that is being worked on; the engine calls back with it. */
 struct item {
     struct dg_list link;
     struct work *work;
@@ -143,7 +143,7 @@ struct item {
     struct dg_json_out json; /* the JSON of the line while it is written */
 };
 
-/* ---- What comes ------------------------------------------------------------------------------ */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 static enum dg_err print_labels(const struct dg_reading_result *said, bool as_json,
                                 struct dg_buf *out)
@@ -211,9 +211,9 @@ static void on_reading_done(void *ctx, const struct dg_engine_read_result *resul
 
 static const struct dg_engine_read_events events = {on_said, on_reading_done};
 
-/* ---- What goes in ---------------------------------------------------------------------------- */
+/* ---- Requests -------------------------------------------------------------------------------- */
 
-/* A line's one text or two. */
+/* Splits a line into its one or two texts. */
 static enum dg_err divide(const struct work *work, const struct line *line,
                           struct dg_engine_item *texts, struct dg_error *error)
 {
@@ -268,7 +268,7 @@ static enum dg_err begin(void *ctx, struct line *line)
     return err;
 }
 
-/* How many labels are printed if the user does not say: one, or those that are more probably
+/* Chooses how many labels are printed if the user does not say: one, or those that are more likely
  * right than wrong. */
 static void choose_labels(struct work *work, const struct dg_engine_model_info *info)
 {
@@ -284,7 +284,7 @@ static void choose_labels(struct work *work, const struct dg_engine_model_info *
         work->n_best = 1;
 }
 
-/* ---- All ------------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static enum dg_err run_read(enum dg_read_task task, const struct dg_opt_set *set,
                             struct dg_error *error)

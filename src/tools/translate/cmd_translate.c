@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman translate: lines from stdin (or the arguments) to lines on stdout, in order, through the
- * same engine as the daemon, by the model that is named or by those that are installed. With --ids
- * the text layer is left out: see translate_ids.c. */
+/* dragoman translate: translates lines from stdin (or the arguments) to lines on stdout, in order,
+ * with the daemon's engine and the named model or the installed ones. With --ids the text layer is
+ * left out: see translate_ids.c. */
 #include "base/log/progress.h"
 #include "base/memory/mem.h"
 #include "base/option/opt.h"
@@ -130,7 +130,8 @@ struct work {
     struct dg_glossary *glossary; /* NULL: no glossary */
 };
 
-/* A line under way. With several answers a sentence's alternatives are joined line-wise. */
+/* A line that is being translated. With several answers, the alternatives of its sentences are
+ * joined for the whole line. */
 struct translation {
     struct work *work;
     struct line *line;
@@ -183,7 +184,7 @@ static void append_pairs(struct translation *translation, size_t i,
     }
 }
 
-/* The object of one sentence; bytes are those of the line. */
+/* Appends the object of one sentence; byte offsets are those of the line. */
 static void append_json(struct translation *translation, const struct dg_engine_sentence *sentence)
 {
     struct dg_json_out out;
@@ -407,7 +408,7 @@ static enum dg_err start(void *ctx, struct line *line)
     return DG_OK;
 }
 
-/* The directory's own name: the engine reads the languages off it ("fr-en"). */
+/* Gets the directory's own name, from which the engine knows the languages ("fr-en"). */
 static void model_name(const char *path, char *name, size_t cap)
 {
     size_t end = strlen(path);
@@ -458,8 +459,8 @@ static enum dg_err load_estimator(const struct work *work, struct dg_error *erro
     return err ? err : dg_engine_publish(work->engine, loaded, error);
 }
 
-/* Reports once what would otherwise fail for every line: a model of many languages needs their
- * names, and it must have a word for the formality. */
+/* Reports once the errors that every line would otherwise give: a multilingual model needs the
+ * languages, and it must have a word for the formality. */
 static enum dg_err check_languages(const struct work *work, struct dg_error *error)
 {
     struct dg_engine_request request = DG_ENGINE_REQUEST_DEFAULT;
@@ -474,7 +475,8 @@ static enum dg_err check_languages(const struct work *work, struct dg_error *err
 
 /* ---- All lines ------------------------------------------------------------------------------- */
 
-/* Positions of a target: the longest that is permitted, and a language and a manner before it. */
+/* Returns the positions of a target: the longest permitted length, and room for a language and a
+ * formality before it. */
 static size_t target_max(const struct translate *flags)
 {
     size_t most = (size_t)flags->search.max_len + 2;
@@ -570,7 +572,7 @@ static enum dg_err check_format(const struct dg_opt_set *set, const struct trans
     return DG_OK;
 }
 
-/* Completes what the flags leave open, and refuses what contradicts. */
+/* Completes what the flags leave open, and refuses contradictions. */
 static enum dg_err check_server(const struct dg_opt_set *set, const struct translate *flags,
                                 struct dg_error *error)
 {

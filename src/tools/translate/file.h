@@ -25,11 +25,11 @@ struct file_flags {
 
 enum { TARGET_CAP = 64 };
 
-/* One file on its way. */
+/* One file that is being translated. */
 struct file_work {
     const struct file_flags *flags;
     const struct dg_opt_set *set;
-    struct dg_span text;      /* the text of the file, or what its filter takes for the text */
+    struct dg_span text;      /* the text of the file, or the text that its filter gives */
     struct dg_filter *filter; /* the filter that gives the text; NULL: the whole file is the text */
     enum dg_doc_format format;
     struct dg_doc_opts opts;
@@ -37,15 +37,15 @@ struct file_work {
     struct dg_buf result;        /* the translated text */
     char target[TARGET_CAP];     /* the language of the result, as far as it is known */
     size_t n_sentences, n_lost, n_out;
-    size_t n_unsound; /* of a PO file: entries that lack directives of their originals */
+    size_t n_unsound; /* of a PO file: translated entries that lack directives of their originals */
 };
 
-/* Puts the whole file, translated, into work->result. */
+/* Translates the whole file into work->result. */
 enum dg_err file_by_model(struct file_work *work, struct dg_error *error) DG_MUST_CHECK;
 enum dg_err file_by_server(struct file_work *work, struct dg_error *error) DG_MUST_CHECK;
 
-/* Copies every sentence unchanged: it is taken apart, escaped and put together by the same layer as
- * a translation. */
+/* Copies every sentence unchanged. The file still goes through the layer that takes it apart,
+ * escapes the text and puts it together again, as for a translation. */
 enum dg_err file_dry(struct file_work *work, struct dg_error *error) DG_MUST_CHECK;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman file --dry-run: the document is taken apart and put together as for a translation, but
- * each sentence comes back as it is: its text is written by the format's rules, and what has markup
- * in it is copied. */
+/* dragoman file --dry-run: takes the document apart and puts it together as for a translation, but
+ * leaves each sentence as it is. A sentence's text is written by the format's rules; a sentence
+ * with markup in it is copied. */
 #include "text/sentence/segment.h"
 #include "tools/translate/file.h"
 

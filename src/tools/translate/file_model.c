@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman file with a model of --model, or with those that are installed: one request to an engine
+/* dragoman file with the model of --model, or with the installed models: one request to an engine
  * in this process. */
 #include "engine/engine.h"
 #include "tools/bell.h"
@@ -44,7 +44,7 @@ static void on_document_done(void *ctx, const struct dg_engine_result *result)
         installed_tell_foreign("file: the text", result->detected, work->flags->remote.target);
 }
 
-/* The last part of the model's path: "fr-en" states its languages. */
+/* Gets the last part of the model's path: "fr-en" states its languages. */
 static void name_of(const char *path, char *name, size_t cap)
 {
     size_t end = strlen(path), from;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman file --server: one request to a daemon, by the client library (clients/c). */
+/* dragoman file --server: one request to a daemon, through the client library (clients/c). */
 #include "base/json/json.h"
 #include "clients/c/dragoman.h"
 #include "tools/translate/file.h"
@@ -16,7 +16,7 @@ struct remote {
     struct dg_error *error;
 };
 
-/* {"start":..,"length":..}: how far it is. */
+/* Reads {"start":..,"length":..}, which says how far the translation is. */
 static void take_sentence(struct remote *remote, struct dg_span json)
 {
     const struct dg_json_limits limits = {
@@ -52,7 +52,7 @@ static void on_event(void *user, const struct dragoman_event *event)
     }
 }
 
-/* The options of POST /v1/translate: those of other commands, and what a document's are. */
+/* Writes the options of POST /v1/translate: those of other commands, and those for a document. */
 static enum dg_err put_options(const struct file_work *work, struct dg_buf *json)
 {
     const struct file_flags *flags = work->flags;

@@ -39,14 +39,15 @@ struct translate_totals {
     size_t n_lines, n_failed, n_sentences, n_tokens_in, n_tokens_out;
     size_t n_cut_short, n_loops, n_repaired;
     bool has_glossary;
-    size_t n_terms, n_missed; /* terms of the glossary that were found, and those of them that were
-                                 not used */
+    /* terms of the glossary that were found in the sources, and how many of these the translations
+     * do not use */
+    size_t n_terms, n_missed;
 };
 
 struct dg_engine_result;
 struct dg_glossary;
 
-/* Reads the glossary of a file; *glossary stays NULL if `path` is "". */
+/* Reads a glossary from a file; *glossary stays NULL if `path` is "". */
 enum dg_err translate_glossary(const char *path, struct dg_error *error,
                                struct dg_glossary **glossary) DG_MUST_CHECK;
 void translate_count_terms(struct translate_totals *totals, const struct dg_engine_result *result);
@@ -55,13 +56,13 @@ void translate_count_terms(struct translate_totals *totals, const struct dg_engi
 void translate_count(struct translate_totals *totals, size_t n_sentences, size_t n_tokens_in,
                      size_t n_tokens_out, enum dg_finish finish, bool repaired);
 
-/* The last line on stderr, for scripts: "translate: lines=… sentences=… …". */
+/* Prints the last line on stderr, for scripts: "translate: lines=… sentences=… …". */
 void translate_summary(const struct translate_totals *totals, uint64_t now_ns);
 
-/* The words of enum dg_formality. */
+/* The words of the command line for the values of enum dg_formality. */
 extern const char *const translate_formality_words[];
 
-/* Loads the model of the flags under `name`. */
+/* Loads the model that the flags name, and calls it `name`. */
 enum dg_err translate_load(struct dg_engine *engine, const struct translate *flags,
                            const char *name, struct dg_error *error) DG_MUST_CHECK;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman translate --format: all of stdin is one document, whose markup comes back around what it
- * was around. The same layer (markup/doc.h) and engine as the daemon's. What is final is written as
- * it comes. */
+/* dragoman translate --format: all of stdin is one document, and its markup comes back around the
+ * translations of the same words. It uses the same layer (markup/doc.h) and engine as the daemon.
+ * Text is written as soon as it is final. */
 #include "engine/engine.h"
 #include "tools/bell.h"
 #include "tools/lines.h"

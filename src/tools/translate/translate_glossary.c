@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman translate --glossary: a file of terms, for whatever languages the model has. */
+/* dragoman translate --glossary: reads a file of terms, which apply to all languages that the model
+ * has. */
 #include "base/file/map_file.h"
 #include "engine/engine.h"
 #include "tools/translate/translate.h"

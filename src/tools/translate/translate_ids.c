@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* dragoman translate --ids: straight through the scheduler, without text. Source ids are taken as
- * they are; only the end token that the model's tokenizer would put after a text is added where it
- * is missing, since a model without it says everything twice. All ids that were generated are
- * printed, the end token too. */
+/* dragoman translate --ids: gives ids directly to the scheduler, without the text layer. Source ids
+ * are taken unchanged, except that the end token, if the model's tokenizer puts it after a text, is
+ * added where it is missing: without it a model says everything twice. All generated ids are
+ * printed, including the end token. */
 #include "base/log/progress.h"
 #include "base/memory/mem.h"
 #include "base/thread/cpu.h"
@@ -242,8 +242,8 @@ static enum dg_err read_demands(struct forced *forced, const struct translate *f
     return err;
 }
 
-/* What the model's tokenizer puts after a text, if that is the end token; -1: nothing, or the
- * directory has no tokenizer. */
+/* Finds the token that the model's tokenizer puts after a text, if that is the end token; -1: it
+ * puts none, or the directory has no tokenizer. */
 static int32_t find_end_id(const char *path, const struct dg_blueprint *bp)
 {
     const struct dg_tokenizer_opts opts = DG_TOKENIZER_OPTS_DEFAULT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Answers as JSON, member by member in the order of the header; what was not asked for, or does
- * not exist, is left out. */
+/* Writes answers as JSON, with the members in the order of the header. Members that were not
+ * requested, or do not exist, are left out. */
 #include "tools/translate/translate_json.h"
 
 size_t translate_aligned(const float *alignment, size_t t, size_t n_source)

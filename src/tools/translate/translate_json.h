@@ -21,12 +21,12 @@ void translate_json_answers(struct dg_json_out *out, const struct dg_engine_answ
 enum dg_err translate_json_error(struct dg_buf *out, size_t line,
                                  const char *sentence) DG_MUST_CHECK;
 
-/* The source position with the greatest attention of target token `t`; `alignment` is
+/* Returns the source position to which target token `t` pays the most attention; `alignment` is
  * [.., n_source]. */
 size_t translate_aligned(const float *alignment, size_t t, size_t n_source);
 
-/* Appends the weights [n_ids, n_source], as Marian writes soft alignments: those of a token with
- * commas between, tokens with spaces. `alignment` NULL: nothing. */
+/* Appends the weights [n_ids, n_source] as Marian writes soft alignments: commas separate the
+ * weights of a token, spaces separate the tokens. Appends nothing when `alignment` is NULL. */
 enum dg_err translate_soft_alignment(struct dg_buf *out, const float *alignment, size_t n_ids,
                                      size_t n_source) DG_MUST_CHECK;
 

@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* dragoman translate --server: the lines go to a running daemon. The client library (clients/c)
- * lives on a thread with its event loop; lines and answers cross in two lists under one lock.
+ * runs on a thread of its own with an event loop; lines and answers are passed through two lists
+ * under one lock.
  *     main thread:  start -> [asked] -> wake the loop
  *     loop thread:  takes from [asked], dragoman_translate_n, on_event ... into [answered]
  *     main thread:  poll <- [answered], woken by the loop */
@@ -33,7 +34,7 @@ struct remote {
     bool is_over;
 };
 
-/* A line, on its way there and back. */
+/* A line that is sent to the daemon, and its answer. */
 struct question {
     struct dg_list link;
     struct remote *remote;
@@ -47,7 +48,7 @@ struct question {
 
 /* ---- On the loop's thread -------------------------------------------------------------------- */
 
-/* Called under the lock; once the lock is released, the question may no longer exist. */
+/* Called with the lock held; after the lock is released, the question may no longer exist. */
 static void give_back(struct question *question)
 {
     if (dg_list_is_empty(&question->link))
@@ -61,7 +62,7 @@ static void set_failure(struct question *question, const char *code, const char 
     snprintf(question->failure, size, "%s (%s)", message, code);
 }
 
-/* The counts in the server's answer. */
+/* Reads the counts in the server's answer. */
 static void read_usage(struct question *question, struct dg_span answer)
 {
     const struct dg_json_limits limits = {
@@ -181,7 +182,7 @@ static enum dg_err start(void *ctx, struct line *line)
     return DG_OK;
 }
 
-/* Under the lock. */
+/* Called with the lock held. */
 static void take_answer(struct remote *remote, struct question *question)
 {
     struct line *line = question->line;

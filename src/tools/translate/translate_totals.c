@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What `dragoman translate` counts, and prints at its end. */
+/* The counts of `dragoman translate`, and the line with them that it prints at its end. */
 #include "tools/translate/translate.h"
 
 #include <stdio.h>

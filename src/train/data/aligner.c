@@ -2,10 +2,10 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A table of one direction is a hash from (given word, other word) to a probability and a count,
- * with open addressing. It is filled with the pairs of words that stand together in sentences, then
- * each iteration counts by the probabilities of the last one and makes probabilities of the counts,
- * with the digamma function for the prior (variational Bayes). The empty word, which stands for no
- * word, has the number n_given. */
+ * with open addressing. It is filled with the pairs of words that occur together in sentence pairs.
+ * Each iteration then computes expected counts from the last probabilities, and new probabilities
+ * from the counts, with the digamma function for the prior (variational Bayes). The empty word, for
+ * words that translate nothing, has the number n_given. */
 #include "train/data/aligner.h"
 #include "base/memory/mem.h"
 
@@ -56,7 +56,7 @@ static size_t place_of(const struct table *table, uint64_t key)
     return (size_t)(x ^ (x >> 31)) & (table->n_slots - 1);
 }
 
-/* The slot of a key, or the empty one where it would stand. */
+/* Returns the slot of a key, or the empty slot in which it would be put. */
 static struct slot *find(const struct table *table, uint64_t key)
 {
     size_t at = place_of(table, key);
@@ -65,7 +65,7 @@ static struct slot *find(const struct table *table, uint64_t key)
     return &table->slots[at];
 }
 
-/* Moves what has more than `least` counts into `n_slots` new slots. */
+/* Moves the entries that have more than `least` counts into `n_slots` new slots. */
 static enum dg_err rebuild(struct table *table, size_t n_slots, float least)
 {
     struct slot *old = table->slots;
@@ -125,7 +125,7 @@ static double probability(const struct table *table, size_t given, size_t other)
 
 /* ---- Learning -------------------------------------------------------------------------------- */
 
-/* psi(x), x > 0: up by its recurrence, then its asymptotic series. */
+/* psi(x), x > 0: raises x with the recurrence, then uses the asymptotic series. */
 static double digamma(double x)
 {
     double result = 0.0;
@@ -136,14 +136,14 @@ static double digamma(double x)
            y * (1.0 / 12.0 - y * (1.0 / 120.0 - y * (1.0 / 252.0 - y / 240.0)));
 }
 
-/* How far apart two places are on their ways through their sentences. */
+/* Returns how far apart two words are in their relative positions in their sentences. */
 static double distance(size_t i, size_t n_i, size_t j, size_t n_j)
 {
     return fabs(((double)i + 1.0) / (double)n_i - ((double)j + 1.0) / (double)n_j);
 }
 
-/* weights[j] becomes the prior probability that given word j stands for the other's word i;
- * together they have all but p0. */
+/* weights[j] becomes the prior probability that word i of the other sentence translates given word
+ * j; the weights add up to 1 - p0. */
 static void prior(const struct dg_aligner *a, const struct table *table, size_t i, size_t n_other,
                   size_t n_given, double *weights)
 {
@@ -176,7 +176,7 @@ static bool is_stopped(const struct dg_aligner *a)
     return a->opts.stop && *a->opts.stop;
 }
 
-/* All pairs of words that stand together. */
+/* Adds all pairs of words that occur together. */
 static enum dg_err fill(struct dg_aligner *a, unsigned direction)
 {
     struct table *table = &a->tables[direction];
@@ -204,7 +204,7 @@ struct expected {
     uint64_t n; /* occurrences of the other word */
 };
 
-/* The expected counts of a word: those of the pairs of words go to the table. */
+/* Computes the expected counts of a word; those of its pairs of words are added to the table. */
 static void count_word(struct dg_aligner *a, struct table *table, const struct sides *s, size_t i,
                        struct expected *sum)
 {
@@ -284,7 +284,7 @@ static void maximise(const struct dg_aligner *a, struct table *table)
     table->is_fresh = false;
 }
 
-/* The mean distance that the prior alone expects. */
+/* Returns the mean distance that the prior expects without the translation table. */
 static double expected_distance(const struct dg_aligner *a, const struct table *table,
                                 unsigned direction, uint64_t n)
 {
@@ -308,7 +308,8 @@ static double expected_distance(const struct dg_aligner *a, const struct table *
     return all / (double)n;
 }
 
-/* The tension under which the prior expects what was counted: a few steps along the gradient. */
+/* Moves the tension towards the value at which the prior expects the mean distance that was
+ * counted, by a few steps along the gradient. */
 static void adjust_tension(const struct dg_aligner *a, struct table *table, unsigned direction,
                            const struct expected *sum)
 {
@@ -351,13 +352,13 @@ static void *learn_thread(void *arg)
     return NULL;
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
+/* ---- Making and freeing ---------------------------------------------------------------------- */
 
 static enum dg_err table_init(struct table *table, size_t n_given, size_t n_other,
                               const struct dg_aligner_opts *opts)
 {
     size_t most = SLOTS_MIN;
-    /* half as much again, for the moment of growth */
+    /* the table takes half as much again while it grows */
     while (most * 2 * sizeof(struct slot) * 3 / 2 <= opts->memory / 2)
         most *= 2;
     *table = (struct table){.n_slots = SLOTS_MIN,
@@ -442,11 +443,11 @@ void dg_aligner_free(struct dg_aligner *a)
     dg_free(a);
 }
 
-/* ---- Questions ------------------------------------------------------------------------------- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
-/* For each of the other's words the given word that it most probably stands for; -1: none.
- * Between two that are equally probable, the one nearer to the diagonal has the greater prior;
- * between two equally near ones, the first is taken. */
+/* Finds, for each word of the other sentence, the given word that it most probably translates; -1:
+ * none. Of two words that are equally probable otherwise, the one nearer to the diagonal has the
+ * greater prior; of two that are equally near, the first is taken. */
 static void best_of(const struct dg_aligner *a, unsigned direction, const struct sides *s,
                     int32_t *best)
 {

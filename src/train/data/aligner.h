@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Word alignment: which words of two sentences translate each other. IBM model 1 with a prior for
- * the diagonal (Dyer, Chahuneau and Smith, 2013), learned in both directions by expectation
- * maximisation from pairs of sentences alone.
+/* Word alignment: finds which words of two sentences translate each other. It is IBM model 1 with a
+ * prior for the diagonal (Dyer, Chahuneau and Smith, 2013), learned in both directions by
+ * expectation maximisation; the only data that it needs are pairs of sentences.
  *
  *     struct dg_aligner_opts opts = DG_ALIGNER_OPTS_DEFAULT;
  *     err = dg_aligner_new(&aligner, &pairs, &opts, &error);
@@ -15,7 +15,8 @@
  *
  * The tables hold at most `memory` bytes: when they are full, the rarest pairs of words are
  * forgotten. The same pairs and options give the same links. It learns with two threads, one for
- * each direction. Making links uses a work space of the aligner: one thread at a time. */
+ * each direction. Making links uses the aligner's scratch memory, so only one thread at a time may
+ * do it. */
 #ifndef DG_TRAIN_DATA_ALIGNER_H
 #define DG_TRAIN_DATA_ALIGNER_H
 
@@ -49,8 +50,7 @@ struct dg_aligner_opts {
         .iterations = 5, .p0 = 0.08, .tension = 4.0, .alpha = 0.01, .memory = (size_t)512 << 20    \
     }
 
-/* The pairs to learn from; `get` is called from two threads at once. Ids are below n_source and
- * n_target. */
+/* The pairs to learn from; two threads call `get` at once. Ids are below n_source and n_target. */
 struct dg_aligner_pairs {
     struct dg_example (*get)(const void *ctx, size_t i);
     const void *ctx;
@@ -65,11 +65,12 @@ enum dg_err dg_aligner_new(struct dg_aligner **aligner, const struct dg_aligner_
                            struct dg_error *error) DG_MUST_CHECK;
 void dg_aligner_free(struct dg_aligner *aligner); /* NULL is fine */
 
-/* Replaces the content of `links`. A pair that is too long or empty has none. */
+/* Replaces the content of `links`. A pair that is empty or too long gets no links. */
 enum dg_err dg_aligner_links(struct dg_aligner *aligner, const struct dg_example *example,
                              enum dg_symmetrise how, struct dg_word_links *links) DG_MUST_CHECK;
 
-/* p(target word | source word); 0 if they were never seen together, or were forgotten. */
+/* Returns p(target word | source word); 0 if the two were never seen together, or were
+ * forgotten. */
 double dg_aligner_probability(const struct dg_aligner *aligner, int32_t source, int32_t target);
 
 /* Calls `fn` for every pair of words in the table of target given source, in no particular order.
@@ -77,10 +78,10 @@ double dg_aligner_probability(const struct dg_aligner *aligner, int32_t source, 
 void dg_aligner_visit(const struct dg_aligner *aligner,
                       void (*fn)(void *ctx, uint32_t source, uint32_t target, double p), void *ctx);
 
-/* What was learned for a direction: 0 source to target, 1 target to source. */
+/* What was learned for a direction: 0 is source to target, 1 is target to source. */
 struct dg_aligner_report {
     double tension, perplexity;
-    /* pairs of words that the tables hold, and that were forgotten */
+    /* pairs of words that the tables hold, and pairs that were forgotten */
     size_t n_entries, n_forgotten;
 };
 

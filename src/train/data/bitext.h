@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Pairs of sentences as ids in memory, in the order in which they were added. The ids are words,
- * numbered as they come, or the pieces of a model's vocabulary.
+/* Pairs of sentences as ids in memory, in the order in which they were added. The ids stand for
+ * words, numbered as they come, or for the pieces of a model's vocabulary.
  *
  *     struct dg_bitext bitext;
  *     err = dg_bitext_init(&bitext, NULL);
@@ -10,8 +10,8 @@
  *     ... bitext.n, dg_bitext_get(&bitext, i), bitext.n_source, bitext.n_target ...
  *     dg_bitext_deinit(&bitext);
  *
- * Words are separated by blanks. Without a tokenizer the texts must live as long as the
- * bitext. One thread; reading from several. */
+ * Words are separated by blanks. Without a tokenizer the texts must live as long as the bitext. One
+ * thread writes; several may read. */
 #ifndef DG_TRAIN_DATA_BITEXT_H
 #define DG_TRAIN_DATA_BITEXT_H
 
@@ -37,12 +37,13 @@ enum dg_err dg_bitext_init(struct dg_bitext *bitext,
                            const struct dg_tokenizer *tokenizer) DG_MUST_CHECK;
 void dg_bitext_deinit(struct dg_bitext *bitext); /* mirror; after a failed init it is fine */
 
-/* Sides may be empty. Pieces come without the end token. DG_ERR_UTF8 from a tokenizer. */
+/* Adds a pair; either side may be empty. Pieces come without the end token. DG_ERR_UTF8 comes from
+ * the tokenizer. */
 enum dg_err dg_bitext_add(struct dg_bitext *bitext, struct dg_span source, struct dg_span target,
                           struct dg_error *error) DG_MUST_CHECK;
 
-/* Pair `i`, 0 <= i < n; borrowed until the next addition. For dg_aligner_pairs: `ctx` is the
- * bitext. */
+/* Returns pair `i`, 0 <= i < n, borrowed until the next addition. It fits dg_aligner_pairs, with
+ * the bitext as `ctx`. */
 struct dg_example dg_bitext_get(const void *bitext, size_t i);
 
 #endif

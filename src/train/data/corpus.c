@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Ids are gathered in memory first, because their number comes before them in the file. */
+/* The ids are collected in memory first, because the file states their number before them. */
 #include "train/data/corpus.h"
 #include "base/file/file_out.h"
 #include "base/memory/mem.h"
@@ -186,8 +186,8 @@ static enum dg_err check_sentence(const int32_t *ids, uint64_t from, uint64_t to
     return DG_OK;
 }
 
-/* What a pooled head is to output for a text: a label, any number of labels in ascending order,
- * or the bits of a number. */
+/* What a pooled head must predict for a text: a label, any number of labels in ascending order, or
+ * the bits of a number. */
 static bool are_labels(const int32_t *labels, uint64_t n, const struct dg_blueprint *bp)
 {
     float number = 0.0f;
@@ -204,7 +204,7 @@ static bool are_labels(const int32_t *labels, uint64_t n, const struct dg_bluepr
     return true;
 }
 
-/* Checks what an encoder's head (pass.h) is to output for a source of `n` tokens. */
+/* Checks what an encoder's head (pass.h) must predict for a source of `n` tokens. */
 static enum dg_err check_said(const int32_t *target, uint64_t n_target, uint64_t n,
                               const struct dg_blueprint *bp)
 {
@@ -302,7 +302,7 @@ void dg_corpus_close(struct dg_corpus *corpus)
 
 static const char links_magic[8] = "dglinks1";
 
-/* The links of all pairs, and where each pair's begin. */
+/* Makes the links of all pairs, and the offsets at which each pair's links begin. */
 static enum dg_err make_links(const struct dg_corpus *corpus, dg_corpus_links_fn make, void *ctx,
                               struct dg_buf *all, struct dg_buf *offsets)
 {
@@ -349,7 +349,8 @@ enum dg_err dg_corpus_write_links(const char *path, const struct dg_corpus *corp
     return err;
 }
 
-/* Offsets in order, positions within the pair, links by target. */
+/* Checks that the offsets ascend, that positions lie within the pair, and that links are ordered by
+ * target. */
 static enum dg_err check_links(const struct dg_corpus *corpus, const uint64_t *offsets,
                                const struct dg_link *links, uint64_t n_links)
 {

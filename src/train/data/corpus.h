@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Pairs as ids in one file, mapped read-only while training: the system may keep or drop its pages,
- * and a resumed run reads exactly what the first one read.
+/* Stores pairs as ids in one file. Training maps the file read-only: the system may keep or drop
+ * its pages, and a resumed run reads exactly what the first one read.
  *
  *     err = dg_corpus_write(path, tokenizer, NULL, pairs, n, len_max, &stats, &error);
  *     err = dg_corpus_open(&corpus, path, &bp, &error);
@@ -10,9 +10,9 @@
  *     dg_corpus_close(&corpus);
  *
  *     layout   8 bytes "dgpairs1" | u64 n | u64 n_ids | u64 offsets[2 n + 1] | i32 ids[n_ids]
- * in the machine's byte order: it is a working file, not for other machines. Source i is
- * ids[offsets[2i] .. offsets[2i + 1]), and target i follows it; for an encoder alone example.h says
- * what the target is. Everything is checked when the file is opened. */
+ * in the machine's byte order: it is a working file of this machine, not to be copied to others.
+ * Source i is ids[offsets[2i] .. offsets[2i + 1]), and target i follows it; for an encoder-only
+ * model example.h says what the target is. Everything is checked when the file is opened. */
 #ifndef DG_TRAIN_DATA_CORPUS_H
 #define DG_TRAIN_DATA_CORPUS_H
 
@@ -64,9 +64,9 @@ enum dg_err dg_corpus_out_save(const struct dg_corpus_out *out, const char *path
 
 struct dg_labels;
 
-/* `len_max`: tokens of a side with its end token. A pair is written as often as its `repeat` says.
- * `labels`: of a classifier, where the target of a pair is the number of its label, else NULL.
- * DG_ERR_NOT_FOUND: an unknown label. */
+/* Writes the pairs, each as often as its `repeat` says. `len_max` is the most tokens of a side with
+ * its end token. `labels` are those of a classifier, whose targets are the numbers of labels; else
+ * NULL. DG_ERR_NOT_FOUND: an unknown label. */
 enum dg_err dg_corpus_write(const char *path, const struct dg_tokenizer *tokenizer,
                             const struct dg_labels *labels, const struct dg_pair *pairs, size_t n,
                             size_t len_max, struct dg_corpus_stats *stats,
@@ -81,8 +81,8 @@ void dg_corpus_close(struct dg_corpus *corpus);
  *     layout   8 bytes "dglinks1" | u64 n | u64 n_links | u64 offsets[n + 1]
  *              | (u16 source, u16 target)[n_links]
  *
- * `make` fills `links` for one pair, with an aligner. Opening checks that the links fit the pairs.
- */
+ * `make` uses an aligner to fill `links` for one pair. Opening checks that the links fit the
+ * pairs. */
 typedef enum dg_err (*dg_corpus_links_fn)(void *ctx, const struct dg_example *example,
                                           struct dg_word_links *links);
 
@@ -123,7 +123,7 @@ enum dg_err dg_order_init(struct dg_order *order, size_t n) DG_MUST_CHECK;
 void dg_order_deinit(struct dg_order *order);
 void dg_order_shuffle(struct dg_order *order, uint64_t seed, uint64_t epoch);
 
-/* The number of pairs from position `first` on that make the next batch. */
+/* Returns how many pairs, from position `first` on, make the next batch. */
 size_t dg_order_batch(const struct dg_order *order, const struct dg_corpus *corpus, size_t first,
                       size_t tokens);
 

@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The reasons for which data are dropped before training. The readers (pairs.h, labelled_data.h)
- * count them by reason:
+ * count the dropped data by reason:
  *
  *     uint64_t dropped[DG_N_DROPS] = {0};
  *     dropped[DG_DROP_LONG]++;

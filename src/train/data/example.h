@@ -11,10 +11,10 @@
 
 #include <stdint.h>
 
-/* A pair. Ids are within the vocabularies; both sides end with the end token.
- * For an encoder alone the source is the input, [cls] text [sep] or [cls] text [sep] pair [sep], as
- * the server lays it out; target[0] is where the second text's segment begins (0: there is none).
- * What follows in the target depends on the head:
+/* A pair. Ids are within the vocabularies; both sides end with the end token. For an encoder-only
+ * model the source is the input, [cls] text [sep] or [cls] text [sep] pair [sep], as the server
+ * lays it out; target[0] is where the second text's segment begins (0: there is none). What follows
+ * in the target depends on the head:
  *
  *     WORDS    nothing
  *     POOLED   the label's number; any number of them in ascending order (DG_LABELS_EACH); or the

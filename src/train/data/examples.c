@@ -96,8 +96,8 @@ static size_t n_around(const struct making *m, bool has_pair)
     return 2 + (has_pair ? m->opts->bp->enc.separators : 0);
 }
 
-/* [cls] text [sep], or [cls] text [sep]... pair [sep]. Returns where the pair begins, or 0;
- * target[0] says where its segment does. */
+/* Lays out [cls] text [sep], or [cls] text [sep]... pair [sep]. Returns where the pair begins, or
+ * 0; sets target[0] to where its segment begins. */
 static size_t lay_out(struct making *m, size_t first_text, size_t n_text, bool has_pair,
                       size_t first_pair, size_t n_pair)
 {
@@ -122,7 +122,7 @@ static enum dg_err finish(struct making *m, size_t n_target)
     return dg_corpus_out_put(&m->out, m->source, m->n_source, m->target, n_target);
 }
 
-/* ---- One kind after the other ---------------------------------------------------------------- */
+/* ---- The kinds of labelled text -------------------------------------------------------------- */
 
 static int32_t bits_of(float x)
 {
@@ -131,7 +131,7 @@ static int32_t bits_of(float x)
     return bits;
 }
 
-/* A label's number, after `n` others in the target. */
+/* Puts a label's number after the `n` others in the target. */
 static enum dg_err put_label(struct making *m, struct dg_span label, size_t n,
                              struct dg_error *error)
 {
@@ -147,8 +147,8 @@ static enum dg_err put_label(struct making *m, struct dg_span label, size_t n,
     return DG_OK;
 }
 
-/* For labels or a number: takes as much of both texts as there is room for, and cuts the longer
- * one first. */
+/* For labels or a number: takes as many tokens of both texts as there is room for, and cuts the
+ * longer text first. */
 static enum dg_err put_whole(struct making *m, const struct dg_labelled_text *labelled_text,
                              struct dg_error *error)
 {
@@ -190,9 +190,9 @@ bool dg_examples_goes_on(const struct dg_labels *labels, struct dg_span label, s
     return dg_labels_find(labels, dg_span_cstr(room), number);
 }
 
-/* What is to be output for the text's token `i`; `word` walks along the words of the labelled
- * text. A token that begins with a space, or is nothing else, belongs to the word after the
- * space, as it does in the server. */
+/* Finds the label of the text's token `i`; `word` advances through the words of the labelled text.
+ * A token that begins with a space, or is only a space, belongs to the word after the space, as it
+ * does in the server. */
 static enum dg_err tag_of(const struct making *m, const struct dg_labelled_text *labelled_text,
                           size_t i, size_t *word, size_t *last, int32_t *tag,
                           struct dg_error *error)
@@ -217,7 +217,7 @@ static enum dg_err tag_of(const struct making *m, const struct dg_labelled_text 
     return DG_OK;
 }
 
-/* Stretches end before a word, where one is in sight. */
+/* Returns the length of the next stretch. It ends before a word, unless a single word fills it. */
 static size_t stretch(const struct tokens *tokens, size_t at, size_t most)
 {
     size_t n = tokens->n - at < most ? tokens->n - at : most;
@@ -318,7 +318,7 @@ static enum dg_err put_lesson(struct making *m, const struct dg_labelled_text *l
     return err;
 }
 
-/* ---- All ------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 static enum dg_err find_signs(struct making *m, struct dg_error *error)
 {

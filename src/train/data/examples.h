@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Labelled texts (labelled_data.h) as examples of an encoder alone (example.h), in a corpus file:
- * the ids that the server would give the network for such texts, and the right answers.
+/* Turns labelled texts (labelled_data.h) into examples for an encoder-only model (example.h), in a
+ * corpus file: the ids that the server would give the network for such texts, and the right
+ * answers.
  *
  *     err = dg_examples_write(path, &making, labelled_data, n, &stats, &error);
  *     err = dg_corpus_open(&corpus, path, making.bp, &error);
@@ -45,10 +46,11 @@ enum dg_err dg_examples_write(const char *path, const struct dg_examples_making 
                               struct dg_examples_stats *stats,
                               struct dg_error *error) DG_MUST_CHECK;
 
-/* The kind of labelled text that the network's head learns from. */
+/* Returns the kind of labelled text that the network's head learns from. */
 enum dg_labelled_text_kind dg_examples_kind(const struct dg_blueprint *bp);
 
-/* The label of a word's further parts: "I-PER" for "B-PER" if that exists, otherwise the same. */
+/* Finds the label of a word's further parts: "I-PER" for "B-PER" if that label exists, otherwise
+ * the same label. */
 bool dg_examples_goes_on(const struct dg_labels *labels, struct dg_span label, size_t *number);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Every file is read line by line; what a line gives is copied into one arena, so that JSON's
- * strings and a file's columns are the same to whoever comes next. */
+/* Every file is read line by line. The texts of a line are copied into one arena, so that the later
+ * steps need not know whether they come from JSON or from columns. */
 #include "train/data/labelled_data.h"
 #include "base/file/text_in.h"
 #include "base/json/json.h"
@@ -24,7 +24,7 @@ enum {
     LINE_VALUES_MAX = 2 * WORDS_MAX + 100
 };
 #define LABEL_BAR   '|' /* between the labels of a column */
-#define NUMBER_MAX  1e6 /* counts of the labels that are learned */
+#define NUMBER_MAX  1e6 /* the largest absolute value of a number to learn */
 #define ENTRIES_MAX ((size_t)1 << 32)
 #define ARENA_MAX   ((size_t)64 << 30)
 
@@ -51,7 +51,7 @@ static bool is_long(const struct dg_labelled_data *labelled_data, struct dg_span
     return labelled_data->opts.len_max && dg_utf8_count(text) > labelled_data->opts.len_max;
 }
 
-/* The reason to drop a text, or DG_N_DROPS. */
+/* Returns the reason to drop a text, or DG_N_DROPS. */
 static enum dg_drop judge(const struct dg_labelled_data *labelled_data,
                           const struct dg_labelled_text *labelled_text)
 {
@@ -70,7 +70,7 @@ static enum dg_drop judge(const struct dg_labelled_data *labelled_data,
     return DG_N_DROPS;
 }
 
-/* Makes one key of the text, the second text and what is to be learned. */
+/* Joins the text, the second text and the right answer to one key. */
 static enum dg_err key_of(struct dg_labelled_data *labelled_data,
                           const struct dg_labelled_text *labelled_text, struct dg_span *key)
 {
@@ -107,7 +107,7 @@ static enum dg_err append(struct dg_labelled_data *labelled_data,
     return DG_OK;
 }
 
-/* Keeps a labelled text that is in the arena, or counts the reason why not. */
+/* Keeps a labelled text that is in the arena, or counts the reason for dropping it. */
 static enum dg_err take(struct dg_labelled_data *labelled_data,
                         struct dg_labelled_text *labelled_text)
 {
@@ -164,8 +164,8 @@ static int by_text(const void *a, const void *b)
     return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-/* A text's labels as its tags, each once and in a fixed order, so that equal sets compare as equal.
- * `list` is in the arena. */
+/* Stores a text's labels as its tags, each once and in a fixed order, so that equal sets compare as
+ * equal. `list` is in the arena. */
 static void set_labels(struct dg_labelled_text *labelled_text, struct dg_span *list, size_t n)
 {
     size_t kept = 0;
@@ -180,7 +180,7 @@ static void set_labels(struct dg_labelled_text *labelled_text, struct dg_span *l
 
 /* ---- A sentence of words --------------------------------------------------------------------- */
 
-/* Words and labels under way; both arrays are the caller's. */
+/* The words and labels of the sentence that is being read; the caller owns both arrays. */
 struct sentence {
     struct dg_span words[WORDS_MAX], tags[WORDS_MAX];
     size_t n;
@@ -597,8 +597,8 @@ enum dg_err dg_labelled_data_forbid(struct dg_labelled_data *labelled_data,
 
 enum { CHOSEN = 1 };
 
-/* Draws groups until they have about n texts: `groups` has the size of each, times two, and the
- * flag CHOSEN. */
+/* Draws groups until they have about n texts: `groups` holds the size of each group times two, plus
+ * the flag CHOSEN. */
 static enum dg_err choose(const struct dg_labelled_data *labelled_data, size_t n, uint64_t seed,
                           struct dg_map *groups, size_t *order)
 {

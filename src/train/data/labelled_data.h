@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The training data of an encoder alone as text: read from files of lines (plain or gzip), cleaned
- * and split. Files named *.jsonl or *.ndjson (or these with .gz) contain a JSON object per line,
- * others columns separated by tabs:
+/* The training data of an encoder-only model as text, read from files of lines (plain or gzip),
+ * cleaned and split. Files named *.jsonl or *.ndjson (or these with .gz) contain a JSON object per
+ * line, other files contain columns separated by tabs:
  *
  *     what        columns                                         JSON
  *     words       text; every column is a text of its own         {"text"}
@@ -53,11 +53,11 @@ struct dg_labelled_text {
     struct dg_span label;
     float number;
     const struct dg_span *words; /* TAGS: [n_words] parts of the text */
-    /* [n_tags] TAGS: the words' labels; LABELS: the text's, each once */
+    /* [n_tags] TAGS: the labels of the words; LABELS: the labels of the text, each once */
     const struct dg_span *tags;
     size_t n_words, n_tags;
     size_t answer_at, answer_len; /* bytes in the context */
-    uint32_t repeat;              /* how often it occurs in an epoch */
+    uint32_t repeat;              /* how often the text occurs in an epoch */
 };
 
 struct dg_labelled_data_opts {
@@ -70,7 +70,7 @@ struct dg_labelled_data {
     struct dg_labelled_data_opts opts;
     struct dg_labelled_text *list; /* [n] owned */
     size_t n, cap;
-    uint32_t repeat; /* for the texts that are read from now on; 1 at first */
+    uint32_t repeat; /* given to the texts that are read from now on; 1 at first */
     uint64_t n_lines;
     uint64_t dropped[DG_N_DROPS];
     struct dg_arena arena; /* holds all texts */
@@ -84,12 +84,13 @@ void dg_labelled_data_deinit(struct dg_labelled_data *labelled_data);
 enum dg_err dg_labelled_data_read(struct dg_labelled_data *labelled_data, const char *path,
                                   struct dg_error *error) DG_MUST_CHECK;
 
-/* Moves about `n` texts, drawn by `seed`, to the front, at most a tenth of all. Entries with the
- * same text (for answers: context) move together, so that the others share no text with them. */
+/* Moves about `n` texts, drawn by `seed`, to the front, but at most a tenth of all. Entries with
+ * the same text (for answers: context) move together, so that no other entry shares its text with
+ * them. */
 enum dg_err dg_labelled_data_hold_out(struct dg_labelled_data *labelled_data, size_t n,
                                       uint64_t seed, size_t *n_held) DG_MUST_CHECK;
 
-/* The same with held-out texts from another source: drops the entries that share a text with one
+/* Does the same for held-out texts from another file: drops the entries that share a text with one
  * of them. */
 enum dg_err dg_labelled_data_forbid(struct dg_labelled_data *labelled_data,
                                     const struct dg_labelled_text *others, size_t n) DG_MUST_CHECK;

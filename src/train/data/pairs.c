@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Pairs are spans into the files' text, so that a corpus costs 32 bytes a pair besides its mapping.
- * A line seen before is found by its bytes, cut ends included. */
+/* Pairs are spans into the files' text, so that a corpus needs only 32 bytes per pair in addition
+ * to its mapping. A duplicate line is found by its bytes, from the first to the last of the two
+ * sides. */
 #include "train/data/pairs.h"
 #include "base/memory/chars.h"
 #include "base/memory/grow.h"
@@ -32,8 +33,8 @@ void dg_pairs_deinit(struct dg_pairs *pairs)
 
 /* ---- Cleaning -------------------------------------------------------------------------------- */
 
-/* A letter of any script: past ASCII everything but the punctuation of Latin-1 and the general one.
- */
+/* Whether the text has a letter of any script. Past ASCII every character counts as a letter,
+ * except Latin-1's punctuation and general punctuation. */
 static bool has_letter(struct dg_span text)
 {
     uint32_t cp;
@@ -50,8 +51,8 @@ static bool differ_too_much(const struct dg_pairs *pairs, size_t a, size_t b)
     return pairs->opts.ratio_max > 0.0 && longer > pairs->opts.ratio_max * shorter;
 }
 
-/* The reason against a line, or DG_N_DROPS; *pair is its two sides. A third column and what follows
- * (remarks, sources) is not looked at. */
+/* Returns the reason to drop a line, or DG_N_DROPS; *pair becomes its two sides. The third column
+ * and those after it (remarks, sources) are ignored. */
 static enum dg_drop judge_pair(const struct dg_pairs *pairs, struct dg_span line,
                                struct dg_pair *pair)
 {
@@ -86,7 +87,7 @@ static enum dg_drop judge_pair(const struct dg_pairs *pairs, struct dg_span line
     return DG_N_DROPS;
 }
 
-/* The same for a text without a translation. */
+/* Does the same for a text without a translation. */
 static enum dg_drop judge(const struct dg_pairs *pairs, struct dg_span line, struct dg_pair *pair)
 {
     if (!pairs->opts.lines)
@@ -212,8 +213,7 @@ enum dg_err dg_pairs_read_two(struct dg_pairs *pairs, const char *source_path,
     return err;
 }
 
-/* Opens a file. If it is JSON, the lines that are read from then on are those that it stands
- * for. */
+/* Opens a file. If it is JSON, the lines that are then read are the ones made from its objects. */
 static enum dg_err open_lines(const struct dg_pairs *pairs, struct dg_text_in *in, const char *path,
                               struct dg_error *error)
 {
@@ -283,7 +283,8 @@ enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others
     return err;
 }
 
-/* The first n of a shuffled list, round and round. */
+/* Takes the first n of a shuffled list, and starts again at its beginning when the list is used
+ * up. */
 enum dg_err dg_pairs_sample(struct dg_pairs *pairs, size_t n, uint64_t seed)
 {
     struct dg_random random = dg_random_make(seed, UINT64_MAX - 1);

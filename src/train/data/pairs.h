@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sentence pairs from files of `source<TAB>target` lines or of JSON (pairs_json.h), plain or gzip:
- * read, cleaned, split.
+/* Reads, cleans and splits sentence pairs from files of `source<TAB>target` lines or of JSON
+ * (pairs_json.h), plain or gzip.
  *
  *     struct dg_pairs pairs;
  *     dg_pairs_init(&pairs, &opts);
@@ -33,10 +33,12 @@ struct dg_pairs_opts {
     bool swap;       /* lines have the form target<TAB>source */
     bool duplicates; /* duplicates are kept */
     bool labels;     /* the target is a label for a classifier: any text, and many pairs share it */
-    bool lines; /* the files contain texts rather than pairs: sources are empty, and targets are the
-                   lines */
-    int source_script, target_script; /* values of dg_script_find: most letters must belong to this
-                                         script; DG_SCRIPT_ANY: any script */
+    /* the files contain texts rather than pairs: each line becomes a target, and sources are
+     * empty */
+    bool lines;
+    /* values of dg_script_find: most letters of the side must belong to this script; DG_SCRIPT_ANY:
+     * any script */
+    int source_script, target_script;
 };
 
 #define DG_PAIRS_OPTS_DEFAULT                                                                      \
@@ -47,7 +49,7 @@ struct dg_pairs_opts {
 
 struct dg_pair {
     struct dg_span source, target; /* without blanks at the ends */
-    uint32_t repeat;               /* how often it occurs in an epoch */
+    uint32_t repeat;               /* how often the pair occurs in an epoch */
 };
 
 enum { DG_PAIRS_FILES_MAX = 64 };
@@ -56,7 +58,7 @@ struct dg_pairs {
     struct dg_pairs_opts opts;
     struct dg_pair *list; /* [n] owned; the texts are borrowed from `files` */
     size_t n, cap;
-    uint32_t repeat; /* for the pairs that are read from now on; 1 at first */
+    uint32_t repeat; /* given to the pairs that are read from now on; 1 at first */
     uint64_t n_lines;
     uint64_t dropped[DG_N_DROPS];
     struct dg_text_in files[DG_PAIRS_FILES_MAX];
@@ -76,16 +78,17 @@ enum dg_err dg_pairs_read(struct dg_pairs *pairs, const char *path,
 enum dg_err dg_pairs_read_two(struct dg_pairs *pairs, const char *source_path,
                               const char *target_path, struct dg_error *error) DG_MUST_CHECK;
 
-/* Keeps `n` of the pairs, drawn by `seed`; if there are fewer, all of them, and some twice. For
- * mixing old pairs in. */
+/* Keeps `n` of the pairs, drawn by `seed`. If there are fewer than `n`, keeps all of them, and some
+ * twice. For mixing old pairs in. */
 enum dg_err dg_pairs_sample(struct dg_pairs *pairs, size_t n, uint64_t seed) DG_MUST_CHECK;
 
-/* Moves `n` pairs, drawn by `seed`, to the front, and drops every other pair that shares a source
- * or a target with one of them. *n_held is n, or a tenth of all when there are too few. */
+/* Moves `n` pairs, drawn by `seed`, to the front, and drops every other pair that shares a
+ * source or a target with one of them. *n_held becomes n, or a tenth of all pairs when there are
+ * too few. */
 enum dg_err dg_pairs_hold_out(struct dg_pairs *pairs, size_t n, uint64_t seed,
                               size_t *n_held) DG_MUST_CHECK;
 
-/* The same with held-out pairs from another source: drops pairs that share a side with one of
+/* Does the same for held-out pairs from another file: drops the pairs that share a side with one of
  * them. */
 enum dg_err dg_pairs_forbid(struct dg_pairs *pairs, const struct dg_pair *others,
                             size_t n) DG_MUST_CHECK;

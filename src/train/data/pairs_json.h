@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Pairs and texts from files of JSON objects, one a line: {"source": "...", "target": "..."}, or
- * {"text": "..."}. Other fields are ignored. The result has the form of a file of texts, or of
- * columns separated by tabs; tabs and line ends within a text become spaces. */
+/* Reads pairs or texts from files of JSON objects, one per line: {"source": "...", "target":
+ * "..."}, or {"text": "..."}. Other fields are ignored. The result has the form of a file of texts,
+ * or of columns separated by tabs; tabs and line ends within a text become spaces. */
 #ifndef DG_TRAIN_DATA_PAIRS_JSON_H
 #define DG_TRAIN_DATA_PAIRS_JSON_H
 

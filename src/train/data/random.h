@@ -26,7 +26,7 @@ static inline uint64_t dg_random_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Combines two numbers to one key. */
+/* Combines two numbers into one key. */
 static inline uint64_t dg_random_key(uint64_t a, uint64_t b)
 {
     return dg_random_mix(dg_random_mix(a + 0x9e3779b97f4a7c15u) + (b + 1) * 0xd1342543de82ef95u);
@@ -42,13 +42,13 @@ static inline uint64_t dg_random_next(struct dg_random *random)
     return dg_random_mix(random->state += 0x9e3779b97f4a7c15u);
 }
 
-/* 0 to n - 1; n from 1 to 2^32. */
+/* Returns a number from 0 to n - 1; n is from 1 to 2^32. */
 static inline size_t dg_random_below(struct dg_random *random, size_t n)
 {
     return (size_t)(((dg_random_next(random) >> 32) * (uint64_t)n) >> 32);
 }
 
-/* 0 to 1, 1 excluded. */
+/* Returns a number from 0 to 1, 1 excluded. */
 static inline double dg_random_unit(struct dg_random *random)
 {
     return (double)(dg_random_next(random) >> 11) * 0x1p-53;

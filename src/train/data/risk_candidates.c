@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Lines are read as labelled texts of two texts and a number (labelled_data.h), which also drops
- * those like a held-out pair; consecutive lines with the same source are a group. */
+/* Lines are read as labelled texts of two texts and a number (labelled_data.h). That reader also
+ * drops lines that resemble a held-out pair. Consecutive lines with the same source are a group. */
 #include "train/data/risk_candidates.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
@@ -20,7 +20,7 @@ enum { HEADER_BYTES = 8 + 8 + 8 };
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* An answer of the group under way. */
+/* An answer of the group that is being read. */
 struct answer {
     int32_t *ids; /* owned */
     size_t n_ids;
@@ -55,7 +55,7 @@ static enum dg_err check_lessons(const struct dg_labelled_data *labelled_data, s
     return DG_OK;
 }
 
-/* A source that resembles a held-out pair is dropped. */
+/* Drops the sources that resemble a held-out pair. */
 static enum dg_err forbid(struct dg_labelled_data *labelled_data, const struct dg_pair *held,
                           size_t n)
 {
@@ -83,7 +83,8 @@ static enum dg_err read_all(struct dg_labelled_data *labelled_data, const char *
     return err ? err : forbid(labelled_data, opts->held, opts->n_held);
 }
 
-/* One answer too few, or all equally good: nothing competes. */
+/* False when there is only one answer, or when all are equally good: then there is nothing to
+ * choose between. */
 static bool is_contest(const struct answer *answers, size_t n)
 {
     for (size_t i = 1; i < n; i++)
@@ -112,7 +113,7 @@ static enum dg_err put_group(struct writer *w, const struct dg_token *tokens, si
     return err;
 }
 
-/* The answers [n] of one source. */
+/* Takes the answers [n] of one source. */
 static enum dg_err take_group(struct writer *w, const struct dg_labelled_text *labelled_data,
                               size_t n)
 {
@@ -238,8 +239,8 @@ static bool same_source(const struct dg_corpus *answers, uint64_t a, uint64_t b)
            memcmp(one.source, other.source, one.n_source * sizeof *one.source) == 0;
 }
 
-/* Groups of 2 to DG_RISK_CANDIDATES_MAX answers to one source, that make up all answers; costs from
- * 0 to 1. */
+/* Checks that each group has 2 to DG_RISK_CANDIDATES_MAX answers to one source, that the groups
+ * cover all answers, and that costs are from 0 to 1. */
 static bool is_sound(const struct dg_risk_candidates *r)
 {
     if (r->first[0] != 0 || r->first[r->n] != r->answers.n)

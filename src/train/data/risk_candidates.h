@@ -2,9 +2,10 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Candidates of minimum-risk training: several translations of a source by a model, each with its
- * score (lines source<TAB>answer<TAB>score from 0 to 100, those of a source one after the other, as
- * `dragoman distill --pick all` prints them). Training then lowers the expected cost of the model's
- * translations, and not only the loss on the reference (pass_risk.c, docs/training/reference.md).
+ * score. The files have lines source<TAB>answer<TAB>score, with scores from 0 to 100 and the lines
+ * of a source one after the other, as `dragoman distill --pick all` prints them. Training then
+ * lowers the expected cost of the model's translations, and not only the loss on the reference
+ * (pass_risk.c, docs/training/reference.md).
  *
  *     err = dg_risk_candidates_write(dir, files, n_files, &opts, &stats, &error);   once, into a
  *                                                                                   run's training/
@@ -15,7 +16,7 @@
  *
  *     layout   8 bytes "dgrivals" | u64 n | u64 n_answers | u64 first[n + 1] | f32 cost[n_answers]
  *
- * in the machine's byte order; the answers themselves are ids in another file (corpus.h).
+ * in the machine's byte order. The answers themselves are stored as ids in another file (corpus.h).
  * Everything is checked when the files are opened. */
 #ifndef DG_TRAIN_DATA_RISK_CANDIDATES_H
 #define DG_TRAIN_DATA_RISK_CANDIDATES_H
@@ -51,9 +52,9 @@ struct dg_risk_candidates_opts {
 
 struct dg_risk_candidates_stats {
     size_t n_sources, n_answers; /* numbers of sources and answers that were written */
-    size_t n_alone; /* sources left out because they have a single answer, or answers that are all
-                       equally good */
-    size_t n_long;  /* answers left out because they are too long */
+    /* sources left out because they have only one answer, or answers that are all equally good */
+    size_t n_alone;
+    size_t n_long; /* answers left out because they are too long */
     uint64_t dropped[DG_N_DROPS];
     double cost; /* the mean cost of the answers that were written */
 };

@@ -14,7 +14,8 @@ struct select {
     struct dg_normal_text text;
 };
 
-/* A side with single spaces, and none at its ends; borrowed until the next call. */
+/* Normalises a side: single spaces between words, and none at the ends. Borrowed until the next
+ * call. */
 static enum dg_err normal(struct select *select, struct dg_span side, struct dg_span *out)
 {
     select->text.len = 0;

@@ -20,7 +20,7 @@ struct dg_select_opts {
     size_t words_max;          /* the most words of a side; 0: no limit */
     const char *const *begins; /* [n_begins] what the target may begin with, followed by a space */
     size_t n_begins;           /* 0: anything may begin a sentence */
-    bool ascii;                /* which normaliser is used: dg_charsmap_build_ascii, or else NFKC */
+    bool ascii;                /* use dg_charsmap_build_ascii as the normaliser, else NFKC */
 };
 
 enum dg_err dg_select(struct dg_pairs *pairs, const struct dg_select_opts *opts, size_t *n_dropped,

@@ -40,7 +40,7 @@ enum dg_err dg_texts_check(const struct dg_blueprint *bp, struct dg_error *error
     return err;
 }
 
-/* Without a name it goes by its code. */
+/* Gets the language's name. If it has none, its code is used. */
 static enum dg_err name_it(const char *code, struct dg_langtag *tag, char name[64],
                            struct dg_error *error)
 {
@@ -95,7 +95,7 @@ static enum dg_err push_tokens(struct writer *w, const struct dg_token *tokens, 
     return err;
 }
 
-/* The token that a text begins with. */
+/* Returns the token that a text begins with. */
 static int32_t first_id(const struct dg_blueprint *bp)
 {
     return bp->bos_id != DG_ID_NONE ? bp->bos_id : bp->eos_id;
@@ -111,8 +111,8 @@ static size_t n_ids(const struct writer *w)
     return w->stream.len / sizeof(int32_t);
 }
 
-/* A line after the stream: its beginning, its tokens, its end. The end of one text is the
- * beginning of the next where the vocabulary has one token for both. */
+/* Adds a line to the stream: its beginning, its tokens, its end. If the vocabulary has one token
+ * for beginning and end, the end of one text is the beginning of the next. */
 static enum dg_err push_line(struct writer *w, struct dg_span text, struct dg_error *error)
 {
     const struct dg_blueprint *bp = w->opts->bp;
@@ -136,8 +136,8 @@ static enum dg_err push_line(struct writer *w, struct dg_span text, struct dg_er
     return err;
 }
 
-/* Writes stretches of the stream: each is read from the token before it. The last of `*n` stays for
- * the next. */
+/* Writes parts of the stream; each example also reads the token before it. The last id stays in the
+ * stream for the next example, unless `is_last`. */
 static enum dg_err cut_stream(struct writer *w, bool is_last)
 {
     const size_t most = w->opts->len_max, n = n_ids(w);
@@ -211,7 +211,7 @@ static enum dg_err put_prompt(struct writer *w, const struct dg_pair *pair, stru
     return err;
 }
 
-/* ---- All ------------------------------------------------------------------------------------- */
+/* ---- Writing --------------------------------------------------------------------------------- */
 
 enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts,
                            const struct dg_pair *pairs, size_t n, struct dg_corpus_stats *stats,

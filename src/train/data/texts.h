@@ -4,7 +4,7 @@
 /* The training data of language models as ids (corpus.h):
  *
  *     lines     source: the token that texts begin with        target: the line and the end token
- *     packed    the same texts end to end, cut wherever a stretch is full
+ *     packed    the same texts end to end, cut wherever an example is full
  *     prompts   source: a template with one side of a pair     target: the other side, end token
  *
  * The source is only read, not learned. A line that is longer than the network's context continues
@@ -39,10 +39,10 @@ enum dg_err dg_texts_write(const char *path, const struct dg_texts_opts *opts,
                            const struct dg_pair *pairs, size_t n, struct dg_corpus_stats *stats,
                            struct dg_error *error) DG_MUST_CHECK;
 
-/* A blueprint's form with the names of its languages, which are those of a served model
+/* A blueprint's form with the names of its languages, which are the names that a served model uses
  * (engine/models/langs.h). */
 struct dg_texts_form {
-    struct dg_span form; /* borrowed from the blueprint; empty: there is none */
+    struct dg_span form; /* borrowed from the blueprint; empty: it has no form */
     struct {
         struct dg_langtag tag;
         char name[64]; /* the language's name in English */
@@ -52,8 +52,8 @@ struct dg_texts_form {
 enum dg_err dg_texts_form_init(struct dg_texts_form *form, const struct dg_blueprint *bp,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Appends the text that the network is given in place of a pair's source. *text_at: where the
- * source begins in it. */
+/* Appends the text that the network reads in place of a pair's source. *text_at becomes the
+ * position at which the source begins in it. */
 enum dg_err dg_texts_prompt(const struct dg_texts_form *form, struct dg_span source,
                             struct dg_buf *out, size_t *text_at) DG_MUST_CHECK;
 

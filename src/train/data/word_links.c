@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A grid of cells, source rows and target columns, each with three bits: forward has it, backward
- * has it, it is in the set. */
+/* A grid with a row for each source word and a column for each target word. Each cell has three
+ * bits: whether the forward links have it, whether the backward links have it, and whether it is in
+ * the joined set. */
 #include "train/data/word_links.h"
 #include "base/memory/grow.h"
 #include "base/memory/mem.h"

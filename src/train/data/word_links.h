@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Links between the words of two sentences, and how those of two directions become one set (Och and
- * Ney, 2003; Koehn, Och and Marcu, 2003).
+/* Links between the words of two sentences. The links of the two directions are joined to one set
+ * (Och and Ney, 2003; Koehn, Och and Marcu, 2003).
  *
  *     struct dg_word_links links;
  *     dg_word_links_init(&links);
@@ -46,13 +46,13 @@ struct dg_word_links {
 void dg_word_links_init(struct dg_word_links *links);
 void dg_word_links_deinit(struct dg_word_links *links);
 
-/* `forward[t]`: the source word of target word t, `backward[s]`: the target word of source word s;
- * -1: none. */
+/* Joins the links of two directions. `forward[t]` is the source word of target word t,
+ * `backward[s]` the target word of source word s; -1: none. */
 enum dg_err dg_word_links_symmetrise(struct dg_word_links *links, const int32_t *forward,
                                      size_t n_target, const int32_t *backward, size_t n_source,
                                      enum dg_symmetrise how) DG_MUST_CHECK;
 
-/* Pharaoh's format: source-target, by source, then target. */
+/* Appends the links in Pharaoh's format: source-target, ordered by source, then by target. */
 enum dg_err dg_word_links_print(const struct dg_word_links *links,
                                 struct dg_buf *out) DG_MUST_CHECK;
 

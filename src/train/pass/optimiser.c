@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The array of parameters is cut into blocks of a fixed size. Members take every n-th block; sums
- * that go over all blocks are kept one a block and added up in order. So only the sum over members
- * depends on how many there are. */
+/* The array of parameters is cut into blocks of a fixed size. Members take every n-th block. A sum
+ * over all blocks is computed for each block and then added up in order, so only the sum over the
+ * members' gradients depends on the number of members. */
 #include "train/pass/optimiser.h"
 #include "base/memory/mem.h"
 #include "tensor/gradient/grad.h"
@@ -31,7 +31,7 @@ struct dg_optimiser {
     struct dg_adam adam; /* the state of the step under way */
     float average_share;
     bool has_step;
-    struct range *frozen; /* [n_frozen] in order, none touching the next */
+    struct range *frozen; /* [n_frozen] in order, with a gap between each and the next */
     size_t n_frozen;
 };
 
@@ -44,7 +44,7 @@ static float *zeros(size_t n)
     return x;
 }
 
-/* A language model's layers are a decoder's. */
+/* The layers of a language model count as a decoder's. */
 static bool is_of_decoder(const char *name)
 {
     return strstr(name, ".decoder.layers.") || strncmp(name, "model.layers.", 13) == 0;
@@ -58,7 +58,7 @@ bool dg_optimiser_is_frozen(unsigned freeze, const struct dg_param *param)
                (freeze & DG_FREEZE_ENCODER && strstr(name, ".encoder.layers.")) ||
                (freeze & DG_FREEZE_DECODER && is_of_decoder(name));
     if (strncmp(name, "head.", 5) == 0)
-        return false; /* an encoder alone is trained for exactly this output */
+        return false; /* an encoder-only model is trained for exactly this output */
     if (strstr(name, ".encoder_attn."))
         return (freeze & (DG_FREEZE_DECODER | DG_FREEZE_CROSS)) != 0;
     if (strstr(name, ".encoder.layers."))
@@ -86,7 +86,7 @@ static bool list_frozen(struct dg_optimiser *o)
     return true;
 }
 
-/* Finds the part of [at, at + len) that range `i` freezes; false: there is none. */
+/* Finds the part of [at, at + len) that range `i` freezes; false when there is none. */
 static bool frozen_part(const struct dg_optimiser *o, size_t i, size_t at, size_t len,
                         struct range *part)
 {
@@ -173,7 +173,7 @@ const float *dg_optimiser_best(const struct dg_optimiser *o)
     return o->average ? o->average : o->params->w;
 }
 
-/* Without the cool-down. */
+/* The rate without the cool-down. */
 static double scheduled_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_t step)
 {
     const double warmup = opts->warmup ? (double)opts->warmup : 1.0, t = (double)step;
@@ -214,7 +214,7 @@ static size_t block_len(const struct dg_optimiser *o, size_t block)
     return o->params->n - at < BLOCK ? o->params->n - at : BLOCK;
 }
 
-/* Member 0's gradient becomes the sum of all, the others zero. */
+/* Sets member 0's gradient to the sum of all, and the other gradients to zero. */
 static void add_up(void *ctx, size_t member)
 {
     struct dg_optimiser *o = ctx;
@@ -246,7 +246,7 @@ static void update_stretch(struct dg_optimiser *o, size_t at, size_t len,
     o->k->axpy(w, o->gradients[0] + at, -adam->rate * adam->grad_scale, len);
 }
 
-/* Frozen stretches are stepped over: their moments stay zero, and decay must not reach them. */
+/* Skips frozen ranges: their moments stay zero, and decay must not change their weights. */
 static void update_range(struct dg_optimiser *o, size_t at, size_t len, bool decays)
 {
     struct dg_adam adam = o->adam;

@@ -3,8 +3,8 @@
 
 /* The optimiser: Adam (Kingma and Ba, 2015) or AdamW (Loshchilov and Hutter, 2019) with bias
  * correction, clipping by the norm of the whole gradient, schedules of the learning rate, and an
- * average of the weights, which is what gets served: an exponential moving average, or one that the
- * trainer computes.
+ * average of the weights. The average is what the daemon serves; it is an exponential moving
+ * average, or one that the trainer computes.
  *
  *     struct dg_optimiser_opts opts = DG_OPTIMISER_OPTS_DEFAULT;
  *     err = dg_optimiser_new(&optimiser, &params, &opts, team, &error);
@@ -23,7 +23,7 @@
 #include <stdbool.h>
 
 enum dg_schedule {
-    /* the Transformer paper's: rises for `warmup` steps, then falls as 1/sqrt(step) */
+    /* as in the Transformer paper: rises for `warmup` steps, then falls as 1/sqrt(step) */
     DG_SCHEDULE_INVERSE_SQRT,
     DG_SCHEDULE_COSINE,   /* rises, then falls along half a cosine to `rate_min` at `steps` */
     DG_SCHEDULE_LINEAR,   /* rises, then falls in a straight line to `rate_min` at `steps` */
@@ -36,7 +36,7 @@ enum dg_freeze {
                                  bias; never an encoder's head */
     DG_FREEZE_ENCODER = 2,    /* the encoder's layers */
     DG_FREEZE_DECODER = 4,    /* the decoder's layers, with their attention over the source */
-    DG_FREEZE_CROSS = 8,      /* the decoder's attention over the source alone */
+    DG_FREEZE_CROSS = 8,      /* only the decoder's attention over the source */
     DG_FREEZE_NORMS = 16,     /* all gains and biases of norms */
 };
 
@@ -49,18 +49,20 @@ struct dg_optimiser_opts {
     enum dg_optimiser_kind kind;
     enum dg_schedule schedule;
     double rate;       /* the highest rate; 0: that of the paper, 1 / sqrt(D * warmup) */
-    double rate_min;   /* the rate at which cosine, line and cool-down end */
+    double rate_min;   /* the rate at which cosine, linear and cool-down end */
     uint64_t warmup;   /* number of steps */
-    uint64_t steps;    /* steps of the whole run, for cosine, line and cool-down */
+    uint64_t steps;    /* steps of the whole run, for cosine, linear and cool-down */
     uint64_t cooldown; /* how many of the last `steps` lower the rate to `rate_min` in a straight
                           line */
     double beta1, beta2, epsilon;
     double weight_decay; /* does not apply to biases and gains */
     double clip;         /* the largest norm of the gradient; 0: no clipping */
     double average;      /* decay of the moving average; 0: none is kept */
-    size_t average_last; /* The average is taken over this many snapshots instead, which the trainer
-                            writes there; 0: it is a moving average. */
-    unsigned freeze;     /* bits of enum dg_freeze; frozen parts do not count for the norm either */
+    /* If not 0, the average is taken over this many snapshots instead; the trainer then writes it
+     * into `average` of the state. */
+    size_t average_last;
+    /* bits of enum dg_freeze; the gradient of frozen parts does not count for the norm either */
+    unsigned freeze;
 };
 
 #define DG_OPTIMISER_OPTS_DEFAULT                                                                  \
@@ -91,17 +93,18 @@ void dg_optimiser_step(struct dg_optimiser *optimiser, struct dg_optimiser_repor
 /* Whether the parts `freeze` contain a parameter. */
 bool dg_optimiser_is_frozen(unsigned freeze, const struct dg_param *param);
 
-/* The learning rate of step `step`, from 1. */
+/* Returns the learning rate of step `step`; steps count from 1. */
 double dg_optimiser_rate(const struct dg_optimiser_opts *opts, size_t D, uint64_t step);
 
-/* The weights themselves, if a step only adds the gradient times -rate to them (SGD, one member, no
- * clipping, decay, average or freezing); else NULL. A caller that adds it directly calls
- * dg_optimiser_count instead of dg_optimiser_step. */
+/* Returns the weights themselves, if a step only adds the gradient times -rate to them (SGD, one
+ * member, no clipping, decay, average or freezing); else NULL. A caller that adds the gradient to
+ * them directly calls dg_optimiser_count instead of dg_optimiser_step. */
 float *dg_optimiser_direct(struct dg_optimiser *optimiser);
 void dg_optimiser_count(struct dg_optimiser *optimiser);
 
-/* What a checkpoint keeps: arrays [params.n], and the counts of steps. `average` is NULL when none
- * is kept, and the moments are NULL with SGD. A resumed run writes into them. */
+/* What a checkpoint stores: arrays [params.n], and the counts of steps. `average` is NULL when no
+ * average is kept, and the moments are NULL with SGD. To resume, the caller writes the stored
+ * values into them. */
 struct dg_optimiser_state {
     float *moment1, *moment2, *average;
     uint64_t *step;    /* steps made */
@@ -110,7 +113,7 @@ struct dg_optimiser_state {
 
 struct dg_optimiser_state dg_optimiser_state(struct dg_optimiser *optimiser);
 
-/* The weights to serve: the average, or the weights themselves. */
+/* Returns the weights to serve: the average if one is kept, else the weights themselves. */
 const float *dg_optimiser_best(const struct dg_optimiser *optimiser);
 
 #endif

@@ -177,7 +177,7 @@ static enum dg_err load_item(void *ctx, const struct dg_layout_item *item)
             continue;
         const bool fits = dg_tensor_present(from) && dg_tensor_count(from) == param->len;
         if (!fits && is_head(loading->params, param))
-            return DG_OK; /* it belongs to another task, so it begins anew */
+            return DG_OK; /* the parameter belongs to another task, so it keeps its start value */
         if (!fits)
             return dg_error_set(loading->error, DG_ERR_INVALID,
                                 "the tensor %s has another shape than expected", item->name);

@@ -43,19 +43,20 @@ struct dg_params {
     size_t n_list;
 };
 
-/* Checks the blueprint and allocates; values are zeros. DG_ERR_UNSUPPORTED for an encoder
- * alone whose head cannot be trained. */
+/* Checks the blueprint and allocates; values are zeros. DG_ERR_UNSUPPORTED for an encoder-only
+ * model whose head cannot be trained. */
 enum dg_err dg_params_init(struct dg_params *params, const struct dg_blueprint *bp,
                            struct dg_error *error) DG_MUST_CHECK;
 void dg_params_deinit(struct dg_params *params);
 
-/* Start values: matrices uniform with Glorot's bound, embeddings normal with deviation 1/sqrt(D),
- * gains 1, biases 0; plain recurrent networks as in PyTorch. The same seed gives the same bits
- * on every machine. */
+/* Sets the start values: matrices uniform with Glorot's bound, embeddings normal with deviation
+ * 1/sqrt(D), gains 1, biases 0; plain recurrent networks as in PyTorch. The same seed gives the
+ * same bits on every machine. */
 void dg_params_randomise(struct dg_params *params, uint64_t seed);
 
-/* Copies a model's weights in; its blueprint must have the same parameters. Only an encoder alone
- * may have another head: parameters of the head that do not fit keep their values. */
+/* Copies a model's weights into `params`. The model's blueprint must have the same parameters; only
+ * the head of an encoder-only model may differ, and parameters of the head that do not fit keep
+ * their values. */
 enum dg_err dg_params_load(struct dg_params *params, const struct dg_weights *from,
                            struct dg_error *error) DG_MUST_CHECK;
 

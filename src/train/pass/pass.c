@@ -141,7 +141,7 @@ static void carve_all(struct dg_pass *pass, struct dg_pass_carve *c)
     pass->weights = dg_pass_carve_floats(c, 1, Mt);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
+/* ---- Making and freeing ---------------------------------------------------------------------- */
 
 /* Memory that only some families have. */
 static enum dg_err make_family(struct dg_pass *pass)
@@ -213,8 +213,8 @@ size_t dg_pass_bytes(const struct dg_pass *pass)
     return pass->bytes;
 }
 
-/* Rows of both sides: an encoder alone has no target's; a language model reads both sides as one
- * text. */
+/* Rows of both sides: an encoder-only model has no target rows; a language model reads both sides
+ * as one text. */
 static void count_rows(const struct dg_blueprint *bp, const struct dg_example *example,
                        size_t *n_source, size_t *n_target)
 {
@@ -235,7 +235,7 @@ size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *ex
 size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n)
 {
     size_t source = 0, target = 0, scores = 0, i = 0;
-    for (; i < n; i++) { /* and back to the place where a group begins */
+    for (; i < n; i++) { /* go back to where the group begins */
         size_t n_source, n_target;
         count_rows(&pass->params->bp, &examples[i], &n_source, &n_target);
         const size_t longest = dg_most(n_source, n_target);
@@ -249,7 +249,7 @@ size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *ex
     return n;
 }
 
-/* ---- Forward and back ------------------------------------------------------------------------ */
+/* ---- Forward and backward -------------------------------------------------------------------- */
 
 /* Places of dropout: embeddings 0 and 1, then one for each sub-layer. */
 static uint64_t encoder_site(size_t layer, size_t sub)

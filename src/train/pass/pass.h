@@ -36,8 +36,8 @@ struct dg_pass_limits {
 };
 
 /* Masked words (BERT's rule): the network is to predict this share of a text's words. Of ten such
- * words eight are replaced by the mask, one by a random word, and one stays. They are drawn by the
- * batch's key and the token's number in the batch. */
+ * words eight are replaced by the mask, one by a random word, and one stays. The draw depends on
+ * the batch's key and the token's number in the batch. */
 struct dg_pass_mask {
     float share;
     int32_t id;
@@ -46,8 +46,8 @@ struct dg_pass_mask {
 /* The kinds of loss. */
 enum dg_pass_loss {
     DG_PASS_LOSS_TOKEN, /* the mean loss over target tokens */
-    /* As textbooks have it for recurrent networks: the sum over a sentence's tokens, up to its
-     * end or to the point where the network wrongly ends; reported divided by the target's
+    /* As textbooks define it for recurrent networks: the sum over a sentence's tokens, up to its
+     * end or to the point where the network wrongly ends. It is reported divided by the target's
      * length. */
     DG_PASS_LOSS_SENTENCE,
 };
@@ -81,7 +81,7 @@ struct dg_pass_batch {
                        language model */
 };
 
-/* Sums over target tokens (or over sentences, with DG_PASS_LOSS_SENTENCE), to which a run adds. */
+/* Sums over target tokens (with DG_PASS_LOSS_SENTENCE: over sentences). Each run adds to them. */
 struct dg_pass_sums {
     double loss; /* with label smoothing */
     /* without smoothing: -log p(target), so that perplexity is exp(plain / n_losses) */
@@ -96,41 +96,41 @@ struct dg_pass_sums {
     double risk; /* the expected cost, summed over sources with candidates; the counts above leave
                     these out */
     uint64_t n_sources; /* sources with candidates */
-    uint64_t n_right;   /* right predictions of a classifier or an encoder alone */
+    uint64_t n_right;   /* right predictions of a classifier or an encoder-only model */
 };
 
 enum dg_err dg_pass_new(struct dg_pass **pass, const struct dg_params *params,
                         const struct dg_pass_limits *limits, struct dg_error *error) DG_MUST_CHECK;
 void dg_pass_free(struct dg_pass *pass); /* NULL is fine */
 
-/* Bytes of a pass's memory. */
+/* Returns the size of a pass's memory in bytes. */
 size_t dg_pass_bytes(const struct dg_pass *pass);
 
-/* Tokens of the longer side of an example; for a language model, whose example is one text, of
- * both. */
+/* Returns the number of tokens of the longer side of an example; for a language model, whose
+ * example is one text, of both sides together. */
 size_t dg_pass_length(const struct dg_blueprint *bp, const struct dg_example *example);
 
-/* How many of the first `n` examples fit into one run, where the candidates of a source stay
- * together: 0 when the first is too long. */
+/* Returns how many of the first `n` examples fit into one run; 0 when the first is too long. The
+ * candidates of a source stay together. */
 size_t dg_pass_n_fitting(const struct dg_pass *pass, const struct dg_example *examples, size_t n);
 
 /* Runs forward and backward. The examples must fit. */
 void dg_pass_run(struct dg_pass *pass, const struct dg_pass_batch *batch, float *gradient,
                  struct dg_pass_sums *sums);
 
-/* How many predictions an encoder alone makes for an example whose first token is number `row` of
- * the batch. */
+/* Returns how many predictions an encoder-only model makes for an example whose first token is
+ * number `row` of the batch. */
 size_t dg_pass_n_asked(const struct dg_blueprint *bp, const struct dg_pass_batch *batch,
                        const struct dg_example *example, uint64_t row);
 
-/* Whether the rule of masked words draws the example's word at `t`; *id is then its replacement,
- * which may be the word itself. */
+/* Whether the rule of masked words draws the word at position `t` of the example. If so, *id
+ * becomes its replacement, which may be the word itself. */
 bool dg_pass_draw_mask(const struct dg_blueprint *bp, const struct dg_pass_batch *batch,
                        const struct dg_example *example, size_t t, uint64_t row, int32_t *id);
 
-/* A prediction of an encoder alone, and the truth. dg_pass_said gives those for example `i` of the
- * last run: for spans two, first and last token; for DG_LABELS_EACH one for each label, 1 if the
- * text has it. Borrowed until the next run. */
+/* A prediction of an encoder-only model, and the truth. dg_pass_said returns the predictions for
+ * example `i` of the last run: for spans two (the first and the last token), for DG_LABELS_EACH one
+ * for each label (1 if the text has it). They are borrowed until the next run. */
 struct dg_pass_said {
     int32_t said, truth;
     float number, wanted; /* for DG_LABELS_NUMBER */

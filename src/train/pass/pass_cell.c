@@ -170,7 +170,8 @@ static void aan_back(struct dg_pass *pass, struct pass_cell *kept, const struct 
         gates_back(pass, kept, w, x);
     else
         memcpy(pass->dz, pass->dmid, M * D * sizeof *pass->dz);
-    /* The gradient alternates between two halves from layer to layer; it ends in dmid. */
+    /* The gradient alternates between two halves of the buffer from layer to layer; at the end it
+     * is in dmid. */
     float *dy = pass->dz;
     for (size_t i = bp->aan_depth; i-- > 0;) {
         const struct dg_linear_weights *fc = &w->fc[i];
@@ -188,7 +189,7 @@ static void aan_back(struct dg_pass *pass, struct pass_cell *kept, const struct 
     means_back(pass, pass->dx, pass->dmid);
 }
 
-/* ---- Either ---------------------------------------------------------------------------------- */
+/* ---- Both cells ------------------------------------------------------------------------------ */
 
 static const struct dg_norm_weights *norm_of(const struct dg_pass *pass,
                                              const struct dg_decoder_layer *w)

@@ -3,9 +3,9 @@
 
 /* Both ends of a pass: ids to vectors, and vectors to a loss.
  *
- * The output layer is the widest product of all, so its logits are never all in memory: some rows
- * at a time become logits, loss, the logits' gradient (in place), and at once gradients of h and of
- * the matrix. */
+ * The output layer is the widest product of all, so its logits are never all in memory. A few rows
+ * at a time are turned into logits, their loss, the logits' gradient (in place), and then the
+ * gradients of h and of the matrix. */
 #include "train/pass/pass_int.h"
 
 #include <math.h>
@@ -33,16 +33,16 @@ static struct table table_of(const struct dg_pass *pass, bool is_target)
                                       &w->source_embedding_norm, NULL};
 }
 
-/* The segment of token `t`, as the server has it: the second text's is another where there are two.
- */
+/* The segment of token `t`, numbered as the server does it: a second text has a segment of its own,
+ * if the network knows two. */
 static size_t type_of(const struct dg_pass *pass, const struct dg_example *example, size_t t)
 {
     const size_t second = (size_t)example->target[0];
     return pass->params->bp.enc.n_types > 1 && second && t >= second;
 }
 
-/* The id that stands at position `t`, in row `m`: of the source, or what the decoder reads there.
- * DG_ID_NONE: a zero vector. */
+/* Returns the id at position `t`, in row `m`: the source's id, or the id that the decoder reads
+ * there. DG_ID_NONE: a zero vector. */
 static int32_t id_at(const struct dg_pass *pass, const struct dg_example *example, bool is_target,
                      size_t t, size_t m)
 {
@@ -69,7 +69,7 @@ static void fill_sinusoids(const struct dg_blueprint *bp, float *row, size_t pos
     }
 }
 
-/* Row of the stored table for a position; past its end the last one. */
+/* Returns the row of the stored table for a position; past the table's end, its last row. */
 static size_t learned_row(const struct dg_blueprint *bp, size_t position)
 {
     const size_t row = position + bp->position_offset;
@@ -188,8 +188,8 @@ static size_t rows_at(const struct dg_pass *pass, size_t first, size_t M)
     return M - first < pass->logits_rows ? M - first : pass->logits_rows;
 }
 
-/* The sign of a candidate's gradient depends on its whole group, so all of the group must be
- * measured first, and their logits are computed twice. Candidates come after the pairs. */
+/* The sign of a candidate's gradient depends on its whole group. So the whole group must be
+ * measured first, and its logits are computed twice. Candidates come after the pairs. */
 static void weigh_rivals(struct dg_pass *pass, const struct dg_linear_weights *w, const float *h,
                          size_t M, struct dg_pass_sums *sums)
 {

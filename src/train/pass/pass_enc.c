@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* An encoder alone, forward and back: the heads of net_enc.c over the layers of pass.c. Recipe:
+/* An encoder-only model, forward and backward: the heads of net_enc.c over the layers of pass.c.
+ * Recipe:
  *
  *     source, some words masked -> embedding with segments -> layers            h [M, D]
  *     the rows that are asked of h -> head's dense, activation, norm (or none)  top [n, D]
@@ -14,8 +15,8 @@
  *     SPANS    the tokens of the context, and the first one for "no answer": the mean loss of two
  *              softmaxes per text
  *
- * Gradients of asked rows are added to a dx of zeros. dmid and dz of the pass serve as the head's
- * scratch. */
+ * Gradients of the asked rows are added to a dx of zeros. The head uses dmid and dz of the pass as
+ * scratch memory. */
 #include "base/memory/mem.h"
 #include "network/net.h"
 #include "train/data/random.h"
@@ -94,7 +95,7 @@ const struct dg_pass_said *dg_pass_said(const struct dg_pass *pass, size_t i, si
     return pass->enc->said + first[0] * n_each;
 }
 
-/* ---- What is asked --------------------------------------------------------------------------- */
+/* ---- The asked rows -------------------------------------------------------------------------- */
 
 static float float_of(int32_t bits)
 {
@@ -103,7 +104,7 @@ static float float_of(int32_t bits)
     return x;
 }
 
-/* The tokens around the texts are not words. */
+/* Tokens such as [cls] and [sep], which frame the texts, are not words. */
 static bool is_frame(const struct dg_example *example, size_t t)
 {
     const size_t second = (size_t)example->target[0];
@@ -147,7 +148,7 @@ static void ask(struct enc_pass *enc, size_t row, struct dg_pass_said said)
     enc->said[enc->n++] = said;
 }
 
-/* All V labels of a text, of which n are right: `truth` has their numbers. */
+/* Prepares all V labels of a text. `truth` has the numbers of the n that are right. */
 static void ask_labels(struct enc_pass *enc, size_t row, const int32_t *truth, size_t n, size_t V)
 {
     struct dg_pass_said *said = enc->said + enc->n * V;
@@ -206,7 +207,8 @@ static size_t greatest(const float *x, size_t n)
     return best;
 }
 
-/* The cross entropy of one row; in training its gradient times `scale` in the logits' place. */
+/* Computes the cross entropy of one row; in training, replaces the logits by its gradient times
+ * `scale`. */
 static void cross_entropy(const struct dg_pass *pass, float *logits, size_t n, size_t truth,
                           float share, struct dg_pass_sums *sums)
 {
@@ -220,9 +222,9 @@ static void cross_entropy(const struct dg_pass *pass, float *logits, size_t n, s
     sums->plain += (double)share * plain;
 }
 
-/* The mean over V labels of what each costs: -log p where it is right and -log (1 - p) where it
- * is not, with p = 1 / (1 + exp(-x)). In training the logits are replaced by the gradient, (p -
- * truth) / V. Smoothing moves each truth towards a half. */
+/* Computes the mean loss over V labels: -log p for a label that is right and -log (1 - p) for one
+ * that is not, with p = 1 / (1 + exp(-x)). In training the logits are replaced by the gradient, (p
+ * - truth) / V. Smoothing moves each truth towards a half. */
 static void labels_loss(const struct dg_pass *pass, float *logits, struct dg_pass_said *said,
                         struct dg_pass_sums *sums)
 {
@@ -263,8 +265,8 @@ static void row_loss(struct dg_pass *pass, float *logits, struct dg_pass_said *s
     cross_entropy(pass, logits, bp->decoder.V, (size_t)said->truth, 1.0f, sums);
 }
 
-/* Logits and losses of the asked rows, some at a time; in training dtop [n, D] (the pass's dz)
- * becomes their gradient. */
+/* Computes logits and losses of the asked rows, a few at a time; in training dtop [n, D] (the
+ * pass's dz) becomes their gradient. */
 static void measure_rows(struct dg_pass *pass, const float *top, struct dg_pass_sums *sums)
 {
     const struct dg_enc_weights *w = &pass->params->weights.enc;
@@ -288,7 +290,8 @@ static void measure_rows(struct dg_pass *pass, const float *top, struct dg_pass_
     sums->n_losses += (double)n;
 }
 
-/* The most probable answer among n positions, the first of which means that there is none. */
+/* Finds the most probable answer among n positions; the first position means that there is no
+ * answer. */
 static void best_span(const float *starts, const float *ends, size_t n, size_t *from, size_t *to)
 {
     float best = starts[0] + ends[0];
@@ -302,8 +305,8 @@ static void best_span(const float *starts, const float *ends, size_t n, size_t *
             }
 }
 
-/* One text's spans [n_source, 2]; its gradient in their place. Candidates are token 0 and those of
- * [at, end). */
+/* Computes the loss of one text's spans [n_source, 2]; its gradient replaces them. Candidates are
+ * token 0 and the tokens of [at, end). */
 static void span_loss(struct dg_pass *pass, const struct dg_example *example, float *spans,
                       struct dg_pass_said *said, struct dg_pass_sums *sums)
 {
@@ -331,7 +334,7 @@ static void span_loss(struct dg_pass *pass, const struct dg_example *example, fl
     sums->n_right += said[0].said == said[0].truth && said[1].said == said[1].truth;
 }
 
-/* The same for all texts; dx is overwritten. */
+/* Does the same for all texts; dx is overwritten. */
 static void measure_spans(struct dg_pass *pass, const float *h, struct dg_pass_sums *sums)
 {
     const struct dg_enc_weights *w = &pass->params->weights.enc;
@@ -352,7 +355,7 @@ static void measure_spans(struct dg_pass *pass, const float *h, struct dg_pass_s
 
 /* ---- The head -------------------------------------------------------------------------------- */
 
-/* A pooled text's dropout counts by examples. */
+/* For pooled texts, dropout is numbered by examples, not by tokens. */
 static struct dg_grad_drop pooled_drop(const struct dg_pass *pass)
 {
     const bool is_pooled = pass->params->bp.enc.head == DG_HEAD_POOLED;
@@ -360,7 +363,7 @@ static struct dg_grad_drop pooled_drop(const struct dg_pass *pass)
                         pass->batch->first);
 }
 
-/* From the needed rows to the input of the output matrix. */
+/* Computes the input of the output matrix from the needed rows. */
 static const float *enter_head(struct dg_pass *pass)
 {
     const struct dg_blueprint *bp = &pass->params->bp;
@@ -381,7 +384,7 @@ static const float *enter_head(struct dg_pass *pass)
     return enc->normed;
 }
 
-/* The pass's dz becomes the gradient of the needed rows. */
+/* Sets the pass's dz to the gradient of the needed rows. */
 static void enter_head_back(struct dg_pass *pass)
 {
     const struct dg_blueprint *bp = &pass->params->bp;

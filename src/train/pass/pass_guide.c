@@ -2,10 +2,10 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Guided attention (Chen, Matusov, Khadivi and Peter, 2016): one head of the decoder's last
- * attention over the source is taught where the words come from. With p the head's attention for a
- * target word and a the links' share of each source word (they sum to one) the loss grows by guide
- * * -sum a log p, whose gradient with respect to the scores before the softmax is guide (p - a).
- * Target words without a link teach nothing. */
+ * attention over the source learns which source words each target word comes from. With p the
+ * head's attention for a target word and a the links' share of each source word (they sum to one)
+ * the loss grows by guide * -sum a log p, whose gradient with respect to the scores before the
+ * softmax is guide (p - a). Target words without a link teach nothing. */
 #include "train/pass/pass_int.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static size_t links_of_word(const struct dg_example *e, size_t first)
     return end;
 }
 
-/* The head's attention on source word s for target word t, or the mean of all. */
+/* Returns the head's attention on source word s for target word t, or the mean of all heads. */
 static float attention(const struct dg_pass *pass, const float *p,
                        const struct dg_grad_attention *a, size_t t, size_t s)
 {

@@ -3,8 +3,8 @@
 
 /* What the files of a pass share: everything that the forward pass keeps for the backward pass.
  *
- * The stream is a chain of matrices [M, D], each kept: the embedding, then the output of each
- * sub-layer. A sub-layer f keeps two, whatever the place of the norm:
+ * The stream is a chain of matrices [M, D], all of which are kept: the embedding, then the output
+ * of each sub-layer. A sub-layer f keeps two of them, wherever its norm is:
  *
  *     post-norm    mid = x + drop(f(x))      out = norm(mid)
  *     pre-norm     mid = norm(x)             out = x + drop(f(mid))
@@ -43,7 +43,7 @@ struct pass_encoder_layer {
     struct pass_ffn ffn;
 };
 
-/* What some decoders have in place of self-attention (docs/MODEL.md). */
+/* What some decoders use in place of self-attention (docs/MODEL.md). */
 struct pass_cell {
     struct pass_sub sub;
     float *wide; /* SSRU: candidates [M, D], then forget gates [M, D]; AAN: its two gates, if it has
@@ -73,7 +73,8 @@ struct pass_side {
     size_t M;
 };
 
-/* Memory is one block: a first walk counts (block NULL), a second hands out. */
+/* A pass's memory is one block. A first walk over its arrays (block NULL) counts the bytes; a
+ * second one hands out the parts. */
 struct dg_pass_carve {
     char *block;
     size_t used;
@@ -104,10 +105,10 @@ struct dg_pass {
     struct pass_encoder_layer *encoder; /* [encoder.n_layers] */
     struct pass_decoder_layer *decoder;
 
-    struct seq_pass *seq; /* for a plain recurrent network, which besides this uses only logits and
-                             scratch */
-    struct enc_pass *enc; /* for an encoder alone, in place of the members for the target */
-    struct lm_pass *lm;   /* for a language model, besides the members for the target */
+    /* for a plain recurrent network, which uses only this, the logits and scratch */
+    struct seq_pass *seq;
+    struct enc_pass *enc; /* for an encoder-only model, in place of the members for the target */
+    struct lm_pass *lm;   /* for a language model, in addition to the members for the target */
 
     float *dx;       /* [max(Ms, Mt), D] gradient of the stream */
     float *dmid;     /* gradient of a sub-layer's output or input */
@@ -125,7 +126,7 @@ struct dg_pass {
     size_t bytes;
 };
 
-/* The gradient of a parameter. */
+/* Returns the gradient of a parameter. */
 static inline float *pass_gradient(const struct dg_pass *pass, const struct dg_tensor *tensor)
 {
     return pass->gradient + ((const float *)tensor->data - pass->params->w);
@@ -161,11 +162,12 @@ static inline void pass_tn(const struct dg_pass *pass, float *c, size_t ld_c, co
 
 /* ---- The frame of sub-layers (pass_linear_norm.c) -------------------------------------------- */
 
-/* Returns the input of f. */
+/* Begins a sub-layer and returns the input of f. */
 const float *dg_pass_enter(struct dg_pass *pass, struct pass_sub *sub,
                            const struct dg_norm_weights *w, const float *x, size_t M);
 
-/* The output [M, D] of f is in pass->dmid, which the forward pass does not use otherwise. */
+/* Ends a sub-layer. The output [M, D] of f is in pass->dmid, which the forward pass does not use
+ * otherwise. */
 float *dg_pass_leave(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w,
                      const float *x, const struct pass_side *side, uint64_t site);
 
@@ -174,20 +176,20 @@ float *dg_pass_leave(struct dg_pass *pass, struct pass_sub *sub, const struct dg
 void dg_pass_leave_back(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w,
                         const struct pass_side *side, uint64_t site);
 
-/* Where the gradient of f's input goes: with post-norm it is added to dx, with pre-norm it stays
- * in dmid until enter_back. */
+/* Returns where the gradient of f's input is to be written: with post-norm it is added to dx, with
+ * pre-norm it stays in dmid until enter_back. */
 float *dg_pass_input_gradient(struct dg_pass *pass, float *beta);
 void dg_pass_enter_back(struct dg_pass *pass, struct pass_sub *sub, const struct dg_norm_weights *w,
                         const float *x, size_t M);
 
-/* y[M][N] = x W^T, W [N, K] that may be several matrices in a row; without the bias, and with it.
- */
+/* y[M][N] = x W^T, without the bias and with it. W is [N, K], which may be several adjacent
+ * matrices. */
 void dg_pass_multiply(const struct dg_pass *pass, float *y, const float *x,
                       const struct dg_linear_weights *w, size_t M, size_t N, size_t K);
 void dg_pass_linear(const struct dg_pass *pass, float *y, const float *x,
                     const struct dg_linear_weights *w, size_t M, size_t N, size_t K);
 
-/* Gradients of weight and bias; and dx = beta dx + dy W, unless dx is NULL. */
+/* Adds the gradients of weight and bias, and computes dx = beta dx + dy W, unless dx is NULL. */
 void dg_pass_linear_back(const struct dg_pass *pass, float *dx, float beta, const float *dy,
                          const float *x, const struct dg_linear_weights *w, size_t M, size_t N,
                          size_t K);
@@ -220,7 +222,7 @@ void dg_pass_cell_back(struct dg_pass *pass, struct pass_cell *kept,
                        const struct dg_decoder_layer *w, const float *x, uint64_t site);
 
 /* Attention with vectors for distances (pass_relative.c), otherwise like the kernels attend and
- * attend_back; adds to the gradients of the vectors. */
+ * attend_back. The backward function adds to the gradients of the vectors. */
 void dg_pass_attend_relative(const struct dg_pass *pass, float *z, float *p,
                              const struct dg_grad_attention *a,
                              const struct dg_attention_weights *w);
@@ -228,7 +230,7 @@ void dg_pass_attend_relative_back(const struct dg_pass *pass, float *dq, float *
                                   const float *dz, float *p, const struct dg_grad_attention *a,
                                   const struct dg_attention_weights *w);
 
-/* A norm of a whole stream by its weights, and its backward pass (dx may be dy). */
+/* Applies a norm with its weights to a whole stream; and its backward pass (dx may be dy). */
 void dg_pass_norm(const struct dg_pass *pass, float *y, float *stats, const float *x,
                   const struct dg_norm_weights *w, size_t M);
 void dg_pass_norm_back(const struct dg_pass *pass, float *dx, bool add, const float *dy,
@@ -239,24 +241,25 @@ struct dg_grad_drop dg_pass_drop(const struct dg_pass *pass, float p, uint64_t s
 
 /* ---- Guided attention (pass_guide.c) --------------------------------------------------------- */
 
-/* Whether this attention is the one that is guided by, or compared with, the links. */
+/* Whether this attention is the one that the links guide, or that is compared with them. */
 bool dg_pass_is_guided(const struct dg_pass *pass, const struct pass_attention *kept);
 
-/* After the forward pass: counts how far a sentence's attention p [H, T, S] and its links agree. */
+/* After the forward pass: counts how far the attention p [H, T, S] of a sentence agrees with its
+ * links. */
 void dg_pass_guide_count(struct dg_pass *pass, const struct dg_example *example, const float *p,
                          const struct dg_grad_attention *a);
 
-/* Called before and after the backward pass of a sentence, which overwrites p: `keep` saves the
- * head's attention, `back` adds the gradient of the links' loss to dq [T, ld_q] and dk [S, ld_kv].
- */
+/* Called before and after the backward pass of a sentence, which overwrites p. `keep` saves the
+ * head's attention; `back` adds the gradient of the links' loss to dq [T, ld_q] and dk [S,
+ * ld_kv]. */
 void dg_pass_guide_keep(struct dg_pass *pass, const float *p, const struct dg_grad_attention *a);
 void dg_pass_guide_back(struct dg_pass *pass, const struct dg_example *example, float *dq,
                         float *dk, const struct dg_grad_attention *a);
 
 /* ---- Minimum risk (pass_risk.c) -------------------------------------------------------------- */
 
-/* Turns the -log p of the batch's examples [n], of which only the candidates' count, into the
- * scales of their gradients; adds their part of the loss. */
+/* Turns the -log p of the batch's examples [n], of which only candidates count, into the scales of
+ * their gradients, and adds the risk to the loss. */
 void dg_pass_risk_weigh(struct dg_pass *pass, float *nll, struct dg_pass_sums *sums);
 
 /* ---- Plain recurrent networks (pass_seq.c) --------------------------------------------------- */
@@ -266,20 +269,20 @@ void dg_pass_seq_free(struct seq_pass *seq); /* NULL is fine */
 void dg_pass_seq_carve(struct dg_pass *pass, struct dg_pass_carve *c);
 void dg_pass_seq_run(struct dg_pass *pass, struct dg_pass_sums *sums);
 
-/* ---- Encoders alone (pass_enc.c) ------------------------------------------------------------- */
+/* ---- Encoder-only models (pass_enc.c) -------------------------------------------------------- */
 
 enum dg_err dg_pass_enc_new(struct enc_pass **enc) DG_MUST_CHECK;
 void dg_pass_enc_free(struct enc_pass *enc); /* NULL is fine */
 void dg_pass_enc_carve(struct dg_pass *pass, struct dg_pass_carve *c);
 void dg_pass_enc_run(struct dg_pass *pass, struct dg_pass_sums *sums);
 
-/* The id in row `m` of the run; words may be masked. */
+/* Returns the id in row `m` of the run; words may be masked. */
 int32_t dg_pass_enc_id(const struct dg_pass *pass, size_t m);
 
 /* ---- The encoder's layers (pass.c) ----------------------------------------------------------- */
 
-/* From the embedded sources to the output of the stack; back turns dx of the output into dx of the
- * embedded sources. */
+/* Runs the layers from the embedded sources to the output of the stack; the backward function turns
+ * dx of the output into dx of the embedded sources. */
 const float *dg_pass_layers(struct dg_pass *pass, const struct dg_encoder_layer *w,
                             const struct dg_norm_weights *norm);
 void dg_pass_layers_back(struct dg_pass *pass, const struct dg_encoder_layer *w,
@@ -290,7 +293,7 @@ void dg_pass_layers_back(struct dg_pass *pass, const struct dg_encoder_layer *w,
 enum dg_err dg_pass_lm_new(struct lm_pass **lm, const struct dg_blueprint *bp) DG_MUST_CHECK;
 void dg_pass_lm_free(struct lm_pass *lm); /* NULL is fine */
 void dg_pass_lm_carve(struct dg_pass *pass, struct dg_pass_carve *c);
-void dg_pass_lm_fill(struct dg_pass *pass); /* the tables, after carving */
+void dg_pass_lm_fill(struct dg_pass *pass); /* fills the tables, after carving */
 void dg_pass_lm_run(struct dg_pass *pass, struct dg_pass_sums *sums);
 
 /* ---- Embedding and loss (pass_embed_loss.c) -------------------------------------------------- */
@@ -298,7 +301,8 @@ void dg_pass_lm_run(struct dg_pass *pass, struct dg_pass_sums *sums);
 void dg_pass_embed(struct dg_pass *pass, bool is_target, uint64_t site);
 void dg_pass_embed_back(struct dg_pass *pass, bool is_target, uint64_t site);
 
-/* The loss over h [M, D], a row for each target token; with is_training dx becomes its gradient. */
+/* Computes the loss over h [M, D], a row for each target token; with is_training dx becomes its
+ * gradient. */
 void dg_pass_loss(struct dg_pass *pass, const float *h, size_t M, struct dg_pass_sums *sums);
 
 #endif

@@ -6,8 +6,8 @@
  *
  *     dx = dy W        dW += dy^T x        db += column sums of dy
  *
- * Every sub-layer f begins at `enter` and ends at `leave`; the backward pass meets them in the
- * other order. pass_int.h says what is kept. */
+ * Every sub-layer f begins with `enter` and ends with `leave`; the backward pass goes through them
+ * in reverse order. pass_int.h says what is kept. */
 #include "train/data/random.h"
 #include "train/pass/pass_int.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Language models: a decoder alone, forward and back. An example's source and target are one text:
- * the prompt, which is read and not learned, and what comes after it. Its rows are all of its
- * tokens but the last; row t is asked for token t + 1, from the prompt's last on. M rows of all
+/* Language models: decoder-only networks, forward and backward. An example's source and target are
+ * one text: the prompt, which is read and not learned, and its continuation. Its rows are all of
+ * its tokens but the last; row t is asked for token t + 1, from the prompt's last on. M rows of all
  * examples together:
  *
  *     x = embedding(token), plus a learned row for its position           [M, D]
@@ -15,7 +15,8 @@
  *         x = x + drop(drop(h) Wd^T + b)
  *     the loss of norm(x), where something is asked
  *
- * with A = H * head, K = kv_heads * head. The backward pass of what only these networks have:
+ * with A = H * head, K = kv_heads * head. The backward pass of the parts that only these networks
+ * have:
  *
  *     turning by an angle: turning by the opposite one
  *     shared keys and values: what all queries of a group say, added up
@@ -31,7 +32,7 @@ struct lm_layer {
     float *wide;   /* [M, A + 2K] queries and keys turned, values */
     float *p;      /* attention probabilities: for each text [H, T, T] */
     float *z;      /* [M, A] */
-    float *pre;    /* [M, F], or [M, 2F] gate and what it lets through */
+    float *pre;    /* [M, F], or [M, 2F]: the gate and the values that it multiplies */
     float *hidden; /* [M, F] after activation and dropout */
 };
 
@@ -145,7 +146,7 @@ static int32_t id_at(const struct dg_example *example, size_t t)
     return t < example->n_source ? example->source[t] : example->target[t - example->n_source];
 }
 
-/* Row of the table for a position; past its end the last one. */
+/* Returns the row of the table for a position; past the table's end, its last row. */
 static size_t position_row(const struct dg_blueprint *bp, size_t t)
 {
     const size_t row = t + bp->position_offset;
@@ -191,7 +192,7 @@ static void embed_back(struct dg_pass *pass, uint64_t site)
         }
 }
 
-/* Rows whose output is needed lie together in `out` [targets, D]. */
+/* Copies the rows whose output is needed to adjacent rows of `out` [targets, D]. */
 static void pick(const struct dg_pass *pass, float *out, const float *h)
 {
     const size_t D = pass->params->bp.D;
@@ -237,7 +238,7 @@ static void turn(const struct dg_pass *pass, float *heads, size_t n, size_t posi
         }
 }
 
-/* All rows' queries and keys. */
+/* Turns the queries and keys of all rows. */
 static void turn_all(const struct dg_pass *pass, float *wide, const struct shape *s, float sign)
 {
     const size_t n_heads = s->H + pass->params->bp.lm.kv_heads;
@@ -301,7 +302,7 @@ static void add_shared(const struct dg_pass *pass, float *d, const float *said, 
     }
 }
 
-/* Gradients of one text's queries, keys and values. */
+/* Computes the gradients of one text's queries, keys and values. */
 static void attend_back(struct dg_pass *pass, float *d, const float *dz, float *p,
                         const float *wide, size_t T, const struct shape *s)
 {
@@ -372,8 +373,9 @@ static float *feed_forward(struct dg_pass *pass, struct lm_layer *kept, const st
     return dg_pass_leave(pass, &kept->ffn, &w->ffn_norm, x, &pass->target, site);
 }
 
-/* From the gradient of h in dhidden to that of the first product in dwide. The activation of a
- * gate is computed again, in the memory where the gradient of its other factor will stand. */
+/* Computes the gradient of the first product, in dwide, from that of h in dhidden. The
+ * activation of a gate is computed again, in the memory that will later hold the gradient of its
+ * other factor. */
 static void act_back(struct dg_pass *pass, const struct lm_layer *kept, const struct shape *s)
 {
     for (size_t m = 0; m < pass->target.M; m++) {
@@ -409,7 +411,7 @@ static void feed_forward_back(struct dg_pass *pass, struct lm_layer *kept,
     dg_pass_enter_back(pass, &kept->ffn, &w->ffn_norm, x, M);
 }
 
-/* ---- All of it ------------------------------------------------------------------------------- */
+/* ---- The pass -------------------------------------------------------------------------------- */
 
 enum { EMBEDDING_SITE = 1 };
 

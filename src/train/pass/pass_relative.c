@@ -2,15 +2,16 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Self-attention with vectors for distances (Shaw, Uszkoreit and Vaswani, 2018), in place of the
- * kernels attend and attend_back. With r(t, s) the row of the tables K and V that the distance from
- * query t to key s has, cut at the reach:
+ * kernels attend and attend_back. With r(t, s) the row of the tables K and V for the distance from
+ * query t to key s, cut at the reach:
  *     p = softmax over s of q_t (k_s + K_r) / sqrt(dh)
  *     z_t = sum over s of p (v_s + V_r)
  *
  *     dp = dz_t (v_s + V_r)         ds = p (dp - sum p dp) / sqrt(dh)
  *     dq_t += ds (k_s + K_r)        dk_s, dK_r += ds q_t        dv_s, dV_r += p dz_t
  *
- * All heads share the tables. A number for each pair of tokens and head: for short sentences. */
+ * All heads share the tables. It keeps a number for each pair of tokens and each head, which suits
+ * short sentences. */
 #include "train/pass/pass_int.h"
 
 #include <math.h>

@@ -14,7 +14,7 @@
 
 #include <math.h>
 
-/* The q_i of a group [n] in place of its -log p; its R. */
+/* Replaces the -log p of a group [n] by its q_i; returns its R. */
 static double believe(const struct dg_example *group, size_t n, double sharpness, float *nll)
 {
     double least = (double)nll[0], sum = 0.0, risk = 0.0;

@@ -227,8 +227,8 @@ static uint32_t len_of(const struct dg_example *example, bool is_target)
     return is_target ? example->n_target : example->n_source;
 }
 
-/* Longest first, equals in their own order: by insertion, as lengths are few and batches not large.
- */
+/* Sorts the longest first; equal lengths keep their order. Insertion is good enough, because there
+ * are few lengths and batches are not large. */
 static void sort(struct seq_order *order, const struct dg_pass_batch *batch, bool is_target,
                  uint64_t row)
 {
@@ -276,7 +276,7 @@ static struct share share_of(const struct dg_pass *pass, size_t j, size_t t)
     return (struct share){pass->batch->scale, by_sentence ? 1.0 / (double)seq->target.len[j] : 1.0};
 }
 
-/* The loss of one row of logits; its gradient in their place. */
+/* Computes the loss of one row of logits; its gradient replaces them. */
 static void row_loss(struct dg_pass *pass, float *logits, size_t id, struct share share,
                      struct dg_pass_sums *sums)
 {
@@ -349,7 +349,8 @@ static void count(const struct dg_pass *pass, struct dg_pass_sums *sums)
 
 /* ---- The pass -------------------------------------------------------------------------------- */
 
-/* A classifier's top is the last state, in the target's order; the backward pass is its mirror. */
+/* The top of a classifier is the last state, in the target's order; the backward pass goes the
+ * other way. */
 static void move_start(struct dg_pass *pass, float *tops, float *start, bool is_back)
 {
     const struct seq_pass *seq = pass->seq;

@@ -5,9 +5,9 @@
  * entirely to them.
  *
  * The sentences are sorted by length, longest first, and interleaved: the rows of time 0 of all of
- * them, then the rows of time 1 of all that have one, and so on. So the live sentences of a time
- * are always the first n, their rows are adjacent, and one product serves them all. The source and
- * the target each have their own order.
+ * them, then the rows of time 1 of all that have one, and so on. So the sentences that are still
+ * running at a given time are always the first n, their rows are adjacent, and one product serves
+ * them all. The source and the target each have their own order.
  *
  *     rows "in order"   by time and place in the order             inputs, outputs, gates
  *     rows "by steps"   by a direction's own step, and place       states before a step, gradients
@@ -16,8 +16,8 @@
  * Both are the same except for a backward direction, whose step t reads another time of each
  * sentence. The gradients are multiplied with the kept values only when a direction is done, so
  * that each weight's gradient is one product. That gradient is added only when the pass no longer
- * needs the weight, because a caller may let it go into the weights themselves (trainer.c, one pair
- * a step). Letters: B sentences, M rows, D width, G gates (3, 4, 1), C = G D. */
+ * needs the weight, because a caller may have gradients added to the weights themselves (trainer.c,
+ * one pair a step). Letters: B sentences, M rows, D width, G gates (3, 4, 1), C = G D. */
 #ifndef DG_TRAIN_PASS_PASS_SEQ_H
 #define DG_TRAIN_PASS_PASS_SEQ_H
 
@@ -89,7 +89,7 @@ struct seq_pass {
     bool has_logits;           /* pass->logits holds the logits of all rows */
 };
 
-/* Products that choose a kernel by the number of rows. */
+/* Products that choose their kernel by the number of rows. */
 void dg_seq_nt(const struct dg_pass *pass, float *c, const float *a, const struct dg_tensor *w,
                size_t M, size_t N, size_t K);
 void dg_seq_nn(const struct dg_pass *pass, float *c, const float *a, const struct dg_tensor *w,
@@ -100,7 +100,7 @@ void dg_seq_grad(const struct dg_pass *pass, const struct dg_tensor *w,
                  const struct dg_tensor *bias, const float *a, const float *b, size_t M, size_t N,
                  size_t K);
 
-/* Advances one state h, c [D] by a step; the mirror takes its gradients back by a step. */
+/* Advances one state h, c [D] by a step; the mirror carries its gradients back by a step. */
 void dg_seq_cell(const struct dg_pass *pass, float *h, float *c, float *gates, const float *x,
                  const float *s);
 void dg_seq_cell_back(const struct dg_pass *pass, float *dh, float *dc, float *dx, float *ds,
@@ -108,15 +108,15 @@ void dg_seq_cell_back(const struct dg_pass *pass, float *dh, float *dc, float *d
 
 void dg_seq_add_bias(float *x, const struct dg_tensor *bias, size_t M, size_t N);
 
-/* Dropout of rows [from, from + n) of time t of an order, in place; the mask is a function of the
+/* Applies dropout in place to rows [from, from + n) of time t of an order; the mask depends on the
  * sentence and t. */
 void dg_seq_drop(const struct dg_pass *pass, float *x, const struct seq_order *order, size_t t,
                  uint64_t site);
 
 /* ---- Encoder (pass_seq_encoder.c) ------------------------------------------------------------ */
 
-/* Leaves the top layer's `out` and the last states in `start`; back takes `dencoded` and `dstart`.
- */
+/* Computes the top layer's `out`, and leaves the last states in `start`. The backward function
+ * reads `dencoded` and `dstart`. */
 void dg_seq_encode(struct dg_pass *pass);
 void dg_seq_encode_back(struct dg_pass *pass);
 
@@ -125,7 +125,7 @@ void dg_seq_encode_back(struct dg_pass *pass);
 void dg_seq_decode(struct dg_pass *pass);
 void dg_seq_decode_back(struct dg_pass *pass);
 
-/* The encoder's layer whose last state is the first state of the decoder's layer `i`. */
+/* Returns the encoder layer whose last state is the first state of decoder layer `i`. */
 size_t dg_seq_start_layer(const struct dg_blueprint *bp, size_t i);
 
 /* ---- Attention (pass_seq_attention.c) -------------------------------------------------------- */
@@ -135,7 +135,7 @@ size_t dg_seq_start_layer(const struct dg_blueprint *bp, size_t i);
 void dg_seq_look(struct dg_pass *pass, size_t m, size_t j, const float *h);
 void dg_seq_look_back(struct dg_pass *pass, size_t m, size_t j, const float *h, float *dh);
 
-/* Computes with one product, for the rows [first, first + n), the scores of places or the queries;
+/* Computes the scores of places, or the queries, for the rows [first, first + n) with one product;
  * the mirror adds to dword and dh [n, D]. `h` is [n, D]. */
 void dg_seq_ask(struct dg_pass *pass, size_t first, size_t n, const float *h);
 void dg_seq_ask_back(struct dg_pass *pass, size_t first, size_t n, float *dh);

@@ -25,13 +25,13 @@ static const float *encoded(const struct dg_pass *pass)
     return pass->seq->encoder[pass->params->bp.encoder.n_layers - 1].out;
 }
 
-/* Number of weights of a row: places, or tokens of its source. */
+/* Returns the number of weights of a row: places, or tokens of its source. */
 static size_t n_weights(const struct dg_pass *pass, size_t S)
 {
     return kind_of(pass) == DG_SEQ_LOCATION ? pass->params->bp.seq.places : S;
 }
 
-/* The row of the source position j of a target. */
+/* Returns the row of source position j for a target. */
 static size_t source_place(const struct seq_pass *seq, size_t j)
 {
     return seq->source.place[seq->target.example[j]];
@@ -169,7 +169,7 @@ void dg_seq_ask_back(struct dg_pass *pass, size_t first, size_t n, float *dh)
     }
 }
 
-/* [word, state before] of every row, in dboth, which is not needed any more. */
+/* Returns [word, state before] of every row, in dboth, which is no longer needed. */
 static const float *asked(struct dg_pass *pass, const float *before, size_t M)
 {
     struct seq_pass *seq = pass->seq;

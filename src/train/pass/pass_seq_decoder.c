@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The decoder of a plain recurrent network, time after time, and back. */
+/* The decoder of a plain recurrent network, one time step after the other, forward and backward. */
 #include "train/pass/pass_seq.h"
 
 #include <string.h>
@@ -18,15 +18,16 @@ size_t dg_seq_start_layer(const struct dg_blueprint *bp, size_t i)
     return i < bp->encoder.n_layers ? i : bp->encoder.n_layers - 1;
 }
 
-/* State, or with is_c an LSTM's other one, of a decoder's layer: [B, D] in the target's order. */
+/* Returns the state of a decoder layer (with is_c, an LSTM's cell state): [B, D] in the target's
+ * order. */
 static float *state_of(const struct dg_pass *pass, float *states, size_t layer, bool is_c)
 {
     const struct seq_pass *seq = pass->seq;
     return states + (2 * layer + is_c) * seq->target.B * seq->D;
 }
 
-/* Between the source's order and the target's: states take over what the encoder left; gradients go
- * back, added. */
+/* Converts between the source's order and the target's: copies the encoder's last states to the
+ * decoder; on the way back, adds the gradients. */
 static void cross_over(struct dg_pass *pass, bool is_back)
 {
     struct seq_pass *seq = pass->seq;
@@ -109,8 +110,8 @@ static void run_layer(struct dg_pass *pass, size_t i, size_t t)
     memcpy(layer->out + first * D, h, n * D * sizeof(float));
 }
 
-/* Computes what the sentences that read their own output say at time t, and whether they have
- * ended too early. */
+/* Computes the next words of the sentences that read their own output at time t, and whether they
+ * have ended too early. */
 static void speak(struct dg_pass *pass, size_t t)
 {
     const struct dg_seq_weights *w = &pass->params->weights.seq;
@@ -180,10 +181,10 @@ void dg_seq_decode(struct dg_pass *pass)
     }
 }
 
-/* ---- Back ------------------------------------------------------------------------------------ */
+/* ---- Backward -------------------------------------------------------------------------------- */
 
-/* Layer i at time t: the gradient of its state moves on to the step before; the gradient of what it
- * read is returned in product_x [n, D]. */
+/* Layer i at time t: moves the gradient of its state to the step before, and returns the gradient
+ * of its input in product_x [n, D]. */
 static float *run_layer_back(struct dg_pass *pass, size_t i, size_t t)
 {
     const struct dg_seq_cell *w = &pass->params->weights.seq.decoder[i].forward;
@@ -204,7 +205,7 @@ static float *run_layer_back(struct dg_pass *pass, size_t i, size_t t)
     return din;
 }
 
-/* From the gradient `din` [n, D] of the first layer's input to words, states and source. */
+/* Carries the gradient `din` [n, D] of the first layer's input to words, states and source. */
 static void mix_back(struct dg_pass *pass, size_t t, const float *din)
 {
     const struct dg_seq_weights *w = &pass->params->weights.seq;
@@ -239,7 +240,7 @@ static void embed_back(struct dg_pass *pass, size_t t)
                           1.0f, D);
 }
 
-/* Gradients of the weights, each in one product over all rows. */
+/* Computes the gradients of the weights, each in one product over all rows. */
 static void collect(struct dg_pass *pass)
 {
     const struct dg_seq_weights *w = &pass->params->weights.seq;

@@ -14,7 +14,7 @@ struct walk {
     bool is_backward;
 };
 
-/* The row of `order` that belongs to step t of the sentence at place j. */
+/* Returns the row of `order` for step t of the sentence at place j. */
 static size_t row_at(const struct seq_order *order, const struct walk *walk, size_t t, size_t j)
 {
     return order->first[walk->is_backward ? order->len[j] - 1 - t : t] + j;
@@ -149,7 +149,7 @@ void dg_seq_encode_back(struct dg_pass *pass)
     for (size_t i = bp->encoder.n_layers; i-- > 0;) {
         struct seq_layer *layer = &seq->encoder[i];
         const struct dg_seq_layer *w = &pass->params->weights.seq.encoder[i];
-        float *din = layer->out; /* free for reuse: the output is not read any more */
+        float *din = layer->out; /* free for reuse: the output is no longer read */
         memset(din, 0, bytes);
         run_direction_back(pass, &(struct walk){&layer->forward, &w->forward, layer, false}, i, din,
                            seq->dencoded);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Attention and feed-forward, each forward and backward side by side (pass_linear_norm.c has what
- * is around them; pass_cell.c what stands in some decoders in place of self-attention). pass_int.h
- * says what is kept. */
+/* Attention and feed-forward, each forward and backward side by side (pass_linear_norm.c has the
+ * norms and residuals around them, pass_cell.c the cells that some decoders use in place of
+ * self-attention). pass_int.h says what is kept. */
 #include "train/pass/pass_int.h"
 
 /* ---- Attention ------------------------------------------------------------------------------- */

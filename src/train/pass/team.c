@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* One mutex, one condition to begin, one to end. A call takes milliseconds, so the cost of waking
- * does not matter. */
+/* There is one mutex, one condition to begin and one to end. A call takes milliseconds, so the cost
+ * of waking threads does not matter. */
 #include "train/pass/team.h"
 #include "base/memory/mem.h"
 
@@ -51,8 +51,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Threads take no signals: those are for the one that can stop the work in good order. SIGBUS is
- * the exception, since its handler guards the files that a thread itself reads
+/* The team's threads block signals: these are for the thread that can stop the work in good order.
+ * SIGBUS is the exception, because its handler protects the thread's own reads of mapped files
  * (base/file/map_file.h). */
 static int start(struct member *member)
 {

@@ -8,8 +8,8 @@
  *     err = dg_team_new(&team, 4, &error);
  *     dg_team_run(team, add_my_part, &work);            add_my_part(&work, 0 .. 3)
  *     dg_team_free(team);
- * Which member does what depends only on the numbers, never on who was faster, so sums are the same
- * every time. */
+ * Which member does which work depends only on the members' numbers, never on their speed, so sums
+ * come out the same every time. */
 #ifndef DG_TRAIN_PASS_TEAM_H
 #define DG_TRAIN_PASS_TEAM_H
 
@@ -19,7 +19,7 @@
 
 enum { DG_TEAM_MAX = 256 };
 
-struct dg_team; /* opaque; one thread uses it, which is member 0 */
+struct dg_team; /* opaque; used by one thread, which is member 0 */
 
 typedef void (*dg_team_fn)(void *ctx, size_t member);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Section by section. Lengths of sentences are counted in ids, which say best what the network has
- * never seen. */
+/* Writes the card section by section. Lengths of sentences are counted in ids, because these show
+ * best which lengths the network has never seen. */
 #include "train/report/card.h"
 #include "base/file/file_out.h"
 #include "base/memory/error.h"
@@ -49,7 +49,7 @@ static enum dg_err file_size(const struct dg_card *card, uint64_t *bytes, struct
     return DG_OK;
 }
 
-/* The last part of a path, slashes at its end left aside. */
+/* Returns the last part of a path, without slashes at its end. */
 static struct dg_span name_of(const char *dir)
 {
     struct dg_span name = dg_span_cstr(dir);
@@ -106,7 +106,7 @@ static enum dg_err put_recurrent(const struct dg_blueprint *bp, struct dg_buf *o
                                bp->tie_source_target ? ", shared" : "");
 }
 
-/* The purpose of an encoder alone, by its head. */
+/* The purpose of an encoder-only model, by its head. */
 static const char *purpose(const struct dg_blueprint *bp)
 {
     switch (bp->enc.head) {
@@ -211,7 +211,7 @@ static enum dg_err put_data(const struct dg_card *card, struct dg_buf *out)
                           "(--attribution). Find out before you pass the model on.\n");
 }
 
-/* The options. Of files only the names appear, because their folders are private. */
+/* Prints the options. For files it prints only the names, because their folders are private. */
 static enum dg_err put_recipe(struct dg_span recipe, struct dg_buf *out)
 {
     size_t word = out->len; /* where the current value or list item begins */
@@ -258,8 +258,8 @@ static enum dg_err put_training(const struct dg_card *card, struct dg_buf *out)
     return err;
 }
 
-/* A source, its translation and the reference come from files: what would end the block is not let
- * through. */
+/* A source, its translation and the reference come from files, so characters that would end the
+ * block are left out. */
 static enum dg_err put_samples(const struct dg_card *card, struct dg_buf *out)
 {
     static const char *const marks[] = {"", "  -> ", "   = "};

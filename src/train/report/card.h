@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A model's card: what the model is, what it learned from and with which options, how good it is,
- * what it cannot do. It is written for people, in Markdown, as card.md of the model directory.
+/* Writes a model's card: what the model is, what it learned from and with which options, how good
+ * it is, and what it cannot do. The card is for people, in Markdown: the file card.md of the model
+ * directory.
  *
  *     struct dg_card card = {.dir = "models/fr-en", .params = params, ...};
  *     err = dg_card_write(&card, &error);

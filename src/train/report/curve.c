@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A drawing of 800 by 420: steps to the right, loss on the left axis, BLEU on the right one. Of a
- * long log every n-th point of the training loss is drawn, the mean of those it stands for. */
+/* A drawing of 800 by 420: steps to the right, loss on the left axis, BLEU on the right one. In a
+ * long log, each drawn point of the training loss is the mean of several points of the log. */
 #include "train/report/curve.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
@@ -20,7 +20,7 @@ enum { SVG_MAX = 4 << 20, CSV_MAX = 1 << 30, DRAWN_MAX = 400, FIELDS = 12, POINT
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* Column `i` of a line, "" past the last. */
+/* Returns column `i` of a line, or "" past the last column. */
 static struct dg_span column(struct dg_span line, size_t i)
 {
     for (; i > 0; i--) {
@@ -33,7 +33,7 @@ static struct dg_span column(struct dg_span line, size_t i)
     return tab ? dg_span_sub(line, 0, (size_t)(tab - line.ptr)) : line;
 }
 
-/* NaN for what is not a number. */
+/* Parses a number; NaN for text that is not one. */
 static double number(struct dg_span text)
 {
     char room[64], *end;
@@ -182,7 +182,7 @@ static enum dg_err put_axes(const struct frame *f, struct dg_buf *out)
     return err ? err : put_text(out, (LEFT + RIGHT) / 2.0, HEIGHT - 8, "middle", "#444", "steps");
 }
 
-/* The line of training: groups of `group` points by their mean. */
+/* Draws the line of the training loss: the means of groups of `group` points. */
 static enum dg_err put_training(const struct dg_curve *curve, const struct frame *f,
                                 struct dg_buf *out)
 {
@@ -212,7 +212,7 @@ static enum dg_err put_training(const struct dg_curve *curve, const struct frame
     return err ? err : dg_buf_append_cstr(out, "\"/>\n");
 }
 
-/* Draws what was measured at validations: `bleu` or the loss. */
+/* Draws the figures of the validations: `bleu` or the loss. */
 static enum dg_err put_validations(const struct dg_curve *curve, const struct frame *f, bool bleu,
                                    struct dg_buf *out)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The picture of a run: its log as comma-separated values and as a drawing that every browser
- * shows.
+/* Draws the curves of a run: writes its log as comma-separated values, and as a picture (SVG) that
+ * every browser shows.
  *
  *     err = dg_curve_write("models/fr-en", &error);
  *
  * reads training/log.tsv and writes training/curve.csv and training/curve.svg: the loss of
- * training, the loss of the held-out pairs, and, on an axis of its own, their BLEU. Lines that do
- * not parse are left out; a log of any length gives a drawing of bounded size. One thread. */
+ * training, the loss of the held-out pairs, and, on an axis of its own, their BLEU. Lines of the
+ * log that do not parse are left out. The size of the picture is bounded, however long the log is.
+ * One thread. */
 #ifndef DG_TRAIN_REPORT_CURVE_H
 #define DG_TRAIN_REPORT_CURVE_H
 
@@ -20,7 +21,8 @@
 struct dg_curve_point {
     double step, loss;           /* loss is NaN if the point has only a validation */
     double dev_loss, bleu, chrf; /* NaN: not measured */
-    double task; /* for a classifier or an encoder alone: the figure of its task (validate.h) */
+    /* for a classifier or an encoder-only model: the figure of its task (validate.h) */
+    double task;
 };
 
 struct dg_curve {
@@ -28,7 +30,7 @@ struct dg_curve {
     size_t n, cap;
 };
 
-/* DG_ERR_NOT_FOUND when there is no log. */
+/* Reads the points of a log. DG_ERR_NOT_FOUND when there is no log. */
 enum dg_err dg_curve_read(struct dg_curve *curve, const char *log_path,
                           struct dg_error *error) DG_MUST_CHECK;
 void dg_curve_deinit(struct dg_curve *curve);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The file is for people and other programs too: a head line, then tab-separated columns. */
+/* People and other programs can read the file too: it has a header line, then tab-separated
+ * columns. */
 #include "train/report/scores.h"
 #include "base/file/file_out.h"
 #include "base/file/text_in.h"

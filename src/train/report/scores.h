@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The scores of a run on sets of pairs, before and after: a small table in a file.
+/* Keeps the scores of a run on several sets of pairs, before and after the training, as a small
+ * table in a file.
  *
  *     struct dg_scores scores;
  *     err = dg_scores_read(&scores, path, &error);     empty if there is no such file
@@ -47,15 +48,15 @@ enum dg_err dg_scores_read(struct dg_scores *scores, const char *path,
 enum dg_err dg_scores_write(const struct dg_scores *scores, const char *path,
                             struct dg_error *error) DG_MUST_CHECK;
 
-/* A row beyond DG_SCORES_MAX is dropped: the callers have fewer sets. */
+/* Adds or replaces a row. A row beyond DG_SCORES_MAX is dropped; the callers have fewer sets. */
 void dg_scores_put(struct dg_scores *scores, const struct dg_scores_row *row);
 
-/* The name of a set, from its file: what follows the last slash, cut to fit, with '_' for tabs and
- * bars. */
+/* Derives the name of a set from the path of its file: the part after the last slash, cut to fit,
+ * with '_' for tabs and bars. */
 void dg_scores_name(char name[DG_SCORES_NAME_CAP], const char *path);
 
-/* Writes a table in Markdown: a line for each set, and for the scores before the run if there
- * are any. */
+/* Appends a table in Markdown, with a line for each set, and a second line for its scores before
+ * the run if there are any. */
 enum dg_err dg_scores_table(const struct dg_scores *scores, struct dg_buf *out) DG_MUST_CHECK;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The tensors are "weights", "moment1", "moment2", "average" (where there are; F32 [n], in the
- * order of params.h), "numbers" (U64) and "config" (the blueprint as a config.json would say it, to
- * know the network by). */
+/* The tensors are "weights", "moment1", "moment2", "average" (those that exist; F32 [n], in the
+ * order of params.h), "numbers" (U64) and "config" (the blueprint as text of a config.json, to
+ * recognise the network). */
 #include "train/run/checkpoint.h"
 #include "base/file/folder.h"
 #include "base/memory/buf.h"
@@ -25,7 +25,8 @@ struct part {
     void *bytes; /* where they lie */
 };
 
-/* The parts of a checkpoint; `counters` holds the optimiser's, then the caller's numbers. */
+/* Lists the parts of a checkpoint; `counters` holds the optimiser's counters, then the caller's
+ * numbers. */
 static size_t list_parts(const struct dg_checkpoint *point, uint64_t *counters,
                          const struct dg_buf *config, struct part parts[PARTS_MAX])
 {
@@ -49,7 +50,7 @@ static enum dg_err fill(void *ctx, size_t i, struct dg_safetensors_out *out, str
                                     error);
 }
 
-/* What both directions need: the counters, and the blueprint as text. */
+/* What saving and loading both need: the counters, and the blueprint as text. */
 struct frame {
     uint64_t *counters;
     struct dg_buf config;

@@ -23,8 +23,8 @@
 struct dg_checkpoint {
     struct dg_params *params;
     struct dg_optimiser_state state;
-    uint64_t *numbers; /* numbers with a meaning for the caller only: counters, and the bits of
-                          doubles */
+    /* numbers that only the caller interprets: counters, and the bits of doubles */
+    uint64_t *numbers;
     size_t n_numbers;
 };
 
@@ -33,8 +33,8 @@ enum dg_err dg_checkpoint_save(const struct dg_checkpoint *point, const char *pa
 enum dg_err dg_checkpoint_load(const struct dg_checkpoint *point, const char *path,
                                struct dg_error *error) DG_MUST_CHECK;
 
-/* Removes what killed writers have left: files named `path` with a dot and six characters after it.
- */
+/* Removes the temporary files of writers that were killed: files named `path` with a dot and six
+ * characters after it. */
 void dg_checkpoint_sweep(const char *path);
 
 #endif

@@ -32,7 +32,7 @@ struct make {
     struct dg_pairs train, dev, mix;
     struct dg_buf list;  /* the list of files, for the card */
     struct dg_pair *all; /* owned; the pairs to learn from when old pairs are mixed in */
-    size_t n_held;       /* so many pairs at the start of `train` are held out */
+    size_t n_held;       /* the first n_held pairs of `train` are held out */
     struct dg_blueprint bp;
     struct dg_tokenizer *tokenizer;
     struct dg_labels labels; /* the labels of a classifier */
@@ -203,7 +203,7 @@ static enum dg_err read_pairs(struct make *make, const char *const *files, size_
     return DG_OK;
 }
 
-/* The held-out pairs, wherever they come from. */
+/* Returns the held-out pairs, wherever they come from. */
 static const struct dg_pair *held(const struct make *make, size_t *n)
 {
     *n = make->n_held ? make->n_held : make->dev.n;
@@ -259,7 +259,7 @@ static enum dg_err read_mix(struct make *make, struct dg_error *error)
     return dg_buf_printf(&make->list, "- mixed in: %zu of %zu old pairs\n", make->mix.n, n_old);
 }
 
-/* Reads competing answers, none of whose sources is held out. */
+/* Reads the minimum-risk candidates of sources that are not held out. */
 static enum dg_err write_rivals(struct make *make, struct dg_error *error)
 {
     const struct dg_setup_opts *opts = make->opts;
@@ -286,7 +286,7 @@ static enum dg_err write_rivals(struct make *make, struct dg_error *error)
 
 /* ---- Vocabulary ------------------------------------------------------------------------------ */
 
-/* A pair's source, as the network will read it. */
+/* Learns from a pair's source as the network will read it. */
 static enum dg_err learn_source(struct make *make, struct dg_spm_train *train,
                                 const struct dg_texts_form *form, struct dg_span source,
                                 struct dg_error *error)
@@ -308,7 +308,7 @@ static enum dg_err learn_source(struct make *make, struct dg_spm_train *train,
     return err ? dg_error_wrap(error, err, "learning a vocabulary") : DG_OK;
 }
 
-/* A vocabulary of the sides named. */
+/* Learns a vocabulary of the named sides. */
 static enum dg_err learn_vocab(struct make *make, bool source, bool target, struct dg_buf *model,
                                struct dg_error *error)
 {
@@ -394,7 +394,7 @@ enum dg_err dg_setup_copy(const char *from_dir, const char *to_dir, const char *
     return err;
 }
 
-/* The tokenizer files that a model directory may have. */
+/* Copies the tokenizer files that a model directory may have. */
 static enum dg_err take_vocab(const struct make *make, struct dg_error *error)
 {
     static const char *const names[] = {"source.spm",
@@ -414,7 +414,7 @@ static enum dg_err take_vocab(const struct make *make, struct dg_error *error)
     return dg_setup_copy(make->opts->init, make->dir, names, sizeof names / sizeof *names, error);
 }
 
-/* A network with a vocabulary of words should never say the unknown word. */
+/* A network with a vocabulary of words should never output the unknown word. */
 static void complete_seq(struct dg_blueprint *bp)
 {
     if (bp->start == DG_START_TOKEN)
@@ -425,8 +425,8 @@ static void complete_seq(struct dg_blueprint *bp)
         bp->source_len_max = bp->seq.places;
 }
 
-/* Texts begin with the end token, as in GPT-2; ids that stand for nothing are never generated;
- * the context is the length that it learns with. */
+/* Texts begin with the end token, as in GPT-2; the unknown token is never generated; the context is
+ * the length that the network learns with. */
 static void complete_lm(struct dg_blueprint *bp, size_t len_max)
 {
     bp->bos_id = bp->eos_id;
@@ -479,8 +479,8 @@ static enum dg_err take_labels(struct make *make, struct dg_error *error)
     return dg_labels_save(&make->labels, make->dir, error);
 }
 
-/* Takes the blueprint of the network to begin with. A head that is guided becomes the one for
- * alignments. */
+/* Takes the blueprint of the model that training begins with. A head that is guided becomes the
+ * head for alignments. */
 static enum dg_err take_blueprint_of(struct make *make, struct dg_error *error)
 {
     enum dg_err err = dg_config_read(&make->bp, make->opts->init, error);
@@ -624,8 +624,8 @@ static enum dg_err write_links(const struct make *make, struct dg_aligner *align
     return err ? err : dg_corpus_write_links(path, corpus, link_pair, aligner, error);
 }
 
-/* Aligns all pairs. The aligner learns from the pairs to train on only; the held-out pairs are
- * linked by what it learned. */
+/* Aligns all pairs. The aligner learns only from the pairs to train on, and then links the held-out
+ * pairs too. */
 static enum dg_err align(const struct make *make, struct dg_error *error)
 {
     char pairs_path[DG_PATH_CAP], dev_path[DG_PATH_CAP];
@@ -855,7 +855,7 @@ enum dg_err dg_setup_open_corpus(struct dg_setup *setup, const char *dir, const 
     return err ? err : dg_corpus_open(corpus, path, &setup->bp, error);
 }
 
-/* The other files of a network that translates, or of a recurrent classifier. */
+/* Opens the other files of a network that translates, or of a recurrent classifier. */
 static enum dg_err open_pairs(struct dg_setup *setup, const char *dir, struct dg_error *error)
 {
     const bool has_labels = setup->bp.seq.is_classifier;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The directory of a run: made once from pairs, opened as often as the run is resumed.
+/* The directory of a run. It is made once from pairs, and opened whenever the run begins or
+ * resumes.
  *
  *     struct dg_setup_opts opts = DG_SETUP_OPTS_DEFAULT;
  *     err = dg_setup_make("models/fr-en", files, n_files, &opts, say, ctx, &error);
@@ -57,29 +58,32 @@ struct dg_setup_opts {
     struct dg_blueprint bp; /* setup fills in the vocabulary sizes and the token ids */
     const char *source_file, *target_file; /* files with the source and target sides of further
                                               pairs, a line each; NULL or "": none */
-    const char *const *mix; /* [n_mix] files of old pairs, mixed in against forgetting */
+    /* [n_mix] files of old pairs, mixed in so that the model does not forget them */
+    const char *const *mix;
     size_t n_mix;
     const char *const *candidates; /* [n_candidates] files of minimum-risk candidates
                                     * (risk_candidates.h) */
     size_t n_candidates;
     double mix_ratio; /* how many old pairs go with each new pair; they are drawn by the seed */
     struct dg_select_opts select; /* all zeros: all pairs are used */
-    /* the learned vocabulary of an encoder has only lower-case letters without accents */
+    /* the vocabulary learned for an encoder has only lower-case letters without accents */
     bool lowers;
-    bool is_packed;   /* For the lines of a language model: examples are cut from all lines joined,
-                         rather than from single lines. */
-    const char *init; /* the model directory that the blueprint and the vocabulary come from; NULL
-                         or "": none */
+    bool is_packed; /* For the lines of a language model: examples are cut from all lines joined,
+                       rather than from single lines. */
+    /* the model directory that supplies the blueprint and the vocabulary; NULL or "": none */
+    const char *init;
 };
 
-/* The paper's network, small: 4 + 2 layers of width 256, one vocabulary for both sides. */
+/* Fills in a small version of the paper's network: 4 + 2 layers of width 256, one vocabulary for
+ * both sides. */
 void dg_setup_blueprint(struct dg_blueprint *bp);
 
-/* The textbook's recurrent one: a layer of width 256 on each side, a vocabulary a side. */
+/* Fills in the recurrent network of textbooks: a layer of width 256 and a vocabulary of its own for
+ * each side. */
 void dg_setup_blueprint_seq(struct dg_blueprint *bp);
 
-/* An encoder alone, small: 4 layers of width 256, learned positions. The caller chooses its head,
- * which decides what the files contain (labelled_data.h). */
+/* Fills in a small encoder-only model: 4 layers of width 256, learned positions. The caller chooses
+ * its head, which decides what the files contain (labelled_data.h). */
 void dg_setup_blueprint_enc(struct dg_blueprint *bp);
 
 /* A language model of 4 layers of width 256. */
@@ -104,11 +108,11 @@ struct dg_setup {
     struct dg_pairs dev_pairs;
     size_t n_dev_cut; /* for a language model: held-out texts that were cut at the end of its
                          context */
-    const struct dg_pair *dev_texts; /* [dev.n]; NULL for an encoder alone */
+    const struct dg_pair *dev_texts; /* [dev.n]; NULL for an encoder-only model */
     struct dg_tokenizer *tokenizer;
-    /* owned; the labels of a classifier or of an encoder alone; else NULL */
+    /* owned; the labels of a classifier or of an encoder-only model; else NULL */
     struct dg_labels *labels;
-    int32_t mask_id; /* the mask token of an encoder alone; negative: it has none */
+    int32_t mask_id; /* the mask token of an encoder-only model; negative: it has none */
     size_t len_max;  /* the most tokens of its examples in other sets; the caller may lower it */
 };
 
@@ -116,8 +120,8 @@ enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir,
                           struct dg_error *error) DG_MUST_CHECK;
 void dg_setup_close(struct dg_setup *setup);
 
-/* Further pairs to score on, besides the held-out ones: as ids (in the file `ids_path`, which is
- * written anew) and as text. */
+/* A further set of pairs to score on, besides the held-out ones: as ids (in the file `ids_path`,
+ * which is written anew) and as text. */
 struct dg_setup_set {
     struct dg_pairs pairs;
     struct dg_corpus corpus;

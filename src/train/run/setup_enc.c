@@ -23,7 +23,7 @@ struct make {
     dg_setup_say_fn say;
     void *ctx;
     struct dg_labelled_data train, dev;
-    size_t n_held; /* so many examples at the start of `train` are held out */
+    size_t n_held; /* the first n_held examples of `train` are held out */
     struct dg_buf list;
     struct dg_tokenizer *tokenizer;
     struct dg_labels labels;
@@ -47,7 +47,7 @@ void dg_setup_blueprint_enc(struct dg_blueprint *bp)
     bp->n_beams = 1;
 }
 
-/* ---- Lessons --------------------------------------------------------------------------------- */
+/* ---- Labelled texts -------------------------------------------------------------------------- */
 
 static enum dg_err read_file(struct make *make, const char *path, uint32_t repeat,
                              struct dg_error *error)
@@ -186,7 +186,8 @@ static enum dg_err add_labels_of(struct make *make, const struct dg_labelled_tex
     return err;
 }
 
-/* Takes the labels of the model to begin with, if it has all labels of these texts. */
+/* Takes the labels of the model that training begins with, if they include all labels of these
+ * texts. */
 static enum dg_err take_labels_of(struct make *make, const struct dg_labels *before)
 {
     for (size_t i = 0; i < make->labels.n; i++)
@@ -200,7 +201,7 @@ static enum dg_err take_labels_of(struct make *make, const struct dg_labels *bef
     return err;
 }
 
-/* The same, if the model's head outputs the same kind of labels. */
+/* Does the same, if the model's head outputs the same kind of labels. */
 static enum dg_err keep_labels(struct make *make, enum dg_head head, struct dg_error *error)
 {
     char path[DG_PATH_CAP];

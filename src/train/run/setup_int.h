@@ -18,8 +18,8 @@ void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...) DG_PRINT
 /* Reports a line for each reason for which something was left out. */
 void dg_setup_say_drops(dg_setup_say_fn say, void *ctx, const uint64_t dropped[DG_N_DROPS]);
 
-/* Appends a line of training/data.txt, for the card: how much was read from a file, and how many of
- * `what` were kept. */
+/* Appends a line to the list in training/data.txt, which the card quotes: how much was read from a
+ * file, and how many of `what` were kept. */
 enum dg_err dg_setup_list_file(struct dg_buf *list, const char *path, uint64_t n_lines,
                                size_t n_kept, const char *what, uint32_t repeat) DG_MUST_CHECK;
 
@@ -52,8 +52,8 @@ enum dg_err dg_setup_open_labels(struct dg_setup *setup, const char *dir,
 enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
                                  struct dg_error *error) DG_MUST_CHECK;
 
-/* ---- Encoders alone (setup_enc.c): their parts of dg_setup_make, dg_setup_open, dg_setup_open_set
- * --- */
+/* ---- Encoder-only models (setup_enc.c): their parts of dg_setup_make, dg_setup_open and
+ * dg_setup_open_set --- */
 
 enum dg_err dg_setup_make_enc(const char *dir, const char *const *files, size_t n_files,
                               const struct dg_setup_opts *opts, dg_setup_say_fn say, void *ctx,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A snapshot is a checkpoint of weights alone. Which there are is read from the directory each
- * time: nothing else has to be kept in step with it. */
+/* A snapshot is a checkpoint that has only weights. The list of snapshots is read from the
+ * directory each time, so that no other record has to be kept in step with it. */
 #include "train/run/snapshots.h"
 #include "base/file/folder.h"
 #include "base/memory/error.h"
@@ -33,7 +33,7 @@ static bool step_of(const char *name, uint64_t *step)
     return strcmp(name, again) == 0;
 }
 
-/* The greatest `k` steps up to `step` that have snapshots, rising. */
+/* Lists the greatest `k` steps up to `step` that have snapshots, in ascending order. */
 static size_t list_last(DIR *dir, uint64_t step, size_t k, uint64_t last[DG_SNAPSHOTS_MAX])
 {
     size_t n = 0;
@@ -59,14 +59,14 @@ static enum dg_err path_of(const char *dir, uint64_t step, char path[DG_PATH_CAP
     return dg_folder_path(dir, name, path, error);
 }
 
-/* A checkpoint of nothing but weights, which lie at params->w. */
+/* Returns a checkpoint that has only weights, those at params->w. */
 static struct dg_checkpoint bare(struct dg_params *params, uint64_t counts[2])
 {
     return (struct dg_checkpoint){.params = params,
                                   .state = {.step = &counts[0], .updates = &counts[1]}};
 }
 
-/* mean += the snapshot's share. `one` [n] is for its weights. */
+/* Adds the snapshot's share to `mean`. `one` [n] holds its weights meanwhile. */
 static enum dg_err add(const struct dg_params *params, const char *dir, uint64_t step, float share,
                        float *one, float *mean, struct dg_error *error)
 {

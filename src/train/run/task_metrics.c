@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Entities are walked through twice, as they should be and as they are said; one counts when both
- * walks end one of the same type over the same words. */
+/* The code walks through the true entities and the predicted ones side by side. An entity counts as
+ * right when both walks have one of the same type over the same words. */
 #include "train/run/task_metrics.h"
 
 #include <math.h>
@@ -96,7 +96,7 @@ static void add_labels(struct dg_task_metrics *metrics, const struct dg_pass_sai
     metrics->n_right += is_right;
 }
 
-/* F1 in per cent; 100 if nothing was to be found and nothing was found. */
+/* Returns F1 in per cent; 100 if there was nothing to find and nothing was predicted. */
 static double f1_of(const struct dg_task_metrics_count *count)
 {
     const uint64_t n = count->n_true + count->n_said;
@@ -119,7 +119,7 @@ static void report_labels(const struct dg_task_metrics *t, struct dg_validate_re
     report->macro_f1 = n ? sum / (double)n : 100.0;
 }
 
-/* ---- All ------------------------------------------------------------------------------------- */
+/* ---- All tasks ------------------------------------------------------------------------------- */
 
 void dg_task_metrics_add(struct dg_task_metrics *metrics, const struct dg_blueprint *bp,
                          const struct dg_labels *labels, const struct dg_pass_said *said, size_t n)
@@ -166,7 +166,7 @@ void dg_task_metrics_merge(struct dg_task_metrics *into, const struct dg_task_me
     into->xy += from->xy;
 }
 
-/* The correlation; 0 if one of the two does not vary. */
+/* Returns the correlation; 0 if one of the two does not vary. */
 static double correlation(const struct dg_task_metrics *t)
 {
     const double n = (double)t->n, xx = n * t->xx - t->x * t->x, yy = n * t->yy - t->y * t->y,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How good the output of an encoder alone is, added up example by example.
+/* Measures how good the output of an encoder-only model is, added up example by example.
  *
  *     struct dg_task_metrics metrics = {0};
  *     said = dg_pass_said(pass, i, &n);                              for each example:
  *     dg_task_metrics_add(&metrics, bp, labels, said, n);
  *     dg_task_metrics_report(&metrics, bp, &report);
  *
- * Labels and masked words: accuracy. Labels of which any number may be right: the share of texts
- * with exactly the right labels; F1 over all labels of all texts (micro), and the mean of each
- * label's F1 (macro), without labels that no text has or is given. Entities, if there is a label
+ * Labels and masked words: accuracy. Labels of which a text may have any number: the share of texts
+ * with exactly the right labels, F1 over all labels of all texts (micro), and the mean of each
+ * label's F1 (macro), except for labels that no text has or is given. Entities, if there is a label
  * "O": F1, where an entity counts if all its words and its type are right, with words joined as the
  * server does. Answers: the share with both ends right, and the mean F1 of their tokens; "no
  * answer" counts as an answer. Numbers: Pearson's correlation. */
@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How often something is true, how often it is said, and how often both. */
+/* How often something is true, how often it is predicted, and how often it is both. */
 struct dg_task_metrics_count {
     uint64_t n_true, n_said, n_both;
 };

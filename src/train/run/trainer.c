@@ -3,8 +3,8 @@
 
 /* One step: the next pairs of the epoch's order are dealt to the members in stretches of about the
  * same number of tokens; each member runs its stretch in parts that fit its memory and adds up
- * gradients; the optimiser does the rest. Nothing here depends on time but when checkpoints are
- * written. */
+ * gradients; the optimiser does the rest. Only the moments at which checkpoints are written depend
+ * on time. */
 #include "train/run/trainer.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"
@@ -29,9 +29,9 @@
 
 enum { LOG_MAX = 1 << 30, SKIPPED_MAX = 20, RIVALS_STREAM = 0x7269 };
 
-/* What a checkpoint keeps of a run besides the optimiser. A double is kept as its bits. The last
- * number is there only when losses are counted by sentence or by the task of an encoder alone:
- * elsewhere it would equal `tokens`. */
+/* What a checkpoint stores about a run besides the optimiser. A double is stored as its bits. The
+ * last number is stored only when losses are counted by sentence or by the task of an encoder-only
+ * model: elsewhere it would equal `tokens`. */
 struct kept {
     uint64_t epoch, position, seconds, best, best_step, n_worse, n_skipped;
     uint64_t plain, objective, tokens;
@@ -97,10 +97,11 @@ static enum dg_err path_of(const struct dg_trainer *t, const char *name, char pa
     return dg_folder_path(t->opts.dir, name, path, error);
 }
 
-/* ---- Life ------------------------------------------------------------------------------------ */
+/* ---- Making and freeing ---------------------------------------------------------------------- */
 
-/* The longest held-out example of at most `rows` tokens. Those are judged whole, though what is
- * learned from may be cut shorter (a language model that is tuned with less than its context). */
+/* Returns the length of the longest held-out example of at most `rows` tokens. Held-out examples
+ * are scored whole, although training examples may be cut shorter (when a language model is tuned
+ * with less than its context). */
 static size_t longest_held(const struct dg_trainer *t, size_t rows)
 {
     size_t longest = 0;
@@ -113,7 +114,7 @@ static size_t longest_held(const struct dg_trainer *t, size_t rows)
     return longest;
 }
 
-/* Rivals are never parted: there must be room for the largest group. */
+/* Candidates of a source are never separated: there must be room for the largest group. */
 static void make_room(const struct dg_trainer *t, struct dg_pass_limits *limits)
 {
     struct dg_example group[DG_RISK_CANDIDATES_MAX];
@@ -284,7 +285,7 @@ static struct kept keep(const struct dg_trainer *t)
     };
 }
 
-/* Of the snapshots up to now the last `k` stay; those that come later will be taken again. */
+/* Keeps the last `k` snapshots up to now; a resumed run takes the later ones again. */
 static void prune(const struct dg_trainer *t, size_t k)
 {
     char path[DG_PATH_CAP];
@@ -312,7 +313,7 @@ static enum dg_err save(struct dg_trainer *t, const struct dg_trainer_events *ev
     return DG_OK;
 }
 
-/* Lines of a file after the checkpoint's step belong to steps that will be done again. */
+/* Cuts a file at the checkpoint's step: the later lines belong to steps that will be done again. */
 static enum dg_err cut_log(struct dg_trainer *t, const char *path, struct dg_error *error)
 {
     struct dg_text_in in;
@@ -339,7 +340,7 @@ static enum dg_err cut_log(struct dg_trainer *t, const char *path, struct dg_err
     return err;
 }
 
-/* What killed writers have left of any file of the run. */
+/* Removes the temporary files that killed writers left of any file of the run. */
 static void sweep(const struct dg_trainer *t)
 {
     static const char *const names[] = {"training/checkpoint.safetensors",
@@ -529,8 +530,8 @@ static enum dg_err gather(struct dg_trainer *t, size_t n)
     return err;
 }
 
-/* After the step's *n examples come the candidates of sources drawn by the step's number: a resumed
- * run draws the same. */
+/* Adds the candidates of sources after the step's *n examples. The step's number determines the
+ * draw, so that a resumed run draws the same. */
 static enum dg_err gather_rivals(struct dg_trainer *t, size_t *n, size_t *n_sources)
 {
     const struct dg_risk_candidates *candidates = t->data.candidates;
@@ -594,9 +595,9 @@ static void run_share(void *ctx, size_t member)
     }
 }
 
-/* One pair a step of a recurrent network under bare SGD: its gradient times -rate goes into the
- * weights while the pass goes back, which pass_seq.h allows. Most of the weights are rows of words
- * that the pair does not have: to walk over all of them would cost more than the pass. */
+/* For a recurrent network under plain SGD with one pair a step: the gradient times -rate is added
+ * to the weights during the backward pass, which pass_seq.h allows. Most of the weights are rows of
+ * words that the pair does not have, and going over all of them would cost more than the pass. */
 static float *direct(const struct dg_trainer *t)
 {
     const bool is_one =
@@ -841,7 +842,7 @@ static bool is_over(const struct dg_trainer *t, const struct dg_trainer_events *
     return true;
 }
 
-/* Steps until an end. `*validated`: the last step was validated. */
+/* Makes steps until a limit is reached. `*validated`: the last step was validated. */
 static enum dg_err go_on(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
                          enum dg_trainer_end *end, bool *validated, struct dg_error *error)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A run of training: steps, validations and checkpoints, until an end is reached or the caller
+/* A run of training: steps, validations and checkpoints, until a limit is reached or the caller
  * stops it.
  *
  *     struct dg_trainer_opts opts = DG_TRAINER_OPTS_DEFAULT;
@@ -33,28 +33,31 @@ enum dg_trainer_metric {
     DG_TRAINER_LOSS,
     DG_TRAINER_BLEU,
     DG_TRAINER_CHRF,
-    DG_TRAINER_TASK, /* for classifiers and encoders alone the figure of their task
-                        (dg_validate_task), for others the loss */
+    /* the figure of the task (dg_validate_task) for classifiers and encoder-only models, the loss
+     * for others */
+    DG_TRAINER_TASK,
 };
 
 struct dg_trainer_opts {
     const char *dir; /* the model directory */
     struct dg_optimiser_opts optimiser;
     size_t threads;
-    size_t batch_tokens; /* Tokens of a step, which has at least one pair; the larger of the counts
-                            of source and target. A large step is made in parts. */
-    size_t part_tokens;  /* tokens of one pass on one thread */
+    /* Tokens of a step, which has at least one pair: the larger of the counts of source and target
+     * tokens. A large step is computed in parts. */
+    size_t batch_tokens;
+    size_t part_tokens; /* tokens of one pass on one thread */
     enum dg_products_kind products;
     size_t len_max; /* the most tokens of a side */
     float smoothing, dropout, dropout_ffn;
     float guide; /* the weight of the word links in the loss, for pairs that have links; 0: they are
                     not used */
-    size_t guide_head;    /* the head of the last decoder layer, from 1 */
-    float risk;           /* the weight of the candidates' expected cost, if there are any */
-    float sharpness;      /* the exponent of the probabilities that weigh the candidates (pass.h) */
-    size_t rivals_tokens; /* Of a step, in addition to batch_tokens: sources with candidates are
-                             drawn until they have this many target tokens. */
-    float teacher;        /* `teacher` and `loss` are for recurrent networks (pass.h) */
+    size_t guide_head; /* the head of the last decoder layer, from 1 */
+    float risk;        /* the weight of the candidates' expected cost, if there are any */
+    float sharpness;   /* the exponent of the probabilities that weigh the candidates (pass.h) */
+    /* For each step, sources with candidates are drawn in addition to batch_tokens, until they have
+     * this many target tokens. */
+    size_t rivals_tokens;
+    float teacher; /* `teacher` and `loss` are for recurrent networks (pass.h) */
     enum dg_pass_loss loss;
     struct dg_pass_mask mask; /* for an encoder's head for words */
     uint64_t seed;
@@ -123,13 +126,13 @@ struct dg_trainer_data {
     const struct dg_corpus *train, *dev; /* dev may have no pairs; then nothing is validated */
     const struct dg_pair *dev_texts;     /* [dev->n] */
     const struct dg_tokenizer *tokenizer;
-    /* for an encoder alone that labels words; others may pass NULL */
+    /* for an encoder-only model that labels words; others may pass NULL */
     const struct dg_labels *labels;
     const struct dg_risk_candidates *candidates; /* NULL: there are none */
 };
 
-/* The weights start from the seed, or from `init` (a model's weights of the same blueprint), unless
- * that is NULL. */
+/* Makes a trainer. The weights start from the seed, or from `init` (weights of a model with the
+ * same blueprint), unless that is NULL. */
 enum dg_err dg_trainer_new(struct dg_trainer **trainer, const struct dg_trainer_opts *opts,
                            const struct dg_blueprint *bp, const struct dg_trainer_data *data,
                            const struct dg_weights *init, struct dg_error *error) DG_MUST_CHECK;
@@ -138,8 +141,8 @@ void dg_trainer_free(struct dg_trainer *trainer); /* NULL is fine */
 /* Goes back to the last checkpoint. DG_ERR_NOT_FOUND: there is none yet. */
 enum dg_err dg_trainer_resume(struct dg_trainer *trainer, struct dg_error *error) DG_MUST_CHECK;
 
-/* Trains until an end; a checkpoint is written before it returns DG_OK. When it returns an error (a
- * full disk), the last checkpoint is whole. */
+/* Trains until a limit is reached or the caller stops the run, and writes a checkpoint before it
+ * returns DG_OK. When it returns an error (a full disk, say), the last checkpoint is whole. */
 enum dg_err dg_trainer_run(struct dg_trainer *trainer, const struct dg_trainer_events *events,
                            void *ctx, enum dg_trainer_end *end,
                            struct dg_error *error) DG_MUST_CHECK;
@@ -148,17 +151,17 @@ const struct dg_trainer_now *dg_trainer_now(const struct dg_trainer *trainer);
 const struct dg_params *dg_trainer_params(const struct dg_trainer *trainer);
 
 /* Between runs: scores the weights that would be served now on pairs, given as ids and as text: the
- * loss of all, and BLEU and chrF of the first `n_translate`. */
+ * loss of all pairs, and BLEU and chrF of the first `n_translate`. */
 enum dg_err dg_trainer_judge(struct dg_trainer *trainer, const struct dg_corpus *pairs,
                              const struct dg_pair *texts, size_t n_translate, int beam,
                              struct dg_validate_report *report,
                              struct dg_error *error) DG_MUST_CHECK;
 
 /* Replaces the weights by the model that was published last (DIR/model.safetensors), to score it.
- * Only after a run: training can continue only after dg_trainer_resume. */
+ * Called only after a run; training can continue only after dg_trainer_resume. */
 enum dg_err dg_trainer_take_best(struct dg_trainer *trainer, struct dg_error *error) DG_MUST_CHECK;
 
-/* Bytes of memory of weights, optimiser and passes. */
+/* Returns the bytes of memory that weights, optimiser and passes take. */
 size_t dg_trainer_bytes(const struct dg_trainer *trainer);
 
 #endif

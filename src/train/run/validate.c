@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Sentences are dealt out to the members in turn; each decodes with a decoder of its own.
- * Statistics are added up sentence by sentence in the order of the pairs. */
+/* The members take the sentences in turn; each member decodes with a decoder of its own. Statistics
+ * are added up sentence by sentence in the order of the pairs. */
 #include "train/run/validate.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
@@ -20,8 +20,8 @@ enum { SENTENCES = 16, TEXT_MAX = 1 << 16 };
 struct losing {
     const struct dg_validate *what;
     struct dg_pass_sums *sums;       /* [team size] */
-    struct dg_task_metrics *tallies; /* [team size] of encoders alone */
-    /* counted by the first member only, because every member meets all of them */
+    struct dg_task_metrics *tallies; /* [team size] for encoder-only models */
+    /* only the first member counts these, because every member meets all of them */
     size_t n_left_out;
 };
 
@@ -36,15 +36,15 @@ static void metrics(struct losing *losing, size_t member, size_t n)
     }
 }
 
-/* A member takes every n-th run of as many pairs as fit; where runs end does not depend on the
- * members. */
+/* A member takes every n-th run, each with as many pairs as fit; where runs end does not depend on
+ * the number of members. */
 static void measure(void *ctx, size_t member)
 {
     struct losing *losing = ctx;
     const struct dg_validate *what = losing->what;
     struct dg_example examples[64];
     size_t turn = 0;
-    uint64_t row = 0; /* draws the masks, the same ones at every validation */
+    uint64_t row = 0; /* the masks are drawn by it, so they are the same at every validation */
     for (size_t i = 0; i < what->dev->n; turn++) {
         size_t n = 0;
         while (n < sizeof examples / sizeof *examples && i + n < what->dev->n) {
@@ -146,8 +146,8 @@ static bool goes_on(const struct dg_validate *what)
     return dg_blueprint_family(&what->params->bp)->has_prompt && !*what->params->bp.lm.ask.form;
 }
 
-/* Tokens that the network is given: the source, or a line's first half, which lies after its
- * source. */
+/* Returns the number of tokens that the network reads: the source, or the source and the first half
+ * of a line. */
 static size_t n_given(const struct dg_validate *what, size_t i)
 {
     const struct dg_example example = dg_corpus_get(what->dev, i);

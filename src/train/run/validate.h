@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* How good a network is on held-out pairs: the loss under teacher forcing, and BLEU and chrF of our
- * own decoder's translations of the sources.
+/* Measures how good a network is on held-out pairs: the loss under teacher forcing, and BLEU and
+ * chrF of the translations that our own decoder makes of the sources.
  *
  *     struct dg_validate what = {.params = &params, .team = team, .passes = passes, ...};
  *     err = dg_validate_run(&what, &report, &error);
@@ -38,7 +38,7 @@ struct dg_validate {
     int beam;
     size_t guide_head; /* The head of the last layer whose attention is compared with the links,
                           from 1; 0: the mean of all its heads. */
-    /* for an encoder alone that labels words; others may pass NULL */
+    /* for an encoder-only model that labels words; others may pass NULL */
     const struct dg_labels *labels;
     struct dg_pass_mask mask; /* for an encoder's head for words */
 };
@@ -46,11 +46,11 @@ struct dg_validate {
 struct dg_validate_report {
     double loss;       /* -log p per target token */
     size_t n_left_out; /* pairs that the loss leaves out because they are too long for any pass */
-    /* For a classifier or an encoder alone, in per cent: the share of labels, or of masked
+    /* For a classifier or an encoder-only model, in per cent: the share of labels, or of masked
      * words, that are right; if a text may have any number of labels, the share of texts whose
      * labels are all right. Negative: not measured. */
     double accuracy;
-    /* For an encoder alone, in per cent: the F1 of entities, of the tokens of answers, or of
+    /* For an encoder-only model, in per cent: the F1 of entities, of the tokens of answers, or of
      * labels over all texts if a text may have any number of them. Negative: not measured. */
     double f1;
     double macro_f1; /* the mean of the F1 of each of these labels; negative: not measured */
