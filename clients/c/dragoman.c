@@ -473,8 +473,7 @@ static void see(struct dragoman_request *request, const char *id)
         request->seen.len = 0; /* without memory the stream cannot be resumed */
 }
 
-/* One server-sent event: lines "id: ID", "event: NAME" and "data: JSON". The last one is kept until
- * the answer ends. */
+/* Takes one server-sent event, whose lines are "id: ID", "event: NAME" and "data: JSON". */
 static void hear(struct dragoman_request *request, char *event)
 {
     const char *name = "", *id = NULL, *data = NULL;
