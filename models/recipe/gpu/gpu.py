@@ -10,9 +10,10 @@
 
 DIRECTION is fr-en or en-fr. PAIRS is the file that pack.py wrote. WORK is a directory that keeps
 the state: if the same command is run again, it goes on from there. --minutes is the length of a
-stage, counted over all of its runs; at its end the learning rate has fallen to 0. --for limits how
-many of these minutes this run may take (default: all). --steps instead of --minutes counts training
-steps, or batches of answers."""
+stage. "teach" and "study" count it over all of their runs, and at its end the learning rate has
+fallen to 0; "answer" counts the minutes of each run anew. --for limits how many of these minutes
+this run may take (default: all). --steps instead of --minutes counts training steps, or batches of
+answers."""
 import argparse
 import copy
 import glob
