@@ -76,40 +76,40 @@ enum dg_err dg_analyser_new(struct dg_analyser **out, const struct dg_net *net,
                             const struct dg_decoder_limits *limits, struct dg_error *error)
 {
     const struct dg_net_limits wanted = net_limits(net, limits);
-    struct dg_analyser *reader = dg_try_calloc(1, sizeof *reader);
-    if (!reader)
-        return dg_error_set(error, DG_ERR_NOMEM, "no memory for a reader");
-    reader->net = net;
-    reader->bp = dg_net_blueprint(net);
-    reader->source_max = limits->source_max;
-    reader->batch_tokens = limits->batch_tokens;
-    reader->n_slots = limits->sentences;
-    reader->step_work = limits->step_work ? limits->step_work : STEP_WORK;
-    enum dg_err err = dg_net_state_new(&reader->state, net, &wanted, error);
-    if (!err && !(reader->texts = dg_try_calloc(reader->n_slots, sizeof *reader->texts)))
-        err = dg_error_set(error, DG_ERR_NOMEM, "no memory for a reader of %zu texts",
-                           reader->n_slots);
+    struct dg_analyser *analyser = dg_try_calloc(1, sizeof *analyser);
+    if (!analyser)
+        return dg_error_set(error, DG_ERR_NOMEM, "no memory for an analyser");
+    analyser->net = net;
+    analyser->bp = dg_net_blueprint(net);
+    analyser->source_max = limits->source_max;
+    analyser->batch_tokens = limits->batch_tokens;
+    analyser->n_slots = limits->sentences;
+    analyser->step_work = limits->step_work ? limits->step_work : STEP_WORK;
+    enum dg_err err = dg_net_state_new(&analyser->state, net, &wanted, error);
+    if (!err && !(analyser->texts = dg_try_calloc(analyser->n_slots, sizeof *analyser->texts)))
+        err = dg_error_set(error, DG_ERR_NOMEM, "no memory for an analyser of %zu texts",
+                           analyser->n_slots);
     if (err) {
-        dg_analyser_free(reader);
+        dg_analyser_free(analyser);
         return err;
     }
-    reader->capacity = dg_net_room(reader->state);
-    *out = reader;
+    analyser->capacity = dg_net_room(analyser->state);
+    *out = analyser;
     return DG_OK;
 }
 
-void dg_analyser_free(struct dg_analyser *reader)
+void dg_analyser_free(struct dg_analyser *analyser)
 {
-    if (!reader)
+    if (!analyser)
         return;
-    dg_net_state_free(reader->state);
-    dg_free(reader->texts);
-    dg_free(reader);
+    dg_net_state_free(analyser->state);
+    dg_free(analyser->texts);
+    dg_free(analyser);
 }
 
-void dg_analyser_lend(struct dg_analyser *reader, struct dg_helpers *helpers)
+void dg_analyser_lend(struct dg_analyser *analyser, struct dg_helpers *helpers)
 {
-    dg_net_state_lend(reader->state, helpers);
+    dg_net_state_lend(analyser->state, helpers);
 }
 
 enum dg_err dg_analyser_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
@@ -125,9 +125,9 @@ enum dg_err dg_analyser_size(const struct dg_net *net, const struct dg_decoder_l
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-static size_t need(const struct dg_analyser *reader, const struct dg_decode_job *job)
+static size_t need(const struct dg_analyser *analyser, const struct dg_decode_job *job)
 {
-    return dg_net_need(reader->state, job->n_src, 1, 1);
+    return dg_net_need(analyser->state, job->n_src, 1, 1);
 }
 
 /* Checks that the network has the head that the job needs. */
@@ -145,20 +145,20 @@ static enum dg_err check_kind(const struct dg_blueprint *bp, const struct dg_ana
                                "the model has no head for what is asked of it");
 }
 
-enum dg_err dg_analyser_check(const struct dg_analyser *reader, const struct dg_decode_job *job,
+enum dg_err dg_analyser_check(const struct dg_analyser *analyser, const struct dg_decode_job *job,
                               struct dg_error *error)
 {
-    if (job->n_src == 0 || job->n_src > reader->source_max)
+    if (job->n_src == 0 || job->n_src > analyser->source_max)
         return dg_error_set(error, DG_ERR_RANGE, "the text has %zu tokens, expected 1 to %zu",
-                            job->n_src, reader->source_max);
+                            job->n_src, analyser->source_max);
     for (size_t i = 0; i < job->n_src; i++)
-        if (job->src[i] < 0 || (size_t)job->src[i] >= reader->bp->encoder.V)
+        if (job->src[i] < 0 || (size_t)job->src[i] >= analyser->bp->encoder.V)
             return dg_error_set(error, DG_ERR_RANGE, "id %zu is %ld, expected 0 to %zu", i,
-                                (long)job->src[i], reader->bp->encoder.V - 1);
-    if (need(reader, job) > reader->capacity)
+                                (long)job->src[i], analyser->bp->encoder.V - 1);
+    if (need(analyser, job) > analyser->capacity)
         return dg_error_set(error, DG_ERR_LIMIT,
                             "a text of %zu tokens does not fit into %zu cached positions",
-                            job->n_src, reader->capacity);
+                            job->n_src, analyser->capacity);
     if (!job->read)
         return DG_OK; /* this was checked beforehand */
     for (size_t i = 0; i < job->read->n_at; i++)
@@ -169,16 +169,16 @@ enum dg_err dg_analyser_check(const struct dg_analyser *reader, const struct dg_
         return dg_error_set(error, DG_ERR_RANGE,
                             "%zu words for a masked place, expected at most %d", job->read->n_best,
                             DG_ANALYSIS_BEST_MAX);
-    return check_kind(reader->bp, job->read, error);
+    return check_kind(analyser->bp, job->read, error);
 }
 
-size_t dg_analyser_n_fitting(const struct dg_analyser *reader, const struct dg_decode_job *jobs,
+size_t dg_analyser_n_fitting(const struct dg_analyser *analyser, const struct dg_decode_job *jobs,
                              size_t n)
 {
-    const size_t n_slots = reader->n_slots - reader->n_texts;
-    size_t n_tokens = reader->batch_tokens, room = dg_net_room(reader->state), fitting = 0;
+    const size_t n_slots = analyser->n_slots - analyser->n_texts;
+    size_t n_tokens = analyser->batch_tokens, room = dg_net_room(analyser->state), fitting = 0;
     for (; fitting < n && fitting < n_slots; fitting++) {
-        const size_t wanted = need(reader, &jobs[fitting]);
+        const size_t wanted = need(analyser, &jobs[fitting]);
         if (jobs[fitting].n_src > n_tokens || wanted > room)
             break;
         n_tokens -= jobs[fitting].n_src;
@@ -187,137 +187,138 @@ size_t dg_analyser_n_fitting(const struct dg_analyser *reader, const struct dg_d
     return fitting;
 }
 
-static void release(struct dg_analyser *reader, struct text *text)
+static void release(struct dg_analyser *analyser, struct text *text)
 {
-    dg_net_close(reader->state, (size_t)(text - reader->texts));
+    dg_net_close(analyser->state, (size_t)(text - analyser->texts));
     text->is_used = false;
     text->generation++;
-    reader->n_texts--;
+    analyser->n_texts--;
 }
 
 /* Gives `job` a free slot. */
-static enum dg_err occupy(struct dg_analyser *reader, const struct dg_decode_job *job, size_t *slot)
+static enum dg_err occupy(struct dg_analyser *analyser, const struct dg_decode_job *job,
+                          size_t *slot)
 {
     size_t s = 0;
-    while (s < reader->n_slots && reader->texts[s].is_used)
+    while (s < analyser->n_slots && analyser->texts[s].is_used)
         s++;
-    const enum dg_err err = dg_net_open(reader->state, s, job->n_src, 1, 1);
+    const enum dg_err err = dg_net_open(analyser->state, s, job->n_src, 1, 1);
     if (err)
         return err;
-    struct text *text = &reader->texts[s];
+    struct text *text = &analyser->texts[s];
     text->is_used = true;
     text->job = *job;
-    text->number = reader->n_come++;
-    reader->n_texts++;
+    text->number = analyser->n_come++;
+    analyser->n_texts++;
     *slot = s;
     return DG_OK;
 }
 
-enum dg_err dg_analyser_add(struct dg_analyser *reader, const struct dg_decode_job *jobs, size_t n,
-                            uint32_t *handles, struct dg_error *error)
+enum dg_err dg_analyser_add(struct dg_analyser *analyser, const struct dg_decode_job *jobs,
+                            size_t n, uint32_t *handles, struct dg_error *error)
 {
     size_t taken[DG_DECODER_ADD_MAX], n_taken = 0;
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < n && !err; i++)
         err = jobs[i].read
-                  ? dg_analyser_check(reader, &jobs[i], error)
+                  ? dg_analyser_check(analyser, &jobs[i], error)
                   : dg_error_set(error, DG_ERR_INVALID, "the model reads texts and generates none");
     if (err)
         return err;
-    if (n > DG_DECODER_ADD_MAX || dg_analyser_n_fitting(reader, jobs, n) < n)
+    if (n > DG_DECODER_ADD_MAX || dg_analyser_n_fitting(analyser, jobs, n) < n)
         return dg_error_set(error, DG_ERR_BUSY, "no room for %zu more texts beside %zu", n,
-                            reader->n_texts);
+                            analyser->n_texts);
     for (; n_taken < n && !err; n_taken += !err) {
-        err = occupy(reader, &jobs[n_taken], &taken[n_taken]);
+        err = occupy(analyser, &jobs[n_taken], &taken[n_taken]);
         if (!err && handles)
-            handles[n_taken] =
-                (uint32_t)reader->texts[taken[n_taken]].generation << 16 | (uint32_t)taken[n_taken];
+            handles[n_taken] = (uint32_t)analyser->texts[taken[n_taken]].generation << 16 |
+                               (uint32_t)taken[n_taken];
     }
     while (err && n_taken > 0)
-        release(reader, &reader->texts[taken[--n_taken]]);
+        release(analyser, &analyser->texts[taken[--n_taken]]);
     return err ? dg_error_set(error, err, "%zu texts could not be started: %s", n,
                               dg_err_sentence(err))
                : DG_OK;
 }
 
-bool dg_analyser_cancel(struct dg_analyser *reader, uint32_t handle)
+bool dg_analyser_cancel(struct dg_analyser *analyser, uint32_t handle)
 {
     const size_t s = handle & 0xFFFF;
-    if (s >= reader->n_slots || !reader->texts[s].is_used ||
-        reader->texts[s].generation != handle >> 16)
+    if (s >= analyser->n_slots || !analyser->texts[s].is_used ||
+        analyser->texts[s].generation != handle >> 16)
         return false;
-    const struct dg_decode_job job = reader->texts[s].job;
-    release(reader, &reader->texts[s]);
+    const struct dg_decode_job job = analyser->texts[s].job;
+    release(analyser, &analyser->texts[s]);
     job.events->on_read(job.ctx, DG_ERR_CANCELLED);
     return true;
 }
 
-size_t dg_analyser_n_texts(const struct dg_analyser *reader)
+size_t dg_analyser_n_texts(const struct dg_analyser *analyser)
 {
-    return reader->n_texts;
+    return analyser->n_texts;
 }
 
 /* ---- A step ---------------------------------------------------------------------------------- */
 
 /* Returns the oldest text that is not in the batch yet; n_slots: there is none. */
-static size_t next_text(const struct dg_analyser *reader, uint64_t from)
+static size_t next_text(const struct dg_analyser *analyser, uint64_t from)
 {
-    size_t best = reader->n_slots;
-    for (size_t s = 0; s < reader->n_slots; s++)
-        if (reader->texts[s].is_used && reader->texts[s].number >= from &&
-            (best == reader->n_slots || reader->texts[s].number < reader->texts[best].number))
+    size_t best = analyser->n_slots;
+    for (size_t s = 0; s < analyser->n_slots; s++)
+        if (analyser->texts[s].is_used && analyser->texts[s].number >= from &&
+            (best == analyser->n_slots || analyser->texts[s].number < analyser->texts[best].number))
             best = s;
     return best;
 }
 
-static void gather(struct dg_analyser *reader)
+static void gather(struct dg_analyser *analyser)
 {
-    size_t left = dg_net_state_limits(reader->state)->encode_tokens;
+    size_t left = dg_net_state_limits(analyser->state)->encode_tokens;
     uint64_t from = 0;
-    reader->n_batch = 0;
-    while (reader->n_batch < DG_DECODER_ADD_MAX) {
-        const size_t s = next_text(reader, from);
-        if (s == reader->n_slots || reader->texts[s].job.n_src > left)
+    analyser->n_batch = 0;
+    while (analyser->n_batch < DG_DECODER_ADD_MAX) {
+        const size_t s = next_text(analyser, from);
+        if (s == analyser->n_slots || analyser->texts[s].job.n_src > left)
             return;
-        left -= reader->texts[s].job.n_src;
-        from = reader->texts[s].number + 1;
-        reader->generations[reader->n_batch] = reader->texts[s].generation;
-        reader->batch[reader->n_batch++] = s;
+        left -= analyser->texts[s].job.n_src;
+        from = analyser->texts[s].number + 1;
+        analyser->generations[analyser->n_batch] = analyser->texts[s].generation;
+        analyser->batch[analyser->n_batch++] = s;
     }
 }
 
 /* Returns the job of the batch's text `i`; NULL when it was cancelled. */
-static const struct dg_decode_job *job_of(const struct dg_analyser *reader, size_t i)
+static const struct dg_decode_job *job_of(const struct dg_analyser *analyser, size_t i)
 {
-    const struct text *text = &reader->texts[reader->batch[i]];
-    return text->is_used && text->generation == reader->generations[i] ? &text->job : NULL;
+    const struct text *text = &analyser->texts[analyser->batch[i]];
+    return text->is_used && text->generation == analyser->generations[i] ? &text->job : NULL;
 }
 
-static bool is_whole(const struct dg_analyser *reader, const struct dg_analysis *read)
+static bool is_whole(const struct dg_analyser *analyser, const struct dg_analysis *read)
 {
-    return read->kind == DG_ANALYSIS_LABELS &&
-           (!dg_blueprint_family(reader->bp)->has_head || reader->bp->enc.head == DG_HEAD_POOLED);
+    return read->kind == DG_ANALYSIS_LABELS && (!dg_blueprint_family(analyser->bp)->has_head ||
+                                                analyser->bp->enc.head == DG_HEAD_POOLED);
 }
 
 /* Writes row `row` of the last product as labels. */
-static void take_labels(struct dg_analyser *reader, const struct dg_analysis *read, size_t row,
+static void take_labels(struct dg_analyser *analyser, const struct dg_analysis *read, size_t row,
                         float *values)
 {
-    const size_t n = reader->bp->decoder.V;
-    memcpy(values, dg_net_logits(reader->state, row), n * sizeof *values);
+    const size_t n = analyser->bp->decoder.V;
+    memcpy(values, dg_net_logits(analyser->state, row), n * sizeof *values);
     if (read->probabilities)
-        dg_net_kernels(reader->net)->softmax(values, n);
+        dg_net_kernels(analyser->net)->softmax(values, n);
 }
 
 /* The same, as words. */
-static void take_words(struct dg_analyser *reader, const struct dg_analysis *read, size_t row,
+static void take_words(struct dg_analyser *analyser, const struct dg_analysis *read, size_t row,
                        size_t place)
 {
     struct dg_top top[DG_ANALYSIS_BEST_MAX];
     size_t n = 0;
-    const float sum = dg_net_kernels(reader->net)
-                          ->log_sum_exp_top(dg_net_logits(reader->state, row),
-                                            reader->bp->decoder.V, read->n_best, top, &n);
+    const float sum = dg_net_kernels(analyser->net)
+                          ->log_sum_exp_top(dg_net_logits(analyser->state, row),
+                                            analyser->bp->decoder.V, read->n_best, top, &n);
     for (size_t k = 0; k < read->n_best; k++) {
         read->ids[place * read->n_best + k] = k < n ? (int32_t)top[k].index : DG_ID_NONE;
         read->values[place * read->n_best + k] = isnan(sum) ? sum
@@ -327,39 +328,39 @@ static void take_words(struct dg_analyser *reader, const struct dg_analysis *rea
 }
 
 /* Computes labels of whole texts, for all texts that want them. */
-static enum dg_err read_wholes(struct dg_analyser *reader)
+static enum dg_err read_wholes(struct dg_analyser *analyser)
 {
-    const bool is_enc = dg_blueprint_family(reader->bp)->has_head;
+    const bool is_enc = dg_blueprint_family(analyser->bp)->has_head;
     enum dg_err err = DG_OK;
-    for (size_t first = 0, next; first < reader->n_batch && !err; first = next) {
+    for (size_t first = 0, next; first < analyser->n_batch && !err; first = next) {
         struct dg_net_place places[HEAD_ROWS];
         struct dg_net_row rows[HEAD_ROWS];
         size_t of[HEAD_ROWS], n = 0;
-        for (next = first; next < reader->n_batch && n < HEAD_ROWS; next++) {
-            const struct dg_decode_job *job = job_of(reader, next);
-            if (!job || !is_whole(reader, job->read))
+        for (next = first; next < analyser->n_batch && n < HEAD_ROWS; next++) {
+            const struct dg_decode_job *job = job_of(analyser, next);
+            if (!job || !is_whole(analyser, job->read))
                 continue;
             places[n] = (struct dg_net_place){(uint32_t)next, 0};
             rows[n] = (struct dg_net_row){
-                .slot = (uint32_t)reader->batch[next], .token = DG_ID_NONE, .want_logits = true};
+                .slot = (uint32_t)analyser->batch[next], .token = DG_ID_NONE, .want_logits = true};
             of[n++] = next;
         }
         if (n)
-            err = is_enc ? dg_net_head(reader->state, places, n)
-                         : dg_net_step(reader->state,
+            err = is_enc ? dg_net_head(analyser->state, places, n)
+                         : dg_net_step(analyser->state,
                                        &(struct dg_net_step){.rows = rows, .n_rows = n});
         for (size_t i = 0; i < n && !err; i++)
-            take_labels(reader, job_of(reader, of[i])->read, i,
-                        job_of(reader, of[i])->read->values);
+            take_labels(analyser, job_of(analyser, of[i])->read, i,
+                        job_of(analyser, of[i])->read->values);
     }
     return err;
 }
 
-static void read_state(const struct dg_analyser *reader, size_t i)
+static void read_state(const struct dg_analyser *analyser, size_t i)
 {
-    const struct dg_decode_job *job = job_of(reader, i);
-    const size_t D = reader->bp->D, n = job->read->first ? 1 : job->n_src;
-    const float *states = dg_net_encoded(reader->state, i);
+    const struct dg_decode_job *job = job_of(analyser, i);
+    const size_t D = analyser->bp->D, n = job->read->first ? 1 : job->n_src;
+    const float *states = dg_net_encoded(analyser->state, i);
     for (size_t d = 0; d < D; d++) {
         double sum = 0;
         for (size_t t = 0; t < n; t++)
@@ -369,108 +370,110 @@ static void read_state(const struct dg_analyser *reader, size_t i)
 }
 
 /* Returns how many rows may go through the head within `work`. */
-static size_t rows_within(const struct dg_analyser *reader, uint64_t work)
+static size_t rows_within(const struct dg_analyser *analyser, uint64_t work)
 {
-    const uint64_t of_each = (uint64_t)reader->bp->D * (reader->bp->D + reader->bp->decoder.V);
+    const uint64_t of_each =
+        (uint64_t)analyser->bp->D * (analyser->bp->D + analyser->bp->decoder.V);
     const uint64_t n = work / of_each;
     return n < HEAD_ROWS_MIN ? HEAD_ROWS_MIN : n > HEAD_ROWS ? HEAD_ROWS : (size_t)n;
 }
 
 /* Computes the next positions of one text: words at the requested positions, or labels at every
  * position. Sets *done when no position is left. */
-static enum dg_err read_places(struct dg_analyser *reader, size_t i, uint64_t *work, bool *done)
+static enum dg_err read_places(struct dg_analyser *analyser, size_t i, uint64_t *work, bool *done)
 {
-    const struct dg_decode_job *job = job_of(reader, i);
+    const struct dg_decode_job *job = job_of(analyser, i);
     const struct dg_analysis *read = job->read;
     const bool is_words = read->kind == DG_ANALYSIS_WORDS;
-    const size_t V = reader->bp->decoder.V, first = reader->n_places,
-                 most = rows_within(reader, *work);
+    const size_t V = analyser->bp->decoder.V, first = analyser->n_places,
+                 most = rows_within(analyser, *work);
     const size_t n_left = (is_words ? read->n_at : job->n_src) - first,
                  n = n_left < most ? n_left : most;
-    const uint64_t used = (uint64_t)n * reader->bp->D * (reader->bp->D + V);
+    const uint64_t used = (uint64_t)n * analyser->bp->D * (analyser->bp->D + V);
     struct dg_net_place places[HEAD_ROWS];
     for (size_t k = 0; k < n; k++)
         places[k] = (struct dg_net_place){(uint32_t)i,
                                           is_words ? read->at[first + k] : (uint32_t)(first + k)};
-    const enum dg_err err = n ? dg_net_head(reader->state, places, n) : DG_OK;
+    const enum dg_err err = n ? dg_net_head(analyser->state, places, n) : DG_OK;
     for (size_t k = 0; k < n && !err; k++)
         if (is_words)
-            take_words(reader, read, k, first + k);
+            take_words(analyser, read, k, first + k);
         else
-            take_labels(reader, read, k, read->values + (first + k) * V);
+            take_labels(analyser, read, k, read->values + (first + k) * V);
     *work -= used < *work ? used : *work;
     *done = n == n_left;
-    reader->n_places = *done ? 0 : first + n;
+    analyser->n_places = *done ? 0 : first + n;
     return err;
 }
 
 /* Takes the next batch and begins to encode it. A recurrent network is small and reads at once. */
-static enum dg_err begin_batch(struct dg_analyser *reader)
+static enum dg_err begin_batch(struct dg_analyser *analyser)
 {
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
-    gather(reader);
-    for (size_t i = 0; i < reader->n_batch; i++)
-        sources[i] = (struct dg_net_source){reader->batch[i], job_of(reader, i)->src,
-                                            job_of(reader, i)->read->second};
-    reader->n_said = reader->n_places = 0;
-    reader->is_encoded = !dg_blueprint_family(reader->bp)->has_head;
-    return reader->n_batch == 0 ? DG_OK
-           : reader->is_encoded ? dg_net_encode(reader->state, sources, reader->n_batch)
-                                : dg_net_encode_begin(reader->state, sources, reader->n_batch);
+    gather(analyser);
+    for (size_t i = 0; i < analyser->n_batch; i++)
+        sources[i] = (struct dg_net_source){analyser->batch[i], job_of(analyser, i)->src,
+                                            job_of(analyser, i)->read->second};
+    analyser->n_said = analyser->n_places = 0;
+    analyser->is_encoded = !dg_blueprint_family(analyser->bp)->has_head;
+    return analyser->n_batch == 0 ? DG_OK
+           : analyser->is_encoded
+               ? dg_net_encode(analyser->state, sources, analyser->n_batch)
+               : dg_net_encode_begin(analyser->state, sources, analyser->n_batch);
 }
 
 /* Continues the batch within the step's work; *done when all of it is read. */
-static enum dg_err read_on(struct dg_analyser *reader, bool *done)
+static enum dg_err read_on(struct dg_analyser *analyser, bool *done)
 {
-    uint64_t work = reader->step_work;
+    uint64_t work = analyser->step_work;
     enum dg_err err = DG_OK;
-    if (!reader->is_encoded)
-        reader->is_encoded = dg_net_encode_more(reader->state, &work);
-    while (reader->is_encoded && reader->n_said < reader->n_batch && work > 0 && !err) {
-        const struct dg_decode_job *job = job_of(reader, reader->n_said);
+    if (!analyser->is_encoded)
+        analyser->is_encoded = dg_net_encode_more(analyser->state, &work);
+    while (analyser->is_encoded && analyser->n_said < analyser->n_batch && work > 0 && !err) {
+        const struct dg_decode_job *job = job_of(analyser, analyser->n_said);
         bool is_said = true;
         if (job && job->read->kind == DG_ANALYSIS_STATE)
-            read_state(reader, reader->n_said);
-        else if (job && !is_whole(reader, job->read))
-            err = read_places(reader, reader->n_said, &work, &is_said);
+            read_state(analyser, analyser->n_said);
+        else if (job && !is_whole(analyser, job->read))
+            err = read_places(analyser, analyser->n_said, &work, &is_said);
         if (!job || is_said)
             /* so that nothing remains of a text that was cancelled half-way */
-            reader->n_places = 0;
-        reader->n_said += is_said;
+            analyser->n_places = 0;
+        analyser->n_said += is_said;
     }
-    *done = reader->is_encoded && reader->n_said == reader->n_batch;
-    return *done && !err ? read_wholes(reader) : err;
+    *done = analyser->is_encoded && analyser->n_said == analyser->n_batch;
+    return *done && !err ? read_wholes(analyser) : err;
 }
 
-static bool is_deserted(const struct dg_analyser *reader)
+static bool is_deserted(const struct dg_analyser *analyser)
 {
     size_t i = 0;
-    while (i < reader->n_batch && !job_of(reader, i))
+    while (i < analyser->n_batch && !job_of(analyser, i))
         i++;
-    return i == reader->n_batch;
+    return i == analyser->n_batch;
 }
 
-size_t dg_analyser_step(struct dg_analyser *reader)
+size_t dg_analyser_step(struct dg_analyser *analyser)
 {
     bool is_done = false;
-    if (is_deserted(reader))
-        reader->n_batch = 0;
-    enum dg_err err = reader->n_batch ? DG_OK : begin_batch(reader);
-    const size_t n = reader->n_batch;
+    if (is_deserted(analyser))
+        analyser->n_batch = 0;
+    enum dg_err err = analyser->n_batch ? DG_OK : begin_batch(analyser);
+    const size_t n = analyser->n_batch;
     if (n == 0)
         return 0;
     if (!err)
-        err = read_on(reader, &is_done);
+        err = read_on(analyser, &is_done);
     if (!err && !is_done)
         return n;
     for (size_t i = 0; i < n; i++) {
-        const struct dg_decode_job *job = job_of(reader, i);
+        const struct dg_decode_job *job = job_of(analyser, i);
         if (!job)
             continue; /* cancelled, perhaps from inside a callback */
         const struct dg_decode_job copy = *job;
-        release(reader, &reader->texts[reader->batch[i]]);
+        release(analyser, &analyser->texts[analyser->batch[i]]);
         copy.events->on_read(copy.ctx, err);
     }
-    reader->n_batch = 0;
+    analyser->n_batch = 0;
     return n;
 }

@@ -60,21 +60,21 @@ struct dg_decoder_limits;
 
 /* Each function works like its dg_decoder counterpart. Of the limits only `sentences`,
  * `source_max`, `batch_tokens`, `step_work` and `kv_tokens` matter. */
-enum dg_err dg_analyser_new(struct dg_analyser **reader, const struct dg_net *net,
+enum dg_err dg_analyser_new(struct dg_analyser **analyser, const struct dg_net *net,
                             const struct dg_decoder_limits *limits,
                             struct dg_error *error) DG_MUST_CHECK;
-void dg_analyser_free(struct dg_analyser *reader); /* NULL is fine */
-void dg_analyser_lend(struct dg_analyser *reader, struct dg_helpers *helpers);
+void dg_analyser_free(struct dg_analyser *analyser); /* NULL is fine */
+void dg_analyser_lend(struct dg_analyser *analyser, struct dg_helpers *helpers);
 enum dg_err dg_analyser_size(const struct dg_net *net, const struct dg_decoder_limits *limits,
                              size_t *bytes, struct dg_error *error) DG_MUST_CHECK;
-enum dg_err dg_analyser_check(const struct dg_analyser *reader, const struct dg_decode_job *job,
+enum dg_err dg_analyser_check(const struct dg_analyser *analyser, const struct dg_decode_job *job,
                               struct dg_error *error) DG_MUST_CHECK;
-size_t dg_analyser_n_fitting(const struct dg_analyser *reader, const struct dg_decode_job *jobs,
+size_t dg_analyser_n_fitting(const struct dg_analyser *analyser, const struct dg_decode_job *jobs,
                              size_t n);
-enum dg_err dg_analyser_add(struct dg_analyser *reader, const struct dg_decode_job *jobs, size_t n,
-                            uint32_t *handles, struct dg_error *error) DG_MUST_CHECK;
-size_t dg_analyser_step(struct dg_analyser *reader); /* texts worked on; 0: none left */
-bool dg_analyser_cancel(struct dg_analyser *reader, uint32_t handle);
-size_t dg_analyser_n_texts(const struct dg_analyser *reader);
+enum dg_err dg_analyser_add(struct dg_analyser *analyser, const struct dg_decode_job *jobs,
+                            size_t n, uint32_t *handles, struct dg_error *error) DG_MUST_CHECK;
+size_t dg_analyser_step(struct dg_analyser *analyser); /* texts worked on; 0: none left */
+bool dg_analyser_cancel(struct dg_analyser *analyser, uint32_t handle);
+size_t dg_analyser_n_texts(const struct dg_analyser *analyser);
 
 #endif

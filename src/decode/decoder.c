@@ -70,7 +70,7 @@ struct slot {
 };
 
 struct dg_decoder {
-    struct dg_analyser *reader; /* not NULL: the reader does all the work, and of the members below
+    struct dg_analyser *analyser; /* not NULL: it does all the work, and of the members below
                                  only the limits are used */
     const struct dg_net *net;
     const struct dg_blueprint *bp;
@@ -144,7 +144,7 @@ enum dg_err dg_decoder_new(struct dg_decoder **decoder, const struct dg_net *net
     made->bp = dg_net_blueprint(net);
     made->limits = *limits;
     if (dg_blueprint_is_reader(made->bp)) {
-        err = dg_analyser_new(&made->reader, net, limits, error);
+        err = dg_analyser_new(&made->analyser, net, limits, error);
         goto out;
     }
     made->limits.step_rows = step_rows(limits);
@@ -214,7 +214,7 @@ void dg_decoder_free(struct dg_decoder *decoder)
 {
     if (!decoder)
         return;
-    dg_analyser_free(decoder->reader);
+    dg_analyser_free(decoder->analyser);
     for (size_t i = 0; decoder->slots && i < decoder->limits.sentences; i++) {
         if (decoder->slots[i].is_used)
             release(decoder, &decoder->slots[i]);
@@ -233,8 +233,8 @@ void dg_decoder_free(struct dg_decoder *decoder)
 
 void dg_decoder_lend(struct dg_decoder *decoder, struct dg_helpers *helpers)
 {
-    if (decoder->reader)
-        dg_analyser_lend(decoder->reader, helpers);
+    if (decoder->analyser)
+        dg_analyser_lend(decoder->analyser, helpers);
     else
         dg_net_state_lend(decoder->state, helpers);
 }
@@ -287,8 +287,8 @@ static size_t n_positions(const struct dg_decode_job *job, size_t cap)
 enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_decode_job *job,
                              struct dg_error *error)
 {
-    if (decoder->reader)
-        return dg_analyser_check(decoder->reader, job, error);
+    if (decoder->analyser)
+        return dg_analyser_check(decoder->analyser, job, error);
     if (job->n_src == 0 || job->n_src > decoder->limits.source_max)
         return dg_error_set(error, DG_ERR_RANGE, "the source has %zu tokens, expected 1 to %zu",
                             job->n_src, decoder->limits.source_max);
@@ -426,7 +426,7 @@ static bool is_too_much(size_t n, size_t all)
 bool dg_decoder_keeps_out(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                           size_t n)
 {
-    if (decoder->reader)
+    if (decoder->analyser)
         return false;
     const struct account own = account_with(decoder, jobs, n);
     if (own.client == 0)
@@ -442,8 +442,8 @@ bool dg_decoder_keeps_out(const struct dg_decoder *decoder, const struct dg_deco
 size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,
                             size_t n)
 {
-    if (decoder->reader)
-        return dg_analyser_n_fitting(decoder->reader, jobs, n);
+    if (decoder->analyser)
+        return dg_analyser_n_fitting(decoder->analyser, jobs, n);
     size_t n_slots = decoder->limits.sentences - decoder->n_sentences;
     size_t n_rows = decoder->limits.rows - decoder->n_reserved;
     size_t n_tokens = decoder->limits.batch_tokens;
@@ -622,8 +622,8 @@ enum dg_err dg_decoder_add(struct dg_decoder *decoder, const struct dg_decode_jo
 {
     struct dg_net_source sources[DG_DECODER_ADD_MAX];
     enum dg_err err = DG_OK;
-    if (decoder->reader)
-        return dg_analyser_add(decoder->reader, jobs, n, handles, error);
+    if (decoder->analyser)
+        return dg_analyser_add(decoder->analyser, jobs, n, handles, error);
     for (size_t i = 0; i < n; i++)
         if ((err = dg_decoder_check(decoder, &jobs[i], error)))
             return err;
@@ -892,8 +892,8 @@ static void take(void *ctx, size_t row, float *logits, size_t first, size_t n)
 
 size_t dg_decoder_step(struct dg_decoder *decoder)
 {
-    if (decoder->reader)
-        return dg_analyser_step(decoder->reader);
+    if (decoder->analyser)
+        return dg_analyser_step(decoder->analyser);
     decoder->is_stepping = true;
     struct dg_net_step step = {
         .rows = decoder->rows,
@@ -928,8 +928,8 @@ size_t dg_decoder_step(struct dg_decoder *decoder)
 
 bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle)
 {
-    if (decoder->reader)
-        return dg_analyser_cancel(decoder->reader, handle);
+    if (decoder->analyser)
+        return dg_analyser_cancel(decoder->analyser, handle);
     size_t s = handle & 0xFFFF;
     if (s >= decoder->limits.sentences)
         return false;
@@ -947,7 +947,7 @@ bool dg_decoder_cancel(struct dg_decoder *decoder, uint32_t handle)
 
 size_t dg_decoder_n_sentences(const struct dg_decoder *decoder)
 {
-    return decoder->reader ? dg_analyser_n_texts(decoder->reader) : decoder->n_sentences;
+    return decoder->analyser ? dg_analyser_n_texts(decoder->analyser) : decoder->n_sentences;
 }
 
 const float *dg_decoder_alignment(const struct dg_decoder *decoder, const struct dg_search *search,

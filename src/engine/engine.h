@@ -135,7 +135,7 @@ struct dg_engine_model_info {
     const char *failure; /* when loading failed, the error as a sentence for the operator (it names
                             paths); else "". */
     size_t bytes;        /* memory that it takes, or would take */
-    size_t n_source_words, n_target_words, n_parameters_bytes;
+    size_t n_source_words, n_target_words;
     size_t n_beams; /* n_beams and the length penalty are the model's own defaults */
     double length_penalty;
     size_t source_max, target_max;

@@ -533,5 +533,4 @@ void dg_redis_read_stats(const struct dg_redis *redis, struct dg_redis_stats *st
 {
     *stats = redis->stats;
     stats->is_up = redis->state == UP;
-    stats->n_under_way = redis->n_asks;
 }

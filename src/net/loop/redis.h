@@ -84,7 +84,6 @@ struct dg_redis_stats {
     bool is_up;
     uint64_t n_asked, n_refused, n_answered, n_late, n_lost; /* refused: at once, by dg_redis_ask */
     uint64_t n_connected;                                    /* how often a connection came up */
-    size_t n_under_way;
 };
 void dg_redis_read_stats(const struct dg_redis *redis, struct dg_redis_stats *stats);
 

@@ -280,7 +280,6 @@ static void begin_request(struct dg_http *http)
         .arena = &http->arena,
         .path = DG_SPAN("/"),
         .body_max = http->shared->limits.body_bytes,
-        .started_ms = http->shared->now_ms,
     };
     http->headers = NULL;
     http->headers_cap = 0;

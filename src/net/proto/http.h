@@ -127,7 +127,6 @@ struct dg_http_req {
     bool is_private;        /* it came through a listener for administrators; set by the owner */
     struct dg_arena *arena; /* memory of this request */
     size_t body_max;        /* on_head may change it (never above SIZE_MAX / 2) */
-    uint64_t started_ms;    /* when its first byte arrived */
 
     /* If on_head sets this, the body is not collected: this function is called with each piece as
      * it arrives, and `body` stays empty. It may answer the request; then the rest of the body is
