@@ -374,7 +374,7 @@ class Train(unittest.TestCase):
             out = os.path.join(self.root, "by-" + kind)
             done = run("train", "--out", out, *SMALL, "--steps", "30", "--log-every", "5", "--valid-every", "30", "--valid-pairs", "0",
                        "--test-pairs", "0", "--products", kind, self.pairs)
-            self.assertRegex(done.stderr, "products of (f32|bf16), " if kind == "bf16" else "products of f32, ")
+            self.assertRegex(done.stderr, r"products of (f32|bf16|bf16 \(AMX\)), " if kind == "bf16" else "products of f32, ")
             with open(os.path.join(out, "training", "log.tsv"), encoding="utf-8") as log:
                 curves.append([float(line.split("\t")[3]) for line in log if line[0].isdigit()])
         self.assertGreater(len(curves[0]), 5)

@@ -5,8 +5,8 @@
  * the affinity mask and control groups.
  *
  * On x86 a feature counts only if the operating system saves its registers (XCR0): AVX needs bits 1
- * and 2, AVX-512 bits 5 to 7 as well. */
-#define _GNU_SOURCE 1 /* sched_getaffinity, CPU_ALLOC */
+ * and 2, AVX-512 bits 5 to 7 as well, AMX bits 17 and 18. */
+#define _GNU_SOURCE 1 /* sched_getaffinity, CPU_ALLOC, syscall */
 #include "base/thread/cpu.h"
 
 #include <sched.h>
@@ -20,6 +20,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
 
 static uint64_t saved_registers(void)
 {
@@ -28,7 +29,7 @@ static uint64_t saved_registers(void)
     return (uint64_t)high << 32 | low;
 }
 
-static bool has(uint32_t word, int bit)
+static bool has(uint64_t word, int bit)
 {
     return word >> bit & 1;
 }
@@ -54,11 +55,22 @@ uint32_t dg_cpu_features(void)
         found |= has(b, 31) ? DG_CPU_AVX512VL : 0u;
         found |= has(c, 11) ? DG_CPU_AVX512VNNI : 0u;
     }
+    if (wide && has(saved, 17) && has(saved, 18)) {
+        found |= has(d, 22) ? DG_CPU_AMX_BF16 : 0u;
+        found |= has(d, 24) ? DG_CPU_AMX_TILE : 0u;
+        found |= has(d, 25) ? DG_CPU_AMX_INT8 : 0u;
+    }
     if (n_leaves >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) {
         found |= has(a, 4) ? DG_CPU_AVXVNNI : 0u;
         found |= wide && has(a, 5) ? DG_CPU_AVX512BF16 : 0u;
     }
     return found;
+}
+
+bool dg_cpu_allow_tiles(void)
+{
+    enum { REQUEST = 0x1023, TILE_DATA = 18 }; /* ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA */
+    return dg_cpu_features() & DG_CPU_AMX_TILE && syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
 }
 
 #elif defined(__aarch64__) && defined(__linux__)
@@ -80,6 +92,13 @@ uint32_t dg_cpu_features(void)
     return 0;
 }
 
+#endif
+
+#if !defined(__x86_64__)
+bool dg_cpu_allow_tiles(void)
+{
+    return false;
+}
 #endif
 
 const char *dg_cpu_features_text(uint32_t features, char *room, size_t cap)

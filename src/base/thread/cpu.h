@@ -27,6 +27,9 @@
     X(DG_CPU_AVX512VNNI, 7, "avx512vnni")                                                          \
     X(DG_CPU_AVX512BF16, 8, "avx512bf16")                                                          \
     X(DG_CPU_AVXVNNI, 9, "avxvnni")                                                                \
+    X(DG_CPU_AMX_TILE, 10, "amx-tile")                                                             \
+    X(DG_CPU_AMX_INT8, 11, "amx-int8")                                                             \
+    X(DG_CPU_AMX_BF16, 12, "amx-bf16")                                                             \
     X(DG_CPU_NEON, 16, "neon")                                                                     \
     X(DG_CPU_DOTPROD, 17, "dotprod")                                                               \
     X(DG_CPU_I8MM, 18, "i8mm")                                                                     \
@@ -40,6 +43,12 @@ enum dg_cpu_feature {
 
 /* A set of enum dg_cpu_feature. */
 uint32_t dg_cpu_features(void);
+
+/* Asks the kernel to let this process use the tiles of AMX (Linux grants them only on demand);
+ * returns false where it refuses, or where dg_cpu_features lacks DG_CPU_AMX_TILE. Without the
+ * permission, an AMX instruction ends the process. Threads inherit the permission, also those that
+ * exist already. It may be called again. */
+bool dg_cpu_allow_tiles(void);
 
 /* "avx2 fma f16c" (or "none") into `room`, cut at `cap`; returns `room`. */
 const char *dg_cpu_features_text(uint32_t features, char *room, size_t cap);

@@ -84,16 +84,31 @@ const struct dg_products dg_products_bf16_ref = {
 
 /* ---- Choice ---------------------------------------------------------------------------------- */
 
-const struct dg_products *dg_products_find(enum dg_products_kind kind)
-{
 #if defined(__x86_64__)
+static const struct dg_products *bf16(const char *kernels)
+{
     const uint32_t wanted =
         DG_CPU_AVX512F | DG_CPU_AVX512BW | DG_CPU_AVX512VL | DG_CPU_AVX512DQ | DG_CPU_AVX512BF16;
-    const char *kernels = getenv("DRAGOMAN_KERNELS");
-    if (kind == DG_PRODUCTS_BF16 && (dg_cpu_features() & wanted) == wanted &&
-        !(kernels && strcmp(kernels, "ref") == 0))
-        return &dg_products_bf16;
-#endif
-    (void)kind;
+    const uint32_t features = dg_cpu_features();
+    if ((features & wanted) != wanted)
+        return &dg_products_f32;
+    const bool tiles = features & DG_CPU_AMX_BF16 && dg_products_amx() &&
+                       strcmp(kernels, "avx512") != 0 && dg_cpu_allow_tiles();
+    return tiles ? dg_products_amx() : &dg_products_bf16;
+}
+#else
+static const struct dg_products *bf16(const char *kernels)
+{
+    (void)kernels;
     return &dg_products_f32;
+}
+#endif
+
+const struct dg_products *dg_products_find(enum dg_products_kind kind)
+{
+    const char *kernels = getenv("DRAGOMAN_KERNELS");
+    if (!kernels)
+        kernels = "";
+    return kind == DG_PRODUCTS_BF16 && strcmp(kernels, "ref") != 0 ? bf16(kernels)
+                                                                   : &dg_products_f32;
 }

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* The products of training (gemm.h), in F32 or with factors rounded to BF16. BF16 products keep
- * eight bits of each factor, sum in F32, and take a third of the time where the processor
- * multiplies BF16 (AVX512_BF16).
+ * eight bits of each factor, sum in F32, and take a third of the time or less where the
+ * processor multiplies BF16 (AVX512_BF16, AMX).
  *
  *     const struct dg_products *products = dg_products_find(DG_PRODUCTS_BF16);
  *     void *scratch = ... products->scratch bytes ...
@@ -29,12 +29,16 @@ struct dg_products {
 
 enum dg_products_kind { DG_PRODUCTS_F32, DG_PRODUCTS_BF16 };
 
-/* Returns BF16 products where this processor multiplies BF16; else, and where DRAGOMAN_KERNELS is
- * "ref", F32 products. */
+/* Returns BF16 products where this processor multiplies BF16, by AMX if it has that and
+ * DRAGOMAN_KERNELS is not "avx512"; else, and where DRAGOMAN_KERNELS is "ref", F32 products. */
 const struct dg_products *dg_products_find(enum dg_products_kind kind);
 
 extern const struct dg_products dg_products_f32;      /* OpenBLAS */
 extern const struct dg_products dg_products_bf16_ref; /* plain loops: defines BF16 products */
 extern const struct dg_products dg_products_bf16;     /* x86-64 builds: needs AVX512_BF16 */
+
+/* x86-64 builds: the same by AMX, which they need as well; NULL if the compiler does not know AMX.
+ */
+const struct dg_products *dg_products_amx(void);
 
 #endif

@@ -76,23 +76,44 @@ static void check(const struct dg_products *products, const struct shape *s, int
     dg_free(again);
 }
 
-static const struct shape shapes[] = {{1, 1, 1},      {1, 64, 2},   {6, 64, 32},  {7, 65, 33},
-                                      {5, 16, 31},    {12, 17, 64}, {13, 130, 5}, {97, 30, 40},
-                                      {96, 64, 512},  {3, 3, 513},  {8, 513, 9},  {100, 70, 65},
-                                      {193, 20, 1030}};
+static const struct shape shapes[] = {
+    {1, 1, 1},       {1, 64, 2},   {6, 64, 32},   {7, 65, 33},   {5, 16, 31},    {12, 17, 64},
+    {13, 130, 5},    {97, 30, 40}, {96, 64, 512}, {3, 3, 513},   {8, 513, 9},    {100, 70, 65},
+    {193, 20, 1030}, {32, 32, 32}, {64, 128, 96}, {65, 97, 512}, {128, 600, 514}};
 
-START_TEST(every_shape_agrees_with_the_plain_loops)
+/* The products that DRAGOMAN_KERNELS asks for (NULL: the best of this processor). Without BF16,
+ * they are the plain loops, which are then compared with themselves. */
+static const struct dg_products *found(const char *kernels)
 {
+    if (kernels)
+        setenv("DRAGOMAN_KERNELS", kernels, 1);
+    else
+        unsetenv("DRAGOMAN_KERNELS");
     const struct dg_products *products = dg_products_find(DG_PRODUCTS_BF16);
-    /* this processor has no BF16: the plain loops are compared with themselves */
-    if (products == &dg_products_f32)
-        products = &dg_products_bf16_ref;
+    unsetenv("DRAGOMAN_KERNELS");
+    return products == &dg_products_f32 ? &dg_products_bf16_ref : products;
+}
+
+static void check_every_shape(const struct dg_products *products)
+{
     void *scratch = dg_xmalloc(products->scratch + 1);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int which = NT; which <= TN; which++)
             for (int step = 0; step < 3; step++)
                 check(products, &shapes[i], which, (float)step / 2.0f, scratch);
     dg_free(scratch);
+}
+
+START_TEST(every_shape_agrees_with_the_plain_loops)
+{
+    check_every_shape(found(NULL));
+}
+END_TEST
+
+/* Where tiles are there, they are not chosen then. */
+START_TEST(every_shape_agrees_by_vectors_as_well)
+{
+    check_every_shape(found("avx512"));
 }
 END_TEST
 
@@ -123,13 +144,16 @@ START_TEST(the_processor_decides)
 {
     ck_assert_ptr_eq(dg_products_find(DG_PRODUCTS_F32), &dg_products_f32);
     const bool has = dg_cpu_features() & DG_CPU_AVX512BF16;
+    const bool has_tiles = has && dg_cpu_features() & DG_CPU_AMX_BF16 && dg_cpu_allow_tiles();
     unsetenv("DRAGOMAN_KERNELS");
-    ck_assert_str_eq(dg_products_find(DG_PRODUCTS_BF16)->name, has ? "bf16" : "f32");
+    ck_assert_str_eq(dg_products_find(DG_PRODUCTS_BF16)->name, has_tiles ? "bf16 (AMX)"
+                                                               : has     ? "bf16"
+                                                                         : "f32");
     setenv("DRAGOMAN_KERNELS", "ref", 1);
     ck_assert_ptr_eq(dg_products_find(DG_PRODUCTS_BF16), &dg_products_f32);
     unsetenv("DRAGOMAN_KERNELS");
 }
 END_TEST
 
-DG_UNIT(every_shape_agrees_with_the_plain_loops, rounding_costs_what_eight_bits_cost,
-        the_processor_decides)
+DG_UNIT(every_shape_agrees_with_the_plain_loops, every_shape_agrees_by_vectors_as_well,
+        rounding_costs_what_eight_bits_cost, the_processor_decides)
