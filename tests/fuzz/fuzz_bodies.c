@@ -57,7 +57,7 @@ static const struct dg_admin_ops admin_ops = {.load = admin_load,
                                               .reload = admin_nothing,
                                               .drain = admin_nothing};
 
-/* What lives as long as the process. */
+/* Made once, for all inputs. */
 static struct {
     uv_loop_t loop;
     struct dg_offload *threads;

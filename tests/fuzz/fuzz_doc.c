@@ -33,7 +33,7 @@ static void check_items(const struct dg_doc *doc)
     require(at == dg_doc_original(doc).len && plain_at == dg_doc_plain(doc).len);
 }
 
-/* The bytes of markup that must be there once more for every time they were. */
+/* The output holds all markup of the document, so it has at least as many bytes. */
 static void check_markup(const struct dg_doc *doc, struct dg_span out)
 {
     size_t n, total = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The first line as the id of a stream's last event: what is taken is written as an id that is
- * taken again. The rest as the texts of a stream, cut into tokens by chance: it breaks off at one
- * of its events, goes on behind that in other tokens, and the client has each byte once. */
+/* The first line is the id of a stream's last event: an id that is accepted is written as one that
+ * is accepted again. The rest is the texts of a stream, cut into tokens at random places: the
+ * stream breaks off at one of its events and continues after it with other tokens, and the client
+ * receives each byte once. */
 #include "api/http/event_id.h"
 #include "base/memory/rng.h"
 

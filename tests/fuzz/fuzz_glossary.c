@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a table of terms, CSV or TSV. What is accepted is within its limits, is found in a
- * text that holds it, and written and read again it is the same table. The first byte picks the
- * format and how many columns there may be. */
+/* Any bytes as a table of terms, CSV or TSV. What is accepted is within its limits, its terms are
+ * found in a text that contains them, and the table is the same after it is written and read again.
+ * The first byte picks the format and how many columns there may be. */
 #include "base/memory/utf8.h"
 #include "text/terms/glossary.h"
 

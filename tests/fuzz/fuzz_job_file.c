@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as ID.json, what is kept of a bulk job: what is accepted is within its limits, and
- * written and read again it is the same. */
+/* Any bytes as ID.json, the record of a bulk job: what is accepted is within its limits, and is the
+ * same after it is written and read again. */
 #include "api/jobs/bulk_int.h"
 #include "base/memory/mem.h"
 

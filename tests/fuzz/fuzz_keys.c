@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a file of keys and as a usage journal: what is accepted as keys is printed, read
- * again and printed the same; no two keys share a name; what is refused says where. */
+/* Any bytes as a file of keys and as a usage journal: keys that are accepted are printed, read
+ * again and printed the same; no two keys share a name; a refusal says in which line. */
 #include "access/key_file.h"
 #include "access/keyring.h"
 #include "access/usage.h"

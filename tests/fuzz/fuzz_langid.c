@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a model of language identification: its length and checksum are set right first, so
- * that the checks behind them are reached; a model that is accepted identifies a few texts. */
+/* Any bytes as a model of language identification: its length and checksum are corrected first, so
+ * that the checks after them are reached; a model that is accepted identifies a few texts. */
 #include "text/language/langid.h"
 #include "text/language/langid_model.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a file that an encoder alone is to learn from. The first byte says what it teaches,
- * and whether it is lines of JSON or columns. Of what is accepted every text is valid and every
- * place within its text; what is refused comes with a sentence. */
+/* Any bytes as training data for an encoder without a decoder. The first byte says what the file
+ * teaches, and whether it consists of lines of JSON or of columns. In what is accepted, every text
+ * is valid and every place lies within its text; a refusal has a sentence. */
 #include "base/memory/utf8.h"
 #include "train/data/labelled_data.h"
 

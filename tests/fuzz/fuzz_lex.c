@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a shortlist: of what is accepted every list and every id can be read and is in
- * range. The checksum is made right first, so that what lies behind it is reached. */
+/* Any bytes as a shortlist: in what is accepted, every list and every id can be read and is in
+ * range. The checksum is corrected first, so that the checks after it are reached. */
 #include "model/lexicon.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as a minisign public key, open secret key and signature: nothing verifies that was not
- * signed. */
+/* Any bytes as a minisign public key, open secret key and signature: no signature verifies that was
+ * not made with the key. */
 #include "model/file/minisign.h"
 
 #include <stdlib.h>

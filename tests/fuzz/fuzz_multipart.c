@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Any bytes as a form: the first line is the Content-Type, the rest the body. Parts lie inside the
- * body, in order, and a form that was read to its end holds all of its delimiters. In pieces the
- * form says the same: as many parts, and as many bytes in them. */
+ * body, in order, and a form that was read to its end contains all of its delimiters. Fed in
+ * pieces, the form gives the same: as many parts, with as many bytes in them. */
 #include "net/proto/multipart.h"
 
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The configuration file as an attacker or a bad disk would have it: any bytes, read by dragomand's
- * own table. What is accepted must survive a dump: the dump is accepted too and says the same
- * again. */
+/* The configuration file as an attacker or a bad disk may leave it: any bytes, read by dragomand's
+ * own table of options. What is accepted survives a dump: the dump is accepted as well, and its own
+ * dump is the same. */
 #include "daemon/options.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 extern int dg_fuzz_mutations;
 int dg_fuzz_mutations = 10000; /* by replay.c; they are cheap here */
 
-/* The set that `text` gives, or NULL when it is refused; a refusal has a sentence. */
+/* The options that `text` sets, or NULL when it is refused; a refusal has a sentence. */
 static struct dg_opt_set *read_set(struct dg_span text)
 {
     struct dg_opt_set *set = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as what a Redis says: whole and byte by byte, the replies must be the same. */
+/* Any bytes as the replies of a Redis: read whole and byte by byte, they must be the same. */
 #include "base/memory/mem.h"
 #include "net/proto/redis_reader.h"
 
@@ -28,7 +28,7 @@ static void note(struct dg_buf *log, const struct dg_redis_reply *reply)
                 dg_buf_append_span(log, reply->texts[i]) == DG_OK);
 }
 
-/* What is read of it in pieces of so many bytes. */
+/* The replies, when they are read in pieces of so many bytes. */
 static enum dg_err read_all(const uint8_t *bytes, size_t len, size_t piece, struct dg_buf *log)
 {
     struct dg_redis_reader reader;

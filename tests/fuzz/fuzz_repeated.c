@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any pattern, over and over, as a document of 128 KB: reading it takes time in proportion, not its
- * square, which would be minutes. The first byte picks the format; the pattern is at most 64 bytes.
- * tests/integration/19_linear.py counts instructions of patterns that it draws; this one is led to
- * them by what they reach. */
+/* Any pattern, repeated to a document of 128 KB: the time that reading takes grows with the length
+ * and not with its square, which would mean minutes. The first byte picks the format; the pattern
+ * has at most 64 bytes. tests/integration/19_linear.py counts the instructions of random patterns;
+ * libFuzzer finds patterns by the code that they reach. */
 #include "base/memory/utf8.h"
 #include "markup/doc.h"
 
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 
-/* Each costs a thousand times what another target's input does. */
+/* Each input takes a thousand times as long as one of another target. */
 int dg_fuzz_mutations;
 int dg_fuzz_mutations = 20;
 

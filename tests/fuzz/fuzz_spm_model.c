@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A SentencePiece model file as an attacker would have it. It is refused with a sentence, or it
- * works: texts are encoded, every byte of them is covered by tokens in order, and what comes out is
- * decoded, whole and as a stream, to the same text. */
+/* A SentencePiece model file as an attacker may write it. It is refused with a sentence, or it
+ * works: texts are encoded, tokens cover every byte of them in order, and the ids are decoded,
+ * whole and as a stream, to the same text. */
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "tokenize/spm/spm_decode.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Text as anybody may send it, encoded by small models of all four kinds; and ids as a broken
- * network might make them, decoded. The first byte chooses the model, the rest is the text and the
- * ids. */
+/* Any text, encoded by small models of all four kinds; and any ids, as a broken network might
+ * choose them, decoded. The first byte picks the model, the rest is the text and the ids. */
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
 #include "tokenize/spm/spm_decode.h"

@@ -41,7 +41,7 @@ static void require(bool holds)
         abort();
 }
 
-/* What lives as long as the process. */
+/* Made once, for all inputs. */
 static struct {
     uv_loop_t loop;
     uv_timer_t tick;
@@ -53,7 +53,7 @@ static struct {
     size_t n_running; /* requests of the engine */
 } all;
 
-/* What the client knows of an id. */
+/* What the client knows about an id. */
 struct task {
     char *id;
     bool is_open;     /* accepted and not over */
@@ -215,7 +215,7 @@ static bool is(struct dg_span text, const char *word)
     return dg_span_eq(text, dg_span_cstr(word));
 }
 
-/* An error of a message about an id says nothing of what runs under it. */
+/* An error about a message that names an id says nothing about the translation under that id. */
 static void on_error(struct session *session, const struct dg_json *json)
 {
     struct dg_error ignored = DG_ERROR_NONE;
@@ -421,7 +421,7 @@ static void act(struct session *session, struct dg_span line)
     }
 }
 
-/* A text that came about by updates has the same translation as the text sent at once. */
+/* A text that was reached by updates has the same translation as the text sent at once. */
 static void compare(struct session *session)
 {
     for (size_t digit = 0; digit < N_DIGITS && session->fd >= 0; digit++) {

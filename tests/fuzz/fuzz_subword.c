@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A tokenizer.json, vocab.json, vocab.txt or tokenizer_config.json, and behind a byte of zeros a
- * text for it: whatever opens must encode the text, alone and as two halves that are joined, with
- * places within it, and say every token. */
+/* A tokenizer.json, vocab.json, vocab.txt or tokenizer_config.json, then a zero byte and a text for
+ * it: a tokenizer that opens must encode the text, whole and as two halves that are joined, with
+ * places within it, and name every token. */
 #include "tokenize/hf/subword.h"
 
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Four texts, each ended by a zero byte, as what a configuration says of a model that is asked to
- * translate, a text, and what the model says. The text stands in the prompt as it is, where the
- * template says; what is heard of an answer only grows, and does not depend on how the answer came.
+/* Four texts, each ended by a zero byte: two options of a model that is asked to translate, a text,
+ * and the model's answer. The prompt contains the text unchanged, where the template says; the part
+ * of an answer that is the translation only grows, and does not depend on the pieces in which the
+ * answer came.
  */
 #include "engine/models/translation_prompt.h"
 

@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Any bytes as the working files of a training: prepared pairs, their links, a checkpoint. The
- * first byte says which. Of what is accepted everything can be read and is in range; what is
- * refused comes with a sentence. */
+ * first byte says which. Everything in an accepted file can be read and is in range; a refusal has
+ * a sentence. */
 #include "train/data/corpus.h"
 #include "train/run/checkpoint.h"
 #include "train/run/setup.h"

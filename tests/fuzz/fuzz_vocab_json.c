@@ -2,8 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Any bytes as vocab.json beside a small SentencePiece model: what is accepted finds every id by
- * its string and every string by its id. The parser opens files by name: there is one for all
- * inputs, in memory. */
+ * its string and every string by its id. The parser opens files by name: all inputs are written to
+ * one file, in memory. */
 #include "base/memory/mem.h"
 #include "tokenize/marian_vocab.h"
 
@@ -26,7 +26,7 @@ static const char *write_file(const uint8_t *data, size_t size)
 {
     static char path[32];
     static int fd = -1;
-    if (fd < 0) { /* in memory, without a name: a file of a slow file system held everything up */
+    if (fd < 0) { /* in memory, without a name: files on a slow file system took too long */
         snprintf(path, sizeof path, "/dragoman-fuzz-%ld", (long)getpid());
         fd = shm_open(path, O_CREAT | O_EXCL | O_RDWR, 0600);
         check(fd >= 0 && shm_unlink(path) == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Any bytes as Marian's YAML: values come with a key, and as a configuration they make a blueprint
- * or a refusal. */
+/* Any bytes as Marian's YAML: values come with a key, and as a configuration the file gives a
+ * blueprint or is refused. */
 #include "import/container/yaml_in.h"
 #include "import/format/marian.h"
 

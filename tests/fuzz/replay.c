@@ -10,8 +10,8 @@
  * A seed is fed whole, cut short at up to CUTS places, and with up to FLIPS single bytes changed.
  * Mutations of several changes each are shared by all seeds.
  *
- * What is cut and changed depends on the file only, so a failure repeats. A target needs at least
- * one seed: a replay without input would prove nothing. A target that wants another number of
+ * Which bytes are cut and changed depends only on the file, so a failure repeats. A target needs at
+ * least one seed: a replay without input would prove nothing. A target that wants another number of
  * mutations than 2000 defines `int dg_fuzz_mutations`. */
 #include <dirent.h>
 #include <stdint.h>
@@ -45,21 +45,6 @@ static void feed_cut(const uint8_t *data, size_t size)
         feed(data, len);
 }
 
-static void feed_changed(uint8_t *data, size_t size)
-{
-    uint32_t random = 2463534242u; /* xorshift32; any fixed start does */
-    for (int i = 0; i < FLIPS && size > 0; i++) {
-        random ^= random << 13;
-        random ^= random >> 17;
-        random ^= random << 5;
-        size_t at = random % size;
-        uint8_t was = data[at];
-        data[at] = (i & 1) ? (uint8_t)(random >> 24) : was ^ (uint8_t)(1u << (random >> 29));
-        feed(data, size);
-        data[at] = was;
-    }
-}
-
 static uint32_t next_random(uint32_t *state)
 {
     *state ^= *state << 13; /* xorshift32 */
@@ -68,7 +53,20 @@ static uint32_t next_random(uint32_t *state)
     return *state;
 }
 
-/* Lengths and bytes on which parsers trip. */
+static void feed_changed(uint8_t *data, size_t size)
+{
+    uint32_t state = 2463534242u; /* any fixed start does */
+    for (int i = 0; i < FLIPS && size > 0; i++) {
+        const uint32_t random = next_random(&state);
+        size_t at = random % size;
+        uint8_t was = data[at];
+        data[at] = (i & 1) ? (uint8_t)(random >> 24) : was ^ (uint8_t)(1u << (random >> 29));
+        feed(data, size);
+        data[at] = was;
+    }
+}
+
+/* Bytes on which parsers trip. */
 static const uint8_t odd_bytes[] = {0,   '\n', '\r', '"', '\\', '=',  '[',  ']',
                                     '#', '{',  '<',  ' ', 0x7f, 0x80, 0xc3, 0xff};
 

@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Encoders alone in numpy and nothing else: doubles, texts padded to one length under a mask, no code in common with the C.
+"""Encoders without a decoder, in numpy and nothing else: doubles, texts padded to one length under a mask, no code in common
+with the C.
 
     enc.py make FOLDER     tiny random models as Hugging Face directories (config.json, tokenizer.json, weights in F16),
                            the same for everybody; tests/data/enc is made with it
-    enc.py golden FOLDER   what these models say of a few texts, into enc.json beside this file
+    enc.py golden FOLDER   the outputs of these models for a few texts, into enc.json beside this file
 
-Shapes: BERT (segments, a tanh pooler), RoBERTa (positions behind the padding's, two separators, a head of its own),
+Shapes: BERT (segments, a tanh pooler), RoBERTa (positions that begin after the padding's, two separators, a head of its own),
 DistilBERT (no segments, a relu pooler); heads for masked words, texts, pairs, tokens and spans, and none. XLM-RoBERTa and
 CamemBERT are RoBERTa with unigrams for words, ELECTRA BERT with a gelu pooler, and with a head that tells replaced words.
 """
@@ -168,7 +169,7 @@ def shapes(name, config):
         linear("cls.predictions.transform.dense", D, D)
         norm("cls.predictions.transform.LayerNorm")
         out["cls.predictions.bias"] = (V,)
-        linear("cls.seq_relationship", 2, D) # of the guess whether sentences follow each other: nobody wants it
+        linear("cls.seq_relationship", 2, D) # the guess whether one sentence follows the other: not used
         linear("bert.pooler.dense", D, D)
     elif head(config) == "MaskedLM" and kind == "electra":
         linear("generator_predictions.dense", D, D)
@@ -290,7 +291,7 @@ def outputs(config, w, x):
         if kind == "roberta":
             return linear(np.tanh(linear(x, "classifier.dense")), "classifier.out_proj")
         return linear(np.maximum(linear(x, "pre_classifier"), 0), "classifier")
-    if head(config) == "PreTraining": # one number a token; its activation is the layers'
+    if head(config) == "PreTraining": # one number for each token, with the activation of the layers
         return linear(gelu_new(linear(x, "discriminator_predictions.dense")), "discriminator_predictions.dense_prediction")
     if head(config):
         return linear(x, "classifier" if head(config) == "TokenClassification" else "qa_outputs")

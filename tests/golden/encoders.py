@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Makes the made-up tokenizers of tests/data/encoder: encoders.py FOLDER. What another implementation makes of
-them is put down by tokenizers.mjs.
+"""Makes the invented tokenizers of tests/data/encoder: encoders.py FOLDER. tokenizers.mjs records what another
+implementation gives with them.
 
     bert     WordPiece, small letters without accents, BertProcessing
     cased    WordPiece as it stands, Chinese characters not apart, a template, another prefix and unknown word

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""Loss and gradients of two small Transformers, two language models and an encoder with several labels by PyTorch (Debian: python3-torch), in doubles: what src/train/pass.h is
-held to. It shares nothing with the C but the names of parameters. Weights are a formula that both sides compute.
+"""Losses and gradients of two small Transformers, two language models and an encoder with several labels, by PyTorch
+(Debian: python3-torch), in doubles. src/train/pass must reproduce them. This program shares nothing with the C except the
+names of parameters; weights are a formula that both compute.
 
     gradients.py > gradients.tsv
 
@@ -48,7 +49,7 @@ def weights(named):
     for number, (name, shape) in enumerate(named.items()):
         n = math.prod(shape)
         values = [0.25 * math.sin(1.7 * j + 0.61 * number + 1.0) + (1.0 if "norm.weight" in name else 0.0) for j in range(n)]
-        # As floats, which is what the C has.
+        # As floats, as in the C.
         made[name] = torch.tensor(values, dtype=torch.float32).double().reshape(shape).requires_grad_()
     return made
 
@@ -211,7 +212,7 @@ def enc_shapes():
 
 
 class Encoder(Network):
-    """BERT's, with BCEWithLogitsLoss, which is what Hugging Face's multi_label_classification is learned by."""
+    """BERT's, with BCEWithLogitsLoss, which Hugging Face uses for multi_label_classification."""
 
     def ffn(self, x, prefix):
         return self.linear(torch.nn.functional.gelu(self.linear(x, prefix + "fc1")), prefix + "fc2")

@@ -6,7 +6,7 @@
     lm.py make FOLDER     tiny random models as Hugging Face directories (config.json, tokenizer.json, weights in F16),
                           the same for everybody; tests/data/lm is made with it
     lm.py golden FOLDER   logits of these models for a few prompts, into lm.json beside this file
-    lm.py torch FOLDER    the same logits by PyTorch's functions: how far the two differ
+    lm.py torch FOLDER    the same logits by PyTorch's functions, and how far the two differ
 
 Shapes: gpt2 (learned positions, layer norms, GELU, tied head), llama (rotary, RMS norms, gated SiLU, two heads of keys
 for four of queries), scaled (Llama 3's stretched angles, heads wider than their share, biases, a tied head).
@@ -93,7 +93,7 @@ LLAMA_3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?
 
 
 def sentencepiece_like(n_merges=60):
-    """What Llama 2 has: spaces are U+2581, what has no token falls apart into bytes."""
+    """As in Llama 2: spaces are U+2581, and what has no token becomes bytes."""
     space = "\u2581"
     words = [list((space + word)) for word in TEXT.replace("\n", " ").split(" ")]
     merges = train(words, n_merges)
@@ -348,7 +348,7 @@ def torch_logits(config, weights, ids):
     turns = torch.polar(torch.ones(T, width // 2, dtype=torch.float64), torch.from_numpy(angles(config, width, T)))
 
     def spin(y):
-        """As complex numbers, another way to say the same."""
+        """As complex numbers, which gives the same."""
         both = torch.view_as_complex(torch.stack(y.split(width // 2, -1), -1).contiguous()) * turns[:, None]
         return torch.cat([both.real, both.imag], -1)
     norm = lambda y, name: y * torch.rsqrt(y.pow(2).mean(-1, keepdim=True) + eps) * w[name]

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: ISC
 # Copyright (c) 2026 The dragoman authors
-"""The network and the plain search once more, in numpy and nothing else: uncached, one sentence at a
-time, doubles, no code in common with the C. Golden values are made with it and the tool is held to it.
+"""The network and the plain search again, in numpy and nothing else: uncached, one sentence at a time, doubles,
+no code in common with the C. It makes the golden values, which the C must reproduce.
 
     reference.py score  MODEL            lines `source ids<TAB>target ids` to one JSON object a line
     reference.py search MODEL WIDTH      lines `source ids` to JSON: ids, logprob, score (width 1: greedy)
@@ -12,7 +12,7 @@ time, doubles, no code in common with the C. Golden values are made with it and 
     reference.py golden MKMODEL          writes shapes.json: values of random models of many shapes, which
                                          mkmodel can make again
     reference.py tree   MODEL            lines `source ids`: writes fr-en.json and fr-en-search.json, values of the
-                                         model that stands in this tree
+                                         model in this tree
 
 Reads config.json (marian, m2m_100 and dragoman, recurrent networks among them) and model.safetensors (F32, F16, BF16,
 I8 with its scales) of a model directory.
@@ -50,7 +50,7 @@ def read_safetensors(path):
 
 
 def read_config(path):
-    """Fills in what a config of type marian or m2m_100 leaves to its name."""
+    """Adds what follows from the type of a config, marian or m2m_100."""
     with open(path) as file:
         config = json.load(file)
     kind = config["model_type"]
@@ -195,7 +195,7 @@ class Network:
         return np.array(out)
 
     def average(self, x, layer):
-        """Marian's average attention. With pre-norm it is the mean that is normed, not x."""
+        """Marian's average attention. With pre-norm the mean is normed, not x."""
         y = np.cumsum(x, axis=0) / np.arange(1, len(x) + 1)[:, None]
         if self.is_pre:
             y = self.norm(y, layer + ".self_attn_layer_norm")
@@ -271,7 +271,7 @@ class Recurrent(Network):
         return y
 
     def cell(self, state, x, name, final=False):
-        """state: (h, c); a GRU leaves c alone. x None: the state is all there is."""
+        """state: (h, c); a GRU does not use c. Without x, only the state enters."""
         h, c = state
         width = len(h)
         s = self.joined(h, name, "state")
@@ -404,7 +404,7 @@ def run_tool(arguments, lines):
 
 
 def check(network, directory, tool, n):
-    """The tool's answers against ours, on sources and targets of random ids."""
+    """Compares the answers of dragoman with ours, for sources and targets of random ids."""
     config, rng = network.config, np.random.default_rng(1)
     n_words = config["vocab_size"]
     n_target_words = config.get("decoder_vocab_size") or n_words
@@ -480,7 +480,7 @@ def golden(mkmodel):
 
 
 STRIDES = 8, 125
-CLEAR = 0.3  # of log-probability between the best word and the next: less could turn with weights or activations in 8 bits
+CLEAR = 0.3  # of log-probability between the best word and the next: a smaller lead may be lost with 8-bit weights or activations
 
 
 def is_clear(network, source, ids):
@@ -489,7 +489,7 @@ def is_clear(network, source, ids):
 
 
 def tree(directory, sources):
-    """Of the sources those whose greedy choices are clear; of the first three the network's values."""
+    """Keeps the sources whose greedy choices are clear, and the network's values for the first three."""
     network, searched, sentences = open_network(directory), [], []
     for source in sources:
         greedy = search(network, source, 1)["ids"]

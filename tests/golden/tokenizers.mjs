@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: ISC
 // Copyright (c) 2026 The dragoman authors
 //
-// What another implementation makes of the tokenizers in tests/data/lm and tests/data/encoder, into tokenizers.json and
+// What another implementation gives with the tokenizers in tests/data/lm and tests/data/encoder, into tokenizers.json and
 // encoders.json beside this file:
 //
 //     npm install @huggingface/transformers && node tokenizers.mjs tests/data
 //
-// Where it differs from the reference, which is in Rust, the texts leave it out: the last letter of a word in capitals
-// (a final sigma), code points that are nobody's (text), Chinese characters beyond U+FFFF (not apart), U+0085 and U+FEFF
-// (white space or not), an empty second text (none), and the segment of RoBERTa's second text (there is but one, so the
-// test does not look). Of unigrams also what their table of replacements says beside NFKC, which the other does not read:
-// two marks on a letter, a letter that the table changes with a mark, and Korean; nor does it cut before marks, so that pieces of several
-// words are where none is cut.
+// The texts avoid what it does differently from the reference, which is in Rust: the last letter of a word in capitals
+// (a final sigma), unassigned code points (it takes them for text), Chinese characters beyond U+FFFF (it does not separate
+// them), U+0085 and U+FEFF (white space or not), an empty second text (it takes it for none). RoBERTa's second text has the
+// same segment as the first, so the test does not compare it. It does not read the unigrams' table of replacements but
+// applies NFKC, so the texts avoid where the two differ: two marks on a letter, a letter that the table changes with a mark,
+// and Korean. Nor does it cut before marks, so that it has pieces of several words only where nothing is cut.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 const { PreTrainedTokenizer } = createRequire(process.cwd() + "/")("@huggingface/transformers");
