@@ -4,11 +4,10 @@ Debian's python3-websockets and npm's ws. The deltas of each translation, joined
 text, and REST gives the same text."""
 import asyncio
 import json
-import os
-import shutil
 import subprocess
 
-from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
+from harness import MODELS_DIR, PATIENCE_S, IntegrationTest, main
+from node import node_folder
 
 try:
     import websockets
@@ -94,20 +93,7 @@ class ManyOnOneSocket(IntegrationTest):
         self.check(server, asked, asyncio.run(self.talk(server.port(), asked)))
 
     def test_node_ws(self):
-        if not shutil.which("node") or not shutil.which("npm"):
-            self.skipTest("needs node and npm")
-        folder = os.path.join(self.directory, "node")
-        os.mkdir(folder)
-        for name in ("package.json", "package-lock.json", "many.js"):
-            shutil.copy(os.path.join(SOURCES, "tests", "node", name), folder)
-        try:
-            got = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
-                                  f"--cache={os.path.join(folder, 'cache')}"], cwd=folder,
-                                 stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
-        except subprocess.TimeoutExpired:
-            self.skipTest("needs npm's ws, and npm took too long to get it")
-        if got.returncode != 0:
-            self.skipTest("needs npm's ws, which npm could not get")
+        folder = node_folder(self, "", "ws", "many.js")
         server = self.start(MODELS)
         asked = tasks()
         task = json.dumps({"url": f"ws://127.0.0.1:{server.port()}/v1/stream", "tasks": asked})

@@ -4,10 +4,10 @@
 and understands the answers."""
 import json
 import os
-import shutil
 import subprocess
 
 from harness import CAT_SAID, MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, main
+from node import node_folder
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
@@ -15,20 +15,7 @@ LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.b
 
 class DeepLNode(IntegrationTest):
     def test_unmodified(self):
-        if not shutil.which("node") or not shutil.which("npm"):
-            self.skipTest("needs node and npm")
-        folder = os.path.join(self.directory, "node")
-        os.mkdir(folder)
-        for name in ("package.json", "package-lock.json", "client.js"):
-            shutil.copy(os.path.join(SOURCES, "tests", "node", "deepl", name), folder)
-        try:
-            got = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
-                                  f"--cache={os.path.join(folder, 'cache')}"], cwd=folder,
-                                 stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
-        except subprocess.TimeoutExpired:
-            self.skipTest("needs npm's deepl-node, and npm took too long to get it")
-        if got.returncode != 0:
-            self.skipTest("needs npm's deepl-node, which npm could not get")
+        folder = node_folder(self, "deepl", "deepl-node", "client.js")
         server = self.start(MODELS, LANGUAGES)
         done = subprocess.run(["node", "client.js", f"http://127.0.0.1:{server.port()}"], cwd=folder, capture_output=True,
                               timeout=2 * PATIENCE_S, encoding="utf-8")
