@@ -49,6 +49,21 @@ class Train(unittest.TestCase):
             out.write(pairs(400) + "no tab here\n" + "empty\t\n" + pairs(3))
         self.out = os.path.join(self.root, "model")
 
+    learned = None
+
+    def learn(self):
+        """Puts a model that has learned the toy language at self.out; returns what its training printed. It is trained
+        only once."""
+        if not Train.learned:
+            root = tempfile.mkdtemp(prefix="dg-train-")
+            self.addClassCleanup(shutil.rmtree, root)
+            out = os.path.join(root, "model")
+            done = run("train", "--out", out, *SMALL, "--dev-pairs", "20", "--batch-tokens", "400", "--steps", "400",
+                       "--valid-every", "200", "--valid-pairs", "5", "--dropout", "0", self.pairs)
+            Train.learned = out, done.stderr
+        shutil.copytree(Train.learned[0], self.out)
+        return Train.learned[1]
+
     def file(self, *names):
         return os.path.join(self.out, *names)
 
@@ -58,12 +73,11 @@ class Train(unittest.TestCase):
         return bytes_[bytes_.index(b"}}") + 2:][:60000]  # the first tensors; the times in "numbers" come after them
 
     def test_learns_and_translates(self):
-        done = run("train", "--out", self.out, *SMALL, "--dev-pairs", "20", "--batch-tokens", "400", "--steps", "400",
-                   "--valid-every", "200", "--valid-pairs", "5", "--dropout", "0", self.pairs)
-        self.assertIn("405 lines read", done.stderr)
-        self.assertIn("left out: without a tab", done.stderr)
-        self.assertIn("left out: with an empty side", done.stderr)
-        self.assertIn("held-out loss", done.stderr)
+        said = self.learn()
+        self.assertIn("405 lines read", said)
+        self.assertIn("left out: without a tab", said)
+        self.assertIn("left out: with an empty side", said)
+        self.assertIn("held-out loss", said)
         answer = run("translate", "--model", self.out, text="lusa bato kemi\n").stdout
         self.assertEqual(answer, "cloud apple bread\n")
         run("inspect", self.out)
@@ -284,8 +298,7 @@ class Train(unittest.TestCase):
         self.assertIn("links.bin: it links words that are not there", done.stderr)
 
     def test_shortlist(self):
-        run("train", "--out", self.out, *SMALL, "--steps", "300", "--valid-every", "300", "--valid-pairs", "2",
-            "--batch-tokens", "400", "--dropout", "0", "--dev-pairs", "20", self.pairs)
+        self.learn()
         whole = run("translate", "--model", self.out, text="lusa bato kemi\n").stdout
         done = run("shortlist", "--model", self.out, "--frequent", "1", self.pairs)
         self.assertRegex(done.stderr, r"shortlist: words=60 entries=[1-9]\d* ")
@@ -304,8 +317,7 @@ class Train(unittest.TestCase):
         self.assertIn("no line has a tab", done.stderr)
 
     def test_trim_drops_what_nobody_uses(self):
-        run("train", "--out", self.out, *SMALL, "--steps", "300", "--valid-every", "300", "--valid-pairs", "2",
-            "--batch-tokens", "400", "--dropout", "0", "--dev-pairs", "20", self.pairs)
+        self.learn()
         some = sorted(WORDS)[:5]
         text = os.path.join(self.root, "text.tsv")
         lines = [" ".join(some[(i + j) % 5] for j in range(3)) for i in range(5)]
@@ -325,8 +337,7 @@ class Train(unittest.TestCase):
         self.assertIn("cannot make the folder", again.stderr)
 
     def test_distill(self):
-        run("train", "--out", self.out, *SMALL, "--steps", "300", "--valid-every", "300", "--valid-pairs", "2",
-            "--batch-tokens", "400", "--dropout", "0", "--dev-pairs", "20", self.pairs)
+        self.learn()
         text = os.path.join(self.root, "text.tsv")
         with open(text, "w", encoding="utf-8") as out:
             out.write(pairs(30, seed=5))
