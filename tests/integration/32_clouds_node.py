@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# Tiers: gcc asan
+# Tiers: gcc
 """The libraries of OpenAI, Ollama, Google and Azure for Node, and tools that translate files
 through Google's and Amazon's APIs, as they are published, against the daemon."""
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# Tiers: gcc asan
+# Tiers: gcc
 """Libraries and tools for Node that translate (translate, libretranslate, anylang, gpt-po, Vercel's ai, LangChain, Amazon's), as they are
 published and with only an address set, against the daemon."""
 import json
