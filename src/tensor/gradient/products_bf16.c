@@ -111,6 +111,7 @@ static void transpose(__m512i r[LANES])
     }
 }
 
+#ifdef DG_AMX
 /* to[M][BLOCK_K / 2] of from[K][M]: words along the rows. */
 static void turn_columns(uint32_t *to, const float *from, size_t ld, size_t M, size_t K)
 {
@@ -126,6 +127,7 @@ static void turn_columns(uint32_t *to, const float *from, size_t ld, size_t M, s
                 _mm512_storeu_si512(to + (m + i) * (BLOCK_K / 2) + k / 2, r[i]);
         }
 }
+#endif
 
 /* A panel, to[K / 2][PANEL], of from[n][K] whose rows are the columns. */
 static void turn_rows(uint32_t *to, const float *from, size_t ld, size_t K, size_t n)
@@ -214,7 +216,7 @@ static void tiles(size_t rows, float *c, size_t ld_c, const struct factor *f, co
     }
 }
 
-#if defined(__AMX_BF16__)
+#ifdef DG_AMX
 /* ---- Tiles of AMX ---------------------------------------------------------------------------- */
 
 /* What the instruction that sets up the tile registers reads. */
@@ -352,7 +354,7 @@ static void block_by_vectors(float *c, size_t ld_c, const struct matrix *a, size
     }
 }
 
-#if defined(__AMX_BF16__)
+#ifdef DG_AMX
 static void block_by_tiles(float *c, size_t ld_c, const struct matrix *a, size_t M,
                            const struct block *block)
 {
@@ -428,7 +430,7 @@ const struct dg_products dg_products_bf16 = {.name = "bf16",
                                              .nn = nn_by_vectors,
                                              .tn = tn_by_vectors};
 
-#if defined(__AMX_BF16__)
+#ifdef DG_AMX
 static void multiply_by_tiles(float *c, size_t ld_c, const struct matrix *a, const struct matrix *b,
                               size_t M, size_t N, size_t K, float beta, void *scratch)
 {
