@@ -61,6 +61,8 @@ struct daemon {
     struct dg_network networks[DG_OPTIONS_NETWORKS];
     struct dg_log *log;
     uv_loop_t loop;
+    struct dg_clock clock;
+    struct dg_turn turn; /* of the loop */
     bool loop_open, is_stopping;
     uv_timer_t minute; /* fires once a minute */
     uv_timer_t second; /* fires once a second */
@@ -348,7 +350,8 @@ static enum dg_err open_shared(struct daemon *d, struct dg_error *error)
 
 static enum dg_err open_service(struct daemon *d, struct dg_error *error)
 {
-    enum dg_err err = dg_service_open(&d->service, &d->loop, d->start, d->shared, d->log, error);
+    enum dg_err err =
+        dg_service_open(&d->service, &d->loop, &d->turn, d->start, d->shared, d->log, error);
     if (!err)
         dg_systemd_watchdog_open(&d->watchdog, &d->loop, is_well, d);
     return err;
@@ -435,11 +438,11 @@ static enum dg_err open_api(struct daemon *d, struct dg_error *error)
     opts.ops_loopback = options->ops_loopback;
     const struct dg_pool_opts threads = {
         .n_threads = 1, .max_jobs = WAITING_MAX, .name = "offload"};
-    enum dg_err err = dg_offload_open(&d->loop, &threads, error, &d->threads);
+    enum dg_err err = dg_offload_open(&d->loop, &d->turn, &threads, error, &d->threads);
     const struct dg_pool_opts readers = {
         .n_threads = READERS, .max_jobs = READINGS_MAX, .name = "reader"};
     if (!err)
-        err = dg_offload_open(&d->loop, &readers, error, &d->readers);
+        err = dg_offload_open(&d->loop, &d->turn, &readers, error, &d->readers);
     if (!err)
         err = dg_api_new(&opts, d->log, error, &d->api);
     if (!err) {
@@ -472,6 +475,8 @@ static enum dg_err bind_listeners(struct daemon *d, struct dg_error *error)
     enum dg_err err = dg_options_server(options, d->networks, error, &opts);
     if (!err)
         opts.buffers = &d->buffers;
+    if (!err)
+        opts.turn = &d->turn;
     if (!err)
         err = dg_server_new(&d->loop, &opts, dg_api_handler(), d->api, d->log, error, &d->server);
     if (err)
@@ -606,6 +611,8 @@ int main(int argc, char **argv)
     struct daemon d = {.argc = argc, .argv = argv};
     struct dg_error error = DG_ERROR_NONE;
     int exit_code = EXIT_OK;
+    d.clock = (struct dg_clock)DG_CLOCK_REAL;
+    dg_turn_init(&d.turn, &d.clock);
     dg_memory_tune();
     dg_signals_hold();
     dg_map_file_guard(DG_MAP_FILE_GOES_ON);

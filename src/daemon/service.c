@@ -89,7 +89,9 @@ struct dg_service {
     uv_timer_t *tick;  /* frees itself when it is closed */
     size_t n_stalled;  /* the number that the log last reported */
     bool is_closed;
-    void (*on_turn)(void *user); /* called after each turn; or NULL */
+    struct dg_turn *turn;             /* borrowed */
+    struct dg_turn_work poll, follow; /* poll the engine; call on_turn */
+    void (*on_turn)(void *user);      /* called after each turn; or NULL */
     void *turn_user;
 };
 
@@ -367,12 +369,24 @@ static void publish_list(struct list *list)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
+static void poll_engine(struct dg_turn_work *poll)
+{
+    struct dg_service *service = DG_LIST_ITEM(poll, struct dg_service, poll);
+    dg_engine_poll(service->engine);
+    dg_turn_add(service->turn, &service->follow);
+}
+
+static void follow_poll(struct dg_turn_work *follow)
+{
+    struct dg_service *service = DG_LIST_ITEM(follow, struct dg_service, follow);
+    if (service->on_turn)
+        service->on_turn(service->turn_user);
+}
+
 static void on_wake(void *user)
 {
     struct dg_service *service = user;
-    dg_engine_poll(service->engine);
-    if (service->on_turn && !service->is_closed)
-        service->on_turn(service->turn_user);
+    dg_turn_add(service->turn, &service->poll);
 }
 
 /* Called by workers. */
@@ -467,14 +481,18 @@ static void warn_of_pins(const struct dg_service *service, const struct dg_optio
                      "pin-workers has no effect: the system refuses it (%s)", strerror(errno));
 }
 
-enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const struct dg_opt_set *set,
-                            struct dg_shared *shared, struct dg_log *log, struct dg_error *error)
+enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, struct dg_turn *turn,
+                            const struct dg_opt_set *set, struct dg_shared *shared,
+                            struct dg_log *log, struct dg_error *error)
 {
     const struct dg_options *options = dg_opt_values(set);
     struct dg_service *service = dg_xcalloc(1, sizeof *service);
     struct list *list = NULL;
     pthread_mutex_init(&service->lock, NULL);
     service->loop = loop;
+    service->turn = turn;
+    dg_turn_work_init(&service->poll, poll_engine);
+    dg_turn_work_init(&service->follow, follow_poll);
     service->log = log;
     struct dg_model_folders places;
     dg_model_folders_find(&places);
@@ -510,6 +528,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, const stru
         .stall_ns = (uint64_t)options->stall_limit_ms * DG_CLOCK_MS,
         .model_idle_ns = (uint64_t)options->model_idle_ms * DG_CLOCK_MS,
         .langid_path = *options->language_data ? options->language_data : places.langid,
+        .turn = turn,
         .wake = ring,
         .wake_arg = service,
         .admit = admit,
@@ -575,6 +594,8 @@ void dg_service_close(struct dg_service *service)
     service->waker = NULL;
     pthread_mutex_unlock(&service->lock);
     dg_waker_close(waker);
+    dg_turn_remove(&service->poll);
+    dg_turn_remove(&service->follow);
     if (service->tick)
         uv_close((uv_handle_t *)service->tick, on_tick_closed);
     service->tick = NULL;

@@ -6,11 +6,9 @@
  * without a configuration, the installed models (engine/models/model_folders.h).
  *
  *     struct dg_service *service;
- *     err = dg_service_open(&service, loop, options, shared, log, &error);    loads or offers every
- *                                                                             model
- *     dg_api_set_engine(api, dg_service_engine(service));
- *     err = dg_service_reload(service, options, on_over, user);    in the background, while the old
- *                                                                  models still serve
+ *     err = dg_service_open(&service, loop, turn, options, shared, log, &error); loads or offers
+ * every model dg_api_set_engine(api, dg_service_engine(service)); err = dg_service_reload(service,
+ * options, on_over, user);    in the background, while the old models still serve
  *     dg_service_close(service);                                   while the loop still runs
  *     dg_service_free(service);                                    after the loop
  *
@@ -30,7 +28,7 @@ struct dg_shared;
 
 /* Fails when a model cannot be loaded; the sentence names it. `shared` may be NULL. `options` (the
  * daemon's) are only needed until this returns. */
-enum dg_err dg_service_open(struct dg_service **service, uv_loop_t *loop,
+enum dg_err dg_service_open(struct dg_service **service, uv_loop_t *loop, struct dg_turn *turn,
                             const struct dg_opt_set *options, struct dg_shared *shared,
                             struct dg_log *log, struct dg_error *error) DG_MUST_CHECK;
 

@@ -22,7 +22,6 @@ enum {
     TARGET_MAX = 512,
     PROMPT_MAX = 2048,
     KV_PER_SLOT = 256,
-    POLL_NS = 1000 * 1000,
 };
 
 _Static_assert((int)DG_CPU_CORES_MAX <= (int)DG_SCHED_WORKERS_MAX,
@@ -124,6 +123,8 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
     engine->tasks.min_len_max = opts->min_len_max;
     engine->tasks.waiting_max = or_default(opts->max_sentences, SENTENCES);
     engine->tasks.clock = opts->clock ? opts->clock : &engine->own_clock;
+    dg_turn_init(&engine->own_turn, engine->tasks.clock);
+    engine->tasks.turn = opts->turn ? opts->turn : &engine->own_turn;
     struct dg_sched_opts sched = {
         .n_workers = or_default(opts->n_threads, dg_cpu_cores()),
         .max_tickets = or_default(opts->max_sentences, SENTENCES),
@@ -167,14 +168,14 @@ static void take_remote(struct dg_engine *engine)
         dg_request_take_remote(&engine->tools, flight, value);
 }
 
-static void take_news(struct dg_engine *engine, uint64_t until_ns)
+static void take_news(struct dg_engine *engine, bool takes_all)
 {
     struct dg_ticket *ticket;
     bool is_over;
     dg_sched_listen(engine->tasks.sched);
     while (dg_sched_next(engine->tasks.sched, &ticket, &is_over)) {
         kinds[ticket->kind]->take(&engine->tasks, ticket, is_over);
-        if (dg_clock_now(engine->tasks.clock) > until_ns) {
+        if (!takes_all && !dg_turn_has_time(engine->tasks.turn)) {
             dg_engine_wake(engine); /* there may be more */
             break;
         }
@@ -184,7 +185,7 @@ static void take_news(struct dg_engine *engine, uint64_t until_ns)
 
 static void take_last_news(void *engine)
 {
-    take_news(engine, UINT64_MAX);
+    take_news(engine, true);
 }
 
 void dg_engine_free(struct dg_engine *engine)
@@ -213,10 +214,12 @@ void dg_engine_free(struct dg_engine *engine)
 
 size_t dg_engine_poll(struct dg_engine *engine)
 {
-    const uint64_t until_ns = dg_clock_now(engine->tasks.clock) + POLL_NS;
-    take_news(engine, until_ns);
+    if (engine->tasks.turn == &engine->own_turn)
+        dg_turn_end(engine->tasks.turn);
+    dg_turn_begin(engine->tasks.turn);
+    take_news(engine, false);
     dg_registry_tend(engine->registry);
-    dg_tasks_move(&engine->tasks, until_ns);
+    dg_tasks_move(&engine->tasks);
     if (!dg_list_is_empty(&engine->tools.lookups.answered))
         dg_engine_wake(engine); /* dropped or answered meanwhile */
     return engine->tasks.n;
@@ -234,6 +237,11 @@ enum dg_err dg_engine_read(struct dg_engine *engine, const struct dg_engine_read
                            struct dg_error *error, uint64_t *retry_ms, uint64_t *id)
 {
     return dg_reading_submit(&engine->tasks, ask, events, ctx, error, retry_ms, id);
+}
+
+struct dg_turn *dg_engine_turn(const struct dg_engine *engine)
+{
+    return engine ? engine->tasks.turn : NULL;
 }
 
 size_t dg_engine_n_workers(const struct dg_engine *engine)

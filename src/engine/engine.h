@@ -28,6 +28,7 @@
 #define DG_ENGINE_ENGINE_H
 
 #include "base/memory/clock.h"
+#include "base/memory/turn.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "engine/interface/engine_model.h"
@@ -73,6 +74,7 @@ struct dg_engine_opts {
     size_t alignment_layer, alignment_head; /* see dg_decoder_limits */
     bool whole_vocabulary;  /* the shortlist (lex.bin) that a model may have is ignored */
     struct dg_clock *clock; /* borrowed; NULL: the machine's */
+    struct dg_turn *turn; /* borrowed; the turns of the consumer's thread. NULL: each poll is one */
     void (*wake)(void *arg);
     void *wake_arg;
     /* Called before an offered model is loaded, on the thread that loads it; NULL: every model is
@@ -191,6 +193,9 @@ bool dg_engine_cancel(struct dg_engine *engine, uint64_t id);
  * few times a second: nothing else notices when a request that waits for a model is late, or when a
  * model has become idle. */
 size_t dg_engine_poll(struct dg_engine *engine);
+
+/* Returns the turns in which the engine works; NULL: there is no engine. */
+struct dg_turn *dg_engine_turn(const struct dg_engine *engine);
 
 /* Languages by their tags, in any spelling. */
 struct dg_engine_languages {

@@ -33,7 +33,8 @@ enum dg_err dg_engine_await(struct dg_engine *engine, const struct dg_engine_req
 
 struct dg_engine {
     struct dg_clock own_clock;
-    struct dg_tasks tasks; /* all requests under way, and what they share */
+    struct dg_turn own_turn; /* where nobody gave one */
+    struct dg_tasks tasks;   /* all requests under way, and what they share */
     struct dg_request_tools tools;
     struct dg_registry *registry;
     struct dg_langid *langid;     /* NULL: languages are not detected */

@@ -95,7 +95,7 @@ static void set_up(void)
     opts.access_log = false;
     opts.texts_max = 10;
     uv_loop_init(&all.loop);
-    require(dg_offload_open(&all.loop, &pool, NULL, &all.threads) == DG_OK);
+    require(dg_offload_open(&all.loop, NULL, &pool, NULL, &all.threads) == DG_OK);
     require(dg_engine_new(&engine, NULL, &all.engine) == DG_OK);
     require(dg_api_new(&opts, NULL, NULL, &all.api) == DG_OK);
     dg_api_set_engine(all.api, all.engine);

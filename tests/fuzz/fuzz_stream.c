@@ -87,6 +87,7 @@ static void on_wake(void *user)
     (void)user;
     all.n_running = dg_engine_poll(all.engine);
     dg_api_turn(all.api);
+    dg_turn_run(dg_engine_turn(all.engine));
 }
 
 static void on_tick(uv_timer_t *timer)

@@ -35,7 +35,6 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     dg_list_init(&made->readings);
     dg_documents_init(&made->documents);
     dg_glossaries_init(&made->glossaries);
-    dg_list_init(&made->resting_streams);
     dg_list_init(&made->scorings);
     dg_list_init(&made->uploads);
     dg_list_init(&made->file_uploads);
@@ -113,7 +112,6 @@ enum dg_err dg_api_open_documents(struct dg_api *api, const struct dg_documents_
 void dg_api_turn(struct dg_api *api)
 {
     dg_jobs_turn(&api->jobs);
-    dg_api_turn_streams(api);
     if (api->bulk)
         dg_bulk_turn(api->bulk);
 }

@@ -40,11 +40,9 @@ struct dg_api {
     struct dg_list bodies; /* calls with a body, where their memory is bounded (body_memory.h) */
     struct dg_list event_streams; /* calls that are answered by server-sent events */
     uint64_t n_bodies_refused;
-    struct dg_list resting_streams; /* sockets that have messages for the next turn (v1_stream.c) */
-    uint64_t n_turns;               /* turns of the loop so far */
-    struct dg_list scorings;        /* requests for scores, waiting and under way */
-    struct dg_list generations;     /* list of struct dg_generation_job, waiting and under way */
-    struct dg_list readings;        /* readings (v1_read.c), waiting and under way */
+    struct dg_list scorings;    /* requests for scores, waiting and under way */
+    struct dg_list generations; /* list of struct dg_generation_job, waiting and under way */
+    struct dg_list readings;    /* readings (v1_read.c), waiting and under way */
     struct dg_jobs jobs;
     struct dg_clock clock;
     uint64_t started_ns;
@@ -138,7 +136,6 @@ void dg_api_v1_glossary_remove(struct dg_call *call);
 void dg_api_v1_score(struct dg_call *call);
 void dg_api_v1_translate(struct dg_call *call);
 void dg_api_v1_stream(struct dg_call *call);
-void dg_api_turn_streams(struct dg_api *api); /* gives resting sockets their next messages */
 void dg_api_v1_models(struct dg_call *call);
 void dg_api_v1_model(struct dg_call *call);
 void dg_api_v1_languages(struct dg_call *call);

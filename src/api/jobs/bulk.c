@@ -940,7 +940,7 @@ enum dg_err dg_bulk_open(struct dg_bulk **out, const struct dg_bulk_opts *opts, 
     if (!err)
         err = scan(bulk, error);
     if (!err)
-        err = dg_offload_open(loop, &files, error, &bulk->files);
+        err = dg_offload_open(loop, dg_engine_turn(engine), &files, error, &bulk->files);
     if (err) {
         dg_bulk_close(bulk);
         return err;

@@ -3,8 +3,8 @@
 
 /* At most WINDOW texts of a job are with the engine at once: a long array neither fills the
  * engine's queue at one go nor has to wait for its slowest item. Handing a text over means cutting
- * it into sentences on the loop's thread, so that one turn hands over little: some short texts or
- * one or two long ones; each that is done makes room for more.
+ * it into sentences on the loop's thread, so a job hands over one, and more while the turn has
+ * time; each that is done makes room for more.
  *
  * When the engine has no room, the job gets in line and its turn comes after a poll. One that is
  * refused once more goes to the end of the line, because what it lacks (memory for a long text,
@@ -28,9 +28,6 @@
 
 enum {
     WINDOW = 64,
-    TURN_BYTES = 2048,
-    TURN_TEXTS = 1,
-    TURN_JOBS = 16,    /* jobs taken from the line in one turn */
     TURN_REFUSALS = 4, /* refusals after which a turn ends */
     AGAIN_MS = 20,
     CLIENTS_MAX = 1 << 20,
@@ -51,6 +48,7 @@ enum dg_err dg_job_new(struct dg_engine *engine, struct dg_jobs *jobs, size_t ar
         return DG_ERR_NOMEM;
     made->engine = engine;
     made->jobs = jobs;
+    jobs->turn = dg_engine_turn(engine);
     dg_list_link_last(&jobs->all, &made->link);
     dg_list_init(&made->waits);
     dg_arena_init(&made->arena, arena_max);
@@ -76,6 +74,8 @@ static struct dg_span key_of(const struct dg_job_client *client)
     return dg_span_make((const char *)&client->key, sizeof client->key);
 }
 
+static void begin_held(struct dg_turn_work *begins);
+
 /* Counts the job with its client. DG_ERR_NOMEM. */
 static enum dg_err join_client(struct dg_job *job)
 {
@@ -92,7 +92,8 @@ static enum dg_err join_client(struct dg_job *job)
             return DG_ERR_NOMEM;
         client->key = wanted.key;
         dg_list_init(&client->held);
-        dg_list_init(&client->ready);
+        client->jobs = jobs;
+        dg_turn_work_init(&client->begins, begin_held);
         if (dg_map_put_ptr(&jobs->clients, key_of(client), client) != DG_OK) {
             dg_free(client);
             return DG_ERR_NOMEM;
@@ -108,7 +109,7 @@ static void forget_client(struct dg_jobs *jobs, struct dg_job_client *client)
 {
     if (!client || --client->n_jobs > 0)
         return;
-    dg_list_unlink(&client->ready);
+    dg_turn_remove(&client->begins);
     dg_map_remove(&jobs->clients, key_of(client), NULL);
     dg_free(client);
 }
@@ -130,12 +131,11 @@ static bool has_room(const struct dg_jobs *jobs, const struct dg_job_client *cli
     return client->work < jobs->client_max;
 }
 
-/* Has the next turn continue the client's held jobs, if there are any and there is room. */
+/* Has a later turn continue the client's held jobs, if there are any and there is room. */
 static void call_held(struct dg_jobs *jobs, struct dg_job_client *client)
 {
-    if (has_room(jobs, client) && !dg_list_is_empty(&client->held) &&
-        dg_list_is_empty(&client->ready))
-        dg_list_link_last(&jobs->ready, &client->ready);
+    if (has_room(jobs, client) && !dg_list_is_empty(&client->held))
+        dg_turn_add(jobs->turn, &client->begins);
 }
 
 /* Notes that the engine has delivered a part of the item's work. */
@@ -196,9 +196,9 @@ void dg_jobs_init(struct dg_jobs *jobs, const struct dg_clock *clock)
 {
     dg_list_init(&jobs->all);
     dg_list_init(&jobs->waiting);
-    dg_list_init(&jobs->ready);
     dg_map_init(&jobs->clients, CLIENTS_MAX);
     jobs->clock = clock;
+    jobs->turn = NULL;
     jobs->again_ns = 0;
     jobs->late_ns = UINT64_MAX;
     jobs->client_max = 0;
@@ -717,13 +717,11 @@ static enum dg_err pump(struct dg_job *job, bool is_turn, struct dg_error *error
                         uint64_t *retry_ms)
 {
     enum dg_err err = DG_OK;
-    size_t n_bytes = 0;
     leave_line(job);
     job->is_pumping = true;
     for (size_t n = 0; !err && job->n_begun < job->options.n_texts && job->n_open < WINDOW; n++) {
-        if ((n >= TURN_TEXTS && n_bytes > TURN_BYTES) || hold(job, is_turn && n == 0))
+        if ((n > 0 && !dg_turn_has_time(job->jobs->turn)) || hold(job, is_turn && n == 0))
             break;
-        n_bytes += job->options.texts[job->n_begun].len;
         err = submit(job, error, retry_ms);
     }
     job->is_pumping = false;
@@ -772,8 +770,10 @@ static void end_late(struct dg_jobs *jobs)
 
 /* Continues held jobs of the client, in turn, until one has begun a text or waits for the engine.
  */
-static void begin_held(struct dg_jobs *jobs, struct dg_job_client *client)
+static void begin_held(struct dg_turn_work *begins)
 {
+    struct dg_job_client *client = DG_LIST_ITEM(begins, struct dg_job_client, begins);
+    struct dg_jobs *jobs = client->jobs;
     const uint64_t work = client->work;
     bool waits = false;
     client->n_jobs++; /* the client stays, although its jobs may go */
@@ -783,18 +783,6 @@ static void begin_held(struct dg_jobs *jobs, struct dg_job_client *client)
     }
     call_held(jobs, client);
     forget_client(jobs, client);
-}
-
-/* Begins one text of each client that has room for more. */
-static void turn_held(struct dg_jobs *jobs)
-{
-    struct dg_list todo, *at;
-    dg_list_init(&todo);
-    dg_list_splice_last(&todo, &jobs->ready);
-    for (int n = 0; n < TURN_JOBS && (at = dg_list_pop_first(&todo)); n++)
-        begin_held(jobs, DG_LIST_ITEM(at, struct dg_job_client, ready));
-    dg_list_splice_last(&todo, &jobs->ready);
-    dg_list_splice_last(&jobs->ready, &todo);
 }
 
 static bool has(const uint64_t *list, size_t n, uint64_t one)
@@ -809,24 +797,23 @@ void dg_jobs_turn(struct dg_jobs *jobs)
 {
     struct dg_list *at;
     end_late(jobs);
-    turn_held(jobs);
     if (dg_list_is_empty(&jobs->waiting) || dg_clock_now(jobs->clock) < jobs->again_ns)
         return;
     uint64_t refused[TURN_REFUSALS];
     size_t n_refused = 0;
     struct dg_list passed; /* jobs of those clients, which go back to `waiting` */
     dg_list_init(&passed);
-    for (int n = 0;
-         n < TURN_JOBS && n_refused < TURN_REFUSALS && (at = dg_list_pop_first(&jobs->waiting));) {
+    for (bool has_time = true;
+         has_time && n_refused < TURN_REFUSALS && (at = dg_list_pop_first(&jobs->waiting));) {
         const struct dg_job *job = DG_LIST_ITEM(at, struct dg_job, waits);
         const uint64_t client = job->next.client;
         if (has(refused, n_refused, client)) {
             dg_list_link_last(&passed, at);
             continue;
         }
-        n++;
         if (go_on(DG_LIST_ITEM(at, struct dg_job, waits), false))
             refused[n_refused++] = client;
+        has_time = dg_turn_has_time(jobs->turn);
     }
     dg_list_splice_last(&passed, &jobs->waiting);
     dg_list_splice_last(&jobs->waiting, &passed);

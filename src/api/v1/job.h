@@ -28,6 +28,7 @@
 #include "base/memory/hash.h"
 #include "base/memory/list.h"
 #include "base/memory/map.h"
+#include "base/memory/turn.h"
 
 struct dg_job;
 
@@ -36,12 +37,12 @@ struct dg_job_client {
     struct {
         uint64_t id, priority;
     } key;
-    size_t n_jobs;        /* jobs of the client, which lives as long as they do */
-    uint64_t work;        /* estimated work of the texts that the engine has */
-    struct dg_list held;  /* its jobs whose next text is held back, in the order of their turns */
-    size_t n_held_bytes;  /* bytes of their texts */
-    struct dg_list ready; /* linked in jobs->ready while some are held and there is room for more
-                             work */
+    size_t n_jobs;       /* jobs of the client, which lives as long as they do */
+    uint64_t work;       /* estimated work of the texts that the engine has */
+    struct dg_list held; /* its jobs whose next text is held back, in the order of their turns */
+    size_t n_held_bytes; /* bytes of their texts */
+    struct dg_jobs *jobs;
+    struct dg_turn_work begins; /* begins a held job, while there are some and room for more work */
 };
 
 /* All jobs of an api. */
@@ -49,7 +50,7 @@ struct dg_jobs {
     struct dg_list all;     /* jobs that the engine has not finished */
     struct dg_list waiting; /* jobs that wait for room in the engine, in the order in which they
                                were refused */
-    struct dg_list ready;   /* clients with held jobs that may begin more work */
+    struct dg_turn *turn;   /* of the engine that has the jobs; NULL: there was none yet */
     struct dg_map clients;  /* owned struct dg_job_client, by key; client 0 has none */
     const struct dg_clock *clock;  /* borrowed */
     struct dg_hash_key client_key; /* random; used by dg_jobs_client */

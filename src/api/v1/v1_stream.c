@@ -40,15 +40,11 @@ enum {
     /* bytes that idle ids remember; the last one always keeps what it has */
     REMEMBERED_MAX = 4 << 20,
     LOOK_BYTES = 8192, /* bytes of a text that are looked at to detect its language */
-    TURN_BYTES = 2048, /* bytes of one socket's messages that are read in one turn; then the other
-                          sockets have theirs */
     MESSAGE_MAX = 64 << 20
 };
 
 /* The event id of a message that ends a text; it comes after the text's own id. */
 #define DONE_ID ",\"event_id\":\"1\","
-
-static const uint64_t TURN_NS = DG_CLOCK_MS; /* time for the sockets that waited for this turn */
 
 /* A sentence whose translation is known. */
 struct known {
@@ -99,12 +95,9 @@ struct stream {
     char client[64];             /* the client's address as text */
     struct dg_list stream_items; /* oldest first */
     size_t n_items, n_running;
-    size_t n_held;           /* bytes that idle stream items hold */
-    struct message *reading; /* the message that another thread is reading; NULL: none */
-    uint64_t turn;           /* the last turn in which a message came */
-    size_t n_turn_bytes;     /* bytes of the messages of that turn */
-    /* linked in api->resting_streams while messages wait for the next turn */
-    struct dg_list resting;
+    size_t n_held;            /* bytes that idle stream items hold */
+    struct message *reading;  /* the message that another thread is reading; NULL: none */
+    struct dg_turn_work rest; /* reads the messages that wait for a later turn */
 };
 
 /* ---- Messages out ---------------------------------------------------------------------------- */
@@ -916,37 +909,20 @@ static void on_parsed(void *work, enum dg_err err, const struct dg_failure *fail
     }
 }
 
-/* Counts a message against its socket's turn. Each text that begins costs the loop's time, so a
- * socket that sent much in one turn rests until the next one, which comes with the news of what
- * runs. */
-static void take_turns(struct stream *stream, struct dg_ws *ws, size_t n_bytes)
+/* Lets the socket's next messages wait if the turn has no time: each text that begins costs the
+ * loop's time. */
+static void rest(struct stream *stream)
 {
-    struct dg_api *api = stream->api;
-    if (stream->turn != api->n_turns)
-        stream->n_turn_bytes = 0;
-    stream->turn = api->n_turns;
-    stream->n_turn_bytes += n_bytes;
-    if (stream->n_turn_bytes < TURN_BYTES || stream->n_running == 0)
+    struct dg_turn *turn = dg_engine_turn(stream->api->engine);
+    if (dg_turn_has_time(turn))
         return;
-    dg_ws_hold(ws);
-    dg_list_link_last(&api->resting_streams, &stream->resting);
+    dg_ws_hold(stream->ws);
+    dg_turn_add(turn, &stream->rest);
 }
 
-/* Handles as many messages as there is time for; the others come first in the next turn. */
-void dg_api_turn_streams(struct dg_api *api)
+static void read_rest(struct dg_turn_work *work)
 {
-    const uint64_t until = dg_clock_now(&api->clock) + TURN_NS;
-    struct dg_list todo, *at;
-    api->n_turns++;
-    dg_list_init(&todo);
-    dg_list_splice_last(&todo, &api->resting_streams);
-    do {
-        at = dg_list_pop_first(&todo);
-        if (at) /* the socket may be resting again, or be gone */
-            dg_ws_release(DG_LIST_ITEM(at, struct stream, resting)->ws);
-    } while (at && dg_clock_now(&api->clock) < until);
-    dg_list_splice_last(&todo, &api->resting_streams);
-    dg_list_splice_last(&api->resting_streams, &todo);
+    dg_ws_release(DG_LIST_ITEM(work, struct stream, rest)->ws);
 }
 
 static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_span text)
@@ -969,7 +945,7 @@ static void on_message(void *owner, struct dg_ws *ws, bool is_text, struct dg_sp
         stream->reading = message;
         dg_ws_hold(ws);
     } else {
-        take_turns(stream, ws, text.len);
+        rest(stream);
     }
 }
 
@@ -978,7 +954,7 @@ static void on_gone(void *owner)
     struct stream *stream = owner;
     if (stream->reading)
         stream->reading->stream = NULL;
-    dg_list_unlink(&stream->resting);
+    dg_turn_remove(&stream->rest);
     while (stream->stream_items.next != &stream->stream_items)
         forget(DG_LIST_ITEM(stream->stream_items.next, struct stream_item, link));
     dg_free(stream);
@@ -999,7 +975,7 @@ void dg_api_v1_stream(struct dg_call *call)
         stream->who = call->charge.who;
         snprintf(stream->client, sizeof stream->client, "%.*s", DG_SPAN_FMT(call->req->client));
         dg_list_init(&stream->stream_items);
-        dg_list_init(&stream->resting);
+        dg_turn_work_init(&stream->rest, read_rest);
         dg_call_add_headers(call);
         status = dg_server_websocket(call->req, protocols, &limits, &socket_handler, stream,
                                      &stream->ws, &reason);

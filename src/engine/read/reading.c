@@ -18,8 +18,7 @@
 enum {
     OPEN_MAX = 64,      /* tickets that a request has at a time */
     STRETCH = 8 * 1024, /* bytes that are tokenised at once */
-    TURN_NS = 2 * 1000 * 1000,
-    OVERLAP_PARTS = 4, /* neighbouring windows overlap by one part in this many */
+    OVERLAP_PARTS = 4,  /* neighbouring windows overlap by one part in this many */
     /* the bytes for each token that are read if only the beginning of a text counts */
     BYTES_PER_TOKEN = 64,
     ARENA_SPARE = 1 << 16,
@@ -640,7 +639,7 @@ static enum dg_err go_on(struct dg_reading *r, struct dg_task_turn *turn, struct
             r->failed = r->n_prepared;
         if (!err)
             err = send(r, &turn->retry_ms);
-        if (!err && dg_task_now(&r->task) > turn->until_ns) {
+        if (!err && !dg_turn_has_time(r->task.tasks->turn)) {
             turn->wants_more = true;
             break;
         }
@@ -692,7 +691,7 @@ static void tell_items(struct dg_reading *r, struct dg_task_turn *turn)
 {
     while (!r->task.err && r->n_told < r->asked.n_items && r->items[r->n_told].is_finished) {
         tell_some(r);
-        if (dg_task_now(&r->task) > turn->until_ns) {
+        if (!dg_turn_has_time(r->task.tasks->turn)) {
             turn->wants_more = true;
             return;
         }

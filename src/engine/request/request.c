@@ -24,6 +24,7 @@ enum {
     RESULT_MAX = 1 << 28, /* the most bytes of one result */
     LOST_MAX = 1000,
     TERMS_MAX = 100000,      /* the most terms reported for one text */
+    LONG = 64 * 1024,        /* bytes of a text that is begun over several turns */
     MUCH_MARKUP = 64 * 1024, /* bytes of markup that take 2 ms or more to read */
 };
 
@@ -219,11 +220,7 @@ enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tool
             return dg_error_set(error, err, "no memory for a request");
         err = dg_forced_tokens_init(&request->forced, last->tokenizer, asked, error);
     }
-    if (!err)
-        err = read_doc(request, tools, error);
-    if (!err && !request->is_reading)
-        err = dg_text_split_more(request, tools, error);
-    return err;
+    return err ? err : read_doc(request, tools, error);
 }
 
 /* Frees what belongs only to the request. For a long text with markup that is tens of megabytes,
@@ -333,14 +330,21 @@ enum dg_err dg_request_pump(struct dg_request *request, struct dg_request_tools 
     take_markup(request);
     if (request->is_reading)
         return DG_OK;
+    struct dg_turn *turn = tools->tasks->turn;
+    bool has_time = true;
+    if (!request->is_open && request->text_len >= LONG && !dg_turn_has_time(turn))
+        return DG_OK; /* to read and copy it took the time of this turn */
     enum dg_err err = request->task.err ? DG_OK : launch_ready(request, tools, error, retry_ms);
-    if (!err && dg_request_wants_turn(request) && request->n_begun == request->n_parts)
+    if (!err && dg_request_wants_turn(request) && request->n_begun == request->n_parts) {
         err = dg_text_split_more(request, tools, error);
+        has_time = !request->is_open || dg_turn_has_time(turn);
+    }
     while (!err && !request->task.err && request->n_begun < request->n_parts &&
-           request->task.n_open < WINDOW && n_bytes < TURN_BYTES) {
+           request->task.n_open < WINDOW && n_bytes < TURN_BYTES && has_time) {
         if (request->parts[request->n_begun].kind == DG_SEGMENT_SENTENCE) {
             n_bytes += request->parts[request->n_begun].len;
             err = begin(request, tools, request->n_begun, error, retry_ms);
+            has_time = dg_turn_has_time(turn);
         } else {
             request->n_begun++;
         }

@@ -8,8 +8,7 @@
 
 enum {
     RETRY_MS = 1000,
-    BEGUN_IN_MOVE = 16,       /* tasks begun in one move, of those that waited for a model */
-    TURN_NS = 2 * 1000 * 1000 /* the time of a task's first turn, when it is submitted */
+    BEGUN_IN_MOVE = 16, /* tasks begun in one move, of those that waited for a model */
 };
 
 static const uint64_t NEVER_LOOKED = UINT64_MAX; /* no version of the registry */
@@ -125,8 +124,7 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
                             uint64_t *retry_ms, uint64_t *id)
 {
     struct dg_error reason = DG_ERROR_NONE;
-    struct dg_task_turn turn = {.until_ns = dg_clock_now(tasks->clock) + TURN_NS,
-                                .retry_ms = RETRY_MS};
+    struct dg_task_turn turn = {.retry_ms = RETRY_MS};
     enum dg_err err = task->ops->begin(task, &turn, &reason);
     const bool waits = err == DG_ERR_NOT_YET;
     if (waits && (task->waits || tasks->n_waiting < tasks->waiting_max)) {
@@ -178,7 +176,7 @@ static enum dg_err try_again(struct dg_task *task, struct dg_task_turn *turn,
 /* Looks at all waiting tasks, in order, when a model has come or gone; otherwise only at those that
  * are late or have failed. Only a few begin in one move, because the consumer has other work; the
  * rest, and those for which the scheduler has no room, are looked at again in the next one. */
-static void begin_waiting(struct dg_tasks *tasks, uint64_t until_ns)
+static void begin_waiting(struct dg_tasks *tasks)
 {
     const bool is_new = tasks->waited_version != dg_registry_version(tasks->registry);
     bool is_full = false;
@@ -186,7 +184,7 @@ static void begin_waiting(struct dg_tasks *tasks, uint64_t until_ns)
     tasks->waited_version = dg_registry_version(tasks->registry);
     for (struct dg_list *at = tasks->waiting.next, *next; at != &tasks->waiting; at = next) {
         struct dg_task *task = task_at(at);
-        struct dg_task_turn turn = {.until_ns = until_ns};
+        struct dg_task_turn turn = {.may_tell = false};
         struct dg_error error = DG_ERROR_NONE;
         enum dg_err err = DG_ERR_NOT_YET;
         next = at->next;
@@ -226,10 +224,10 @@ bool dg_tasks_cancel(struct dg_tasks *tasks, uint64_t id)
     return false;
 }
 
-static void move(struct dg_task *task, uint64_t until_ns)
+static void move(struct dg_task *task)
 {
     struct dg_error reason = DG_ERROR_NONE;
-    struct dg_task_turn turn = {.until_ns = until_ns, .may_tell = true};
+    struct dg_task_turn turn = {.may_tell = true};
     enum dg_err err = task->ops->begin(task, &turn, &reason);
     if (err && err != DG_ERR_BUSY && err != DG_ERR_NOT_YET)
         dg_task_fail(task, err, &reason);
@@ -237,18 +235,18 @@ static void move(struct dg_task *task, uint64_t until_ns)
         dg_tasks_wake(task->tasks);
 }
 
-void dg_tasks_move(struct dg_tasks *tasks, uint64_t until_ns)
+void dg_tasks_move(struct dg_tasks *tasks)
 {
-    begin_waiting(tasks, until_ns);
+    begin_waiting(tasks);
     for (struct dg_list *at = tasks->going.next, *next; at != &tasks->going; at = next) {
         struct dg_task *task = task_at(at);
-        move(task, until_ns);
+        move(task);
         next = at->next;
         if (dg_task_is_over(task)) {
             dg_list_unlink(at);
             task->ops->finish(task);
         }
-        if (dg_clock_now(tasks->clock) <= until_ns)
+        if (dg_turn_has_time(tasks->turn))
             continue;
         if (next != &tasks->going) { /* the next move continues with the next task */
             dg_list_unlink(&tasks->going);
@@ -270,7 +268,7 @@ void dg_tasks_drain(struct dg_tasks *tasks, void (*take_news)(void *arg), void *
         take_news(arg);
         for (struct dg_list *at = tasks->going.next, *next; at != &tasks->going; at = next) {
             struct dg_task *task = task_at(at);
-            struct dg_task_turn turn = {.until_ns = 0};
+            struct dg_task_turn turn = {.may_tell = false};
             next = at->next;
             task->ops->begin(task, &turn, NULL); /* begins nothing new, but notices what is no
                                                     longer open */

@@ -12,7 +12,7 @@
  *     dg_task_init(&reading->task, tasks, &ops, n_bytes, timeout_ms);
  *     err = dg_tasks_submit(tasks, &reading->task, &error, &retry_ms, &id);
  *                                                     takes the task, also on failure
- *     ... dg_tasks_move(tasks, until_ns) in each poll calls `begin`, and `finish` when it is over
+ *     ... dg_tasks_move(tasks) in each poll calls `begin`, and `finish` when it is over
  *     dg_tasks_cancel(tasks, id);
  *     dg_tasks_drain(tasks, take_news, arg);      at the end of the engine: no end is reported
  *
@@ -25,6 +25,7 @@
 #include "base/memory/clock.h"
 #include "base/memory/error.h"
 #include "base/memory/list.h"
+#include "base/memory/turn.h"
 #include "engine/models/registry.h"
 #include "engine/models/served_model.h"
 #include "engine/task/background.h"
@@ -33,9 +34,9 @@
 struct dg_task;
 struct dg_tasks;
 
-/* What a task receives for one turn, and what it answers. */
+/* What a task receives for one turn, and what it answers. A task does at least a little, and more
+ * while tasks->turn has time. */
 struct dg_task_turn {
-    uint64_t until_ns; /* it stops soon after this time */
     bool may_tell;     /* it may call events, except while it is being submitted */
     bool wants_more;   /* answer: there is more to do at once */
     uint64_t retry_ms; /* answer, with DG_ERR_BUSY: the time after which to try again */
@@ -79,6 +80,7 @@ enum { DG_TASKS_BUCKETS = 4096 };
 struct dg_tasks {
     struct dg_sched *sched;
     struct dg_clock *clock;
+    struct dg_turn *turn;
     struct dg_registry *registry;
     struct dg_tokenizer_work *work;  /* owned by the engine, */
     struct dg_subword_work *subword; /* which also owns this; the first reading makes it */
@@ -123,8 +125,8 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
 bool dg_tasks_cancel(struct dg_tasks *tasks, uint64_t id);
 
 /* Begins tasks whose models have been loaded; then continues tasks that are under way, one after
- * the other, at least one of them and until `until_ns`; finishes tasks that are over. */
-void dg_tasks_move(struct dg_tasks *tasks, uint64_t until_ns);
+ * the other, at least one of them and while the turn has time; finishes tasks that are over. */
+void dg_tasks_move(struct dg_tasks *tasks);
 
 /* Cancels all tasks and frees them without reporting their ends. `take_news(arg)` delivers the news
  * of tickets; it is called until nothing is open. */

@@ -252,10 +252,14 @@ static uint64_t deadline_of(const struct dg_conn *conn)
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 
+/* Input that comes when the turn has no time for it stays with the kernel, which reports it again.
+ */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
 {
-    struct dg_conn *conn = handle->data;
-    *buf = uv_buf_init(conn->server->read_bytes, DG_READ_BYTES);
+    const struct dg_conn *conn = handle->data;
+    struct dg_server *server = conn->server;
+    const bool has_time = !server->opts.turn || dg_turn_takes_input(server->opts.turn);
+    *buf = uv_buf_init(has_time ? server->read_bytes : NULL, has_time ? DG_READ_BYTES : 0);
 }
 
 /* Reads while the machine wants input. */
@@ -298,8 +302,8 @@ void dg_conn_flush(struct dg_conn *conn)
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct dg_conn *conn = stream->data;
-    if (n == 0 || conn->closing)
-        return;
+    if (n == 0 || n == UV_ENOBUFS || conn->closing)
+        return; /* UV_ENOBUFS: on_alloc has left it to the next turn */
     dg_server_touch(conn->server);
     if (n > 0) {
         conn->server->stats.bytes_in += (size_t)n;

@@ -1,42 +1,65 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* A singly linked list under a mutex, and a uv_async_t that wakes the loop. The lock is held for
- * two assignments; the loop takes the whole list at once. */
+/* A singly linked list under a mutex, and a uv_async_t that wakes the loop, which then takes
+ * one mail after another. The lock is held for a few assignments. */
 #include "net/loop/mailbox.h"
 #include "base/memory/mem.h"
 
 struct dg_mailbox {
     uv_async_t async;
+    struct dg_turn *turn;     /* borrowed; or NULL */
+    struct dg_turn_work work; /* delivers a mail */
     uv_mutex_t lock;
     struct dg_mail *first; /* under lock */
     struct dg_mail **last; /* under lock; where the next one is linked */
 };
 
-static void deliver_all(struct dg_mailbox *mailbox)
+/* Takes the oldest mail; NULL: there is none. */
+static struct dg_mail *take(struct dg_mailbox *mailbox)
 {
     uv_mutex_lock(&mailbox->lock);
     struct dg_mail *mail = mailbox->first;
-    mailbox->first = NULL;
-    mailbox->last = &mailbox->first;
+    if (mail && !(mailbox->first = mail->next))
+        mailbox->last = &mailbox->first;
     uv_mutex_unlock(&mailbox->lock);
-    while (mail) {
-        struct dg_mail *next = mail->next;
+    return mail;
+}
+
+static void deliver_all(struct dg_mailbox *mailbox)
+{
+    for (struct dg_mail *mail; (mail = take(mailbox));)
         mail->deliver(mail);
-        mail = next;
-    }
+}
+
+/* Delivers a mail. What it calls may close the mailbox, so the next one gets in line before. */
+static void run(struct dg_turn_work *work)
+{
+    struct dg_mailbox *mailbox = DG_LIST_ITEM(work, struct dg_mailbox, work);
+    struct dg_mail *mail = take(mailbox);
+    if (!mail)
+        return;
+    dg_turn_add(mailbox->turn, work);
+    mail->deliver(mail);
 }
 
 static void on_async(uv_async_t *async)
 {
-    deliver_all(async->data);
+    struct dg_mailbox *mailbox = async->data;
+    if (mailbox->turn)
+        dg_turn_add(mailbox->turn, &mailbox->work);
+    else
+        deliver_all(mailbox);
 }
 
-enum dg_err dg_mailbox_open(uv_loop_t *loop, struct dg_error *error, struct dg_mailbox **mailbox)
+enum dg_err dg_mailbox_open(uv_loop_t *loop, struct dg_turn *turn, struct dg_error *error,
+                            struct dg_mailbox **mailbox)
 {
     struct dg_mailbox *box = dg_xcalloc(1, sizeof *box);
     box->last = &box->first;
     box->async.data = box;
+    box->turn = turn;
+    dg_turn_work_init(&box->work, run);
     int code = uv_mutex_init(&box->lock);
     if (code == 0) {
         code = uv_async_init(loop, &box->async, on_async);
@@ -64,6 +87,7 @@ void dg_mailbox_close(struct dg_mailbox *mailbox)
     if (!mailbox)
         return;
     deliver_all(mailbox);
+    dg_turn_remove(&mailbox->work);
     uv_close((uv_handle_t *)&mailbox->async, on_closed);
 }
 

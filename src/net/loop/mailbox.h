@@ -3,7 +3,7 @@
 
 /* The completion queue: other threads post mails for the loop's thread.
  *
- *     err = dg_mailbox_open(loop, &error, &mailbox);
+ *     err = dg_mailbox_open(loop, turn, &error, &mailbox);
  *     struct job { struct dg_mail mail; ... };
  *     dg_mailbox_post(mailbox, &job->mail, on_job_done);     any thread
  *     static void on_job_done(struct dg_mail *mail) ...      later, on the loop's thread
@@ -15,6 +15,7 @@
 #define DG_NET_LOOP_MAILBOX_H
 
 #include "base/memory/error.h"
+#include "base/memory/turn.h"
 
 #include <uv.h>
 
@@ -28,7 +29,8 @@ struct dg_mail {
 
 struct dg_mailbox;
 
-enum dg_err dg_mailbox_open(uv_loop_t *loop, struct dg_error *error,
+/* Each mail is a piece of work of `turn`, which is borrowed; NULL: mails are delivered at once. */
+enum dg_err dg_mailbox_open(uv_loop_t *loop, struct dg_turn *turn, struct dg_error *error,
                             struct dg_mailbox **mailbox) DG_MUST_CHECK;
 /* Freed when the loop has closed its handle. NULL is fine. */
 void dg_mailbox_close(struct dg_mailbox *mailbox);

@@ -18,14 +18,14 @@ struct dg_offload {
     unsigned n_picked; /* from the line so far */
 };
 
-enum dg_err dg_offload_open(uv_loop_t *loop, const struct dg_pool_opts *opts,
+enum dg_err dg_offload_open(uv_loop_t *loop, struct dg_turn *turn, const struct dg_pool_opts *opts,
                             struct dg_error *error, struct dg_offload **offload)
 {
     struct dg_offload *made = dg_xcalloc(1, sizeof *made);
     dg_list_init(&made->line);
     made->n_threads = opts->n_threads;
     made->line_max = opts->max_jobs;
-    enum dg_err err = dg_mailbox_open(loop, error, &made->mailbox);
+    enum dg_err err = dg_mailbox_open(loop, turn, error, &made->mailbox);
     if (!err) {
         err = dg_pool_new(opts, &made->pool);
         if (err)

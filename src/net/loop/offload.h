@@ -4,7 +4,7 @@
 /* Runs tasks that would block the loop on other threads, and reports on the loop's thread when each
  * one has ended.
  *
- *     err = dg_offload_open(loop, &(struct dg_pool_opts){.n_threads = 1, .max_jobs = 64},
+ *     err = dg_offload_open(loop, turn, &(struct dg_pool_opts){.n_threads = 1, .max_jobs = 64},
  *                           &error, &offload);
  *     struct copy { struct dg_offload_task task; ... };
  *     err = dg_offload_submit(offload, &copy->task, run_copy, on_copied);     loop's thread
@@ -39,7 +39,8 @@ struct dg_offload_task {
     size_t size;         /* 0: not sized */
 };
 
-enum dg_err dg_offload_open(uv_loop_t *loop, const struct dg_pool_opts *opts,
+/* The ends of tasks are work of `turn` (mailbox.h). */
+enum dg_err dg_offload_open(uv_loop_t *loop, struct dg_turn *turn, const struct dg_pool_opts *opts,
                             struct dg_error *error, struct dg_offload **offload) DG_MUST_CHECK;
 
 /* Waits for all tasks, reports their ends and closes; the loop then frees the rest. A task that is

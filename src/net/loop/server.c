@@ -150,6 +150,18 @@ static void count_turn(struct dg_server *server)
     count_cpu(server);
 }
 
+static void on_input_read(uv_check_t *worker)
+{
+    const struct dg_server *server = worker->data;
+    if (server->opts.turn)
+        dg_turn_run(server->opts.turn);
+}
+
+static void on_idle(uv_idle_t *goer)
+{
+    (void)goer;
+}
+
 static void on_before_sleep(uv_prepare_t *prepare)
 {
     struct dg_server *server = prepare->data;
@@ -161,6 +173,13 @@ static void on_before_sleep(uv_prepare_t *prepare)
     }
     if (server->times_turns)
         count_turn(server);
+    if (!server->opts.turn)
+        return;
+    dg_turn_end(server->opts.turn);
+    if (dg_list_is_empty(&server->opts.turn->queue))
+        uv_idle_stop(&server->goer);
+    else
+        uv_idle_start(&server->goer, on_idle);
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -180,8 +199,12 @@ enum dg_err dg_server_new(uv_loop_t *loop, const struct dg_server_opts *opts,
     made->log = log;
     made->shared.limits = opts->http;
     made->shared.server = opts->server_name;
-    made->ticker.data = made->flusher.data = made;
-    uv_timer_init(loop, &made->ticker); /* these two cannot fail */
+    made->ticker.data = made->flusher.data = made->worker.data = made;
+    uv_timer_init(loop, &made->ticker); /* these cannot fail */
+    uv_idle_init(loop, &made->goer);
+    uv_check_init(loop, &made->worker);
+    uv_check_start(&made->worker, on_input_read);
+    uv_unref((uv_handle_t *)&made->worker);
     uv_prepare_init(loop, &made->flusher);
     uv_prepare_start(&made->flusher, on_before_sleep);
     uv_unref((uv_handle_t *)&made->flusher);
@@ -222,6 +245,8 @@ void dg_server_close(struct dg_server *server)
     close_all_connections(server);
     uv_close((uv_handle_t *)&server->ticker, NULL);
     uv_close((uv_handle_t *)&server->flusher, NULL);
+    uv_close((uv_handle_t *)&server->worker, NULL);
+    uv_close((uv_handle_t *)&server->goer, NULL);
 }
 
 /* ---- Listening ------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include "base/log/log.h"
 #include "base/memory/allowance.h"
 #include "base/memory/error.h"
+#include "base/memory/turn.h"
 #include "net/loop/address.h"
 #include "net/proto/http.h"
 #include "net/proto/ws.h"
@@ -41,6 +42,9 @@ struct dg_server_opts {
     unsigned unix_mode; /* permissions of Unix sockets that we make */
     /* borrowed; counts the buffers of connections. NULL: nobody does */
     struct dg_allowance *buffers;
+    /* borrowed; the loop's turns, which the server ends and whose queue it runs. NULL: connections
+     * are read without a limit */
+    struct dg_turn *turn;
 };
 
 #define DG_SERVER_OPTS_DEFAULT                                                                     \

@@ -37,6 +37,8 @@ struct dg_server {
 
     uv_timer_t ticker; /* runs while there are connections */
     uv_prepare_t flusher;
+    uv_check_t worker;        /* runs the turn's queue when input was read */
+    uv_idle_t goer;           /* active while that queue has work: keeps the loop from sleeping */
     bool times_turns;         /* the loop measures how long it sleeps */
     uint64_t slept_at, slept; /* time of its last sleep; total sleep until then */
     uint64_t turns_began;     /* processor time of the thread, when the present turn began */

@@ -156,7 +156,7 @@ static void open_bench(struct bench *bench)
     *bench = (struct bench){
         .shared = {.limits = DG_HTTP_LIMITS_DEFAULT}, .ops = &plain_ops, .self = uv_thread_self()};
     ck_assert_int_eq(uv_loop_init(&bench->loop), 0);
-    ck_assert_int_eq(dg_offload_open(&bench->loop, &pool, &error, &bench->readers), DG_OK);
+    ck_assert_int_eq(dg_offload_open(&bench->loop, NULL, &pool, &error, &bench->readers), DG_OK);
     ck_assert_int_eq(dg_api_new(&opts, NULL, &error, &bench->api), DG_OK);
     dg_api_set_readers(bench->api, bench->readers);
     bench->http = dg_http_new(&bench->shared, &events, bench);

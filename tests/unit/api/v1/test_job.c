@@ -17,6 +17,8 @@ static sem_t woken, gate;
 static atomic_bool is_shut;
 static struct dg_engine *engine;
 static struct dg_clock now = DG_CLOCK_VIRTUAL(0);
+static struct dg_clock noon = DG_CLOCK_VIRTUAL(1); /* stands still, so that every turn has time */
+static struct dg_turn turns;
 static struct dg_jobs jobs;
 static int n_others; /* texts that do not belong to the job */
 
@@ -51,12 +53,14 @@ static void set_up_for(size_t max_sentences)
                                         .slots = 2,
                                         .source_max = 32,
                                         .target_max = 64,
+                                        .turn = &turns,
                                         .wake = wake,
                                         .on_turn = on_turn};
     sem_init(&woken, 0, 0);
     sem_init(&gate, 0, 0);
     atomic_store(&is_shut, false);
     n_others = 0;
+    dg_turn_init(&turns, &noon);
     dg_jobs_init(&jobs, &now);
     ck_assert_msg(dg_engine_new(&opts, &error, &engine) == DG_OK, "%s", error.text);
     dg_test_source(path, "tests/models/transformer");
@@ -166,11 +170,18 @@ static bool is_in_line(void)
     return !dg_list_is_empty(&jobs.waiting);
 }
 
+/* What the loop does after each poll. */
+static void run(void)
+{
+    dg_jobs_turn(&jobs);
+    dg_turn_run(&turns);
+}
+
 /* One turn of the loop, in which the queue is checked. */
 static void turn(void)
 {
     dg_clock_advance(&now, AGAIN_MS * DG_CLOCK_MS);
-    dg_jobs_turn(&jobs);
+    run();
 }
 
 /* Runs until the job is over or, with `stops`, waits in the queue after others. */
@@ -231,10 +242,10 @@ START_TEST(it_waits_no_longer_than_its_own_time)
         if (!owner.n_over) {
             dg_clock_advance(&now, job->next_ns + TIMEOUT_MS * 1000 * DG_CLOCK_MS -
                                        dg_clock_now(&now) - 1);
-            dg_jobs_turn(&jobs);
+            run();
             ck_assert(is_in_line());
             dg_clock_advance(&now, 1);
-            dg_jobs_turn(&jobs);
+            run();
         }
         ck_assert_int_eq(owner.n_over, 1);
         ck_assert_int_eq(owner.err, DG_ERR_TIMEOUT);
@@ -354,7 +365,7 @@ static void serve_all(const struct owner *owners, size_t n)
     size_t n_over = 0;
     while (n_over < n) {
         dg_engine_poll(engine);
-        dg_jobs_turn(&jobs);
+        run();
         n_over = 0;
         for (size_t i = 0; i < n; i++)
             n_over += owners[i].n_over > 0;
@@ -390,7 +401,7 @@ START_TEST(a_client_with_enough_under_way_begins_one_text_of_each_job_in_turn)
         ck_assert_str_eq(order, "AABCABCBC");
     }
     ck_assert_uint_eq(jobs.clients.len, 0);
-    ck_assert(dg_list_is_empty(&jobs.ready));
+    ck_assert(dg_list_is_empty(&turns.queue));
     tear_down();
 }
 END_TEST
@@ -454,12 +465,12 @@ START_TEST(what_is_held_back_ends_with_its_time_and_leaves_when_it_is_dropped)
     if (n == 3) {
         ck_assert_uint_eq(made[0]->client->n_held_bytes, 2 * strlen("a b a"));
         dg_clock_advance(&now, (uint64_t)TIMEOUT_MS * 1000 * DG_CLOCK_MS - 1);
-        dg_jobs_turn(&jobs);
+        run();
         ck_assert(made[1]->is_held && made[2]->is_held);
         dg_job_drop(made[2]);
         ck_assert_uint_eq(made[0]->client->n_held_bytes, strlen("a b a"));
         dg_clock_advance(&now, 1);
-        dg_jobs_turn(&jobs);
+        run();
         ck_assert_int_eq(owners[1].n_over, 1);
         ck_assert_int_eq(owners[1].err, DG_ERR_TIMEOUT);
         ck_assert_uint_eq(made[0]->client->n_held_bytes, 0);

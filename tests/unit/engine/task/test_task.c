@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 static struct dg_clock clock_;
+static struct dg_turn turn_;
 static struct dg_tasks tasks;
 static int n_wakes, n_freed, n_alive;
 
@@ -116,6 +117,8 @@ static void start(void)
     n_wakes = n_freed = n_alive = 0;
     dg_tasks_init(&tasks);
     tasks.clock = &clock_;
+    dg_turn_init(&turn_, &clock_);
+    tasks.turn = &turn_;
     tasks.wake = wake;
     tasks.waiting_max = 2;
     const struct dg_sched_opts sched = {
@@ -140,7 +143,9 @@ static void stop(void)
 
 static void move(void)
 {
-    dg_tasks_move(&tasks, dg_clock_now(&clock_));
+    dg_turn_end(&turn_);
+    dg_turn_begin(&turn_);
+    dg_tasks_move(&tasks);
 }
 
 /* Acts as if a model had come or gone. */
@@ -330,7 +335,7 @@ START_TEST(tasks_take_turns_when_time_is_short)
     struct seen some[3];
     start();
     for (size_t i = 0; i < 3; i++) {
-        some[i] = (struct seen){.n_open = 1, .lasts_ns = 10};
+        some[i] = (struct seen){.n_open = 1, .lasts_ns = DG_TURN_NS};
         ck_assert_int_eq(submit(&some[i], 1, 0, NULL), DG_OK);
     }
     for (size_t i = 0; i < 6; i++)

@@ -47,7 +47,7 @@ static enum dg_err start(struct bench *bench, size_t max)
     for (int i = 0; i <= N; i++)
         bench->steps[i] = (struct step){.bench = bench, .nth = i, .run_as = -1, .done_as = -1};
     const struct dg_pool_opts opts = {.n_threads = 1, .max_jobs = max, .name = "test"};
-    return dg_offload_open(&bench->loop, &opts, &error, &bench->offload);
+    return dg_offload_open(&bench->loop, NULL, &opts, &error, &bench->offload);
 }
 
 static void stop(struct bench *bench)

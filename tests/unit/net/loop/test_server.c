@@ -83,7 +83,7 @@ static struct bench *start_both(const struct dg_server_opts *opts, const char *a
     struct bench *bench = dg_xcalloc(1, sizeof *bench);
     struct dg_error error = DG_ERROR_NONE;
     uv_loop_init(&bench->loop);
-    ck_assert_int_eq(dg_mailbox_open(&bench->loop, &error, &bench->mailbox), DG_OK);
+    ck_assert_int_eq(dg_mailbox_open(&bench->loop, NULL, &error, &bench->mailbox), DG_OK);
     ck_assert_int_eq(
         dg_server_new(&bench->loop, opts, &handler, bench, NULL, &error, &bench->server), DG_OK);
     ck_assert_msg(dg_server_listen(bench->server, address, &error) == DG_OK, "%s", error.text);
