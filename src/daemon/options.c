@@ -153,9 +153,9 @@ static const struct dg_opt_row rows[] = {
      .help = "workers that translate; auto, or 0, for one on each core that we may use"},
     {DG_OPT_BOOL(T, pin_workers), "pin-workers", .def = "no",
      .help = "keep each worker on a core of its own: for a machine that does nothing else"},
-    {DG_OPT_INT(T, helpers), "helpers", .min = 0, .max = 255, .def = "0",
-     .help = "how many idle workers help another with its large matrix products, so that a "
-             "single request is done sooner"},
+    {DG_OPT_INT(T, helpers), "helpers", .min = 0, .max = 255, .def = "3",
+     .help = "how many workers without work help another with its large matrix products while no "
+             "sentence waits, so that a single request is done sooner"},
     {DG_OPT_INT(T, slots), "slots", .min = 1, .max = 1024, .def = "32",
      .help = "sentences of one model under way in each worker"},
     {DG_OPT_INT(T, max_sentences), "max-sentences", .min = 1, .max = 10000000, .def = "10000",

@@ -66,13 +66,15 @@ struct worker {
     size_t index;
     pthread_t thread;
     bool is_leader; /* whether it leads the helpers; a copy that only the worker uses */
+    bool is_busy;   /* it has tickets; guarded */
     bool is_dead;   /* its thread has ended while it had work, which happens only in tests */
     bool is_over;   /* its thread is to end; only the worker uses this */
     size_t n_locks; /* how often it took the lock in the present turn; only the worker uses this */
     uint64_t turn_began_ns;   /* 0: between turns; guarded by the lock */
     uint64_t n_served_tokens; /* source tokens of tickets that ended in the present turn, which are
                                  added to the scheduler's when it ends */
-    struct dg_sched_model *active[DG_SCHED_MODELS_MAX];
+    struct dg_sched_model *active[DG_SCHED_MODELS_MAX]; /* [n_active] those it has work for */
+    size_t n_active;
     struct dg_decode_job jobs[DG_DECODER_ADD_MAX];
     struct dg_ticket *tickets[DG_DECODER_ADD_MAX];
     uint32_t handles[DG_DECODER_ADD_MAX];
@@ -113,6 +115,7 @@ struct dg_sched {
     struct dg_helpers helpers;    /* workers without work help `leader` */
     struct worker *leader;        /* guarded; NULL: none */
     size_t n_asleep;              /* workers that sleep; guarded */
+    size_t n_busy;                /* workers that have tickets; guarded */
     size_t n_roused; /* sleeping workers that were woken and have not started yet; guarded */
     struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
     size_t n_models;
@@ -607,11 +610,45 @@ static void step(struct lane *lane)
     const size_t n_rows = dg_decoder_step(lane->decoder);
     const uint64_t step_ns = now_ns(lane->worker->sched) - began_ns;
     lane->counts.n_steps++;
+    lane->counts.n_shared_steps += lane->worker->is_leader;
     lane->counts.n_rows += n_rows;
     lane->counts.step_ns += step_ns;
     lane->counts.step_quarter_ms[bucket(step_ns / QUARTER_MS + 1)]++;
     if (n_rows)
         lane->counts.batch_rows[bucket(n_rows)]++;
+}
+
+/* Notes whether the worker has tickets; the lock is held. */
+static void set_busy(struct worker *worker, bool is_busy)
+{
+    if (is_busy && !worker->is_busy)
+        worker->sched->n_busy++;
+    else if (!is_busy && worker->is_busy)
+        worker->sched->n_busy--;
+    worker->is_busy = is_busy;
+}
+
+/* Makes the worker the helpers' leader while no ticket waits and some workers have nothing to do,
+ * unless another worker is the leader, if a model that it has work for gains by helpers; wakes a
+ * worker that could help. While tickets wait, the others have batches of their own to take. The
+ * lock is held. */
+static void lead(struct worker *worker)
+{
+    struct dg_sched *sched = worker->sched;
+    const size_t n_busy = sched->n_busy + !worker->is_busy;
+    if (sched->leader == worker)
+        sched->leader = NULL;
+    worker->is_leader = false;
+    if (!sched->opts.n_helpers || sched->leader || sched->stats.n_waiting > 0 ||
+        n_busy >= sched->opts.n_workers)
+        return;
+    for (size_t i = 0; i < worker->n_active; i++)
+        worker->is_leader |= dg_net_is_divisible(worker->active[i]->net);
+    if (!worker->is_leader)
+        return;
+    sched->leader = worker;
+    if (sched->n_asleep && dg_helpers_count(&sched->helpers) < sched->opts.n_helpers)
+        pthread_cond_signal(&sched->work);
 }
 
 static bool work_on(struct lane *lane)
@@ -622,6 +659,8 @@ static bool work_on(struct lane *lane)
     if (lane->may_take) {
         lock(worker);
         n = take(lane);
+        set_busy(worker, worker->is_busy || n > 0);
+        lead(worker);
         pthread_mutex_unlock(&sched->lock);
     }
     dg_decoder_lend(lane->decoder, worker->is_leader ? &sched->helpers : NULL);
@@ -644,22 +683,6 @@ static void rouse(struct dg_sched *sched)
         pthread_cond_signal(&sched->work);
 }
 
-/* Makes the worker the helpers' leader, unless another worker is, if one of the first n models that
- * it has work for gains by helpers; wakes workers that could help. The lock is held. */
-static void lead(struct worker *worker, size_t n)
-{
-    struct dg_sched *sched = worker->sched;
-    worker->is_leader = false;
-    for (size_t i = 0;
-         i < n && sched->opts.n_helpers && (!sched->leader || sched->leader == worker); i++)
-        worker->is_leader |= dg_net_is_divisible(worker->active[i]->net);
-    if (!worker->is_leader)
-        return;
-    sched->leader = worker;
-    if (sched->n_asleep && dg_helpers_count(&sched->helpers) < sched->opts.n_helpers)
-        pthread_cond_signal(&sched->work);
-}
-
 /* Lists the models that have work for this worker and keeps them from being detached. */
 static size_t grab_models(struct worker *worker)
 {
@@ -676,7 +699,8 @@ static size_t grab_models(struct worker *worker)
             worker->active[n++] = model;
         }
     }
-    lead(worker, n);
+    worker->n_active = n;
+    lead(worker);
     pthread_mutex_unlock(&sched->lock);
     return n;
 }
@@ -718,7 +742,8 @@ static bool turn(struct worker *worker)
         worker->turn_began_ns = 0;
     else
         rouse(sched);
-    if (sched->leader == worker && (worker->is_dead || !has_work(sched, worker)))
+    set_busy(worker, has_work(sched, worker));
+    if (sched->leader == worker && (worker->is_dead || !worker->is_busy))
         sched->leader = NULL;
     pthread_mutex_unlock(&sched->lock);
     return was_useful;

@@ -32,9 +32,10 @@
  * clients' tickets. A watched ticket that has shown nothing yet goes first. Sentences in an encoder
  * batch lie end to end without padding, so their lengths need not match.
  *
- * With `n_helpers`, idle workers take part in the matrix products of a busy one, the leader. The
- * first worker that has work becomes the leader and remains it until it has none. When a ticket is
- * submitted, the helpers leave the leader at once. Helpers change no bit of any answer.
+ * With `n_helpers`, the load decides what workers do: while tickets wait, each worker takes a batch
+ * of its own; when none waits, those that have nothing to do take part in the matrix products of a
+ * busy one, the leader. When a ticket is submitted, the helpers leave the leader at once. Helpers
+ * change no bit of any answer.
  *
  * Threads: any thread may submit and cancel; one thread calls next and listen; the workers are the
  * scheduler's own. With `manual` there are no worker threads: the caller runs dg_sched_turn, in
@@ -75,6 +76,7 @@ struct dg_sched_stats {
     uint64_t n_accepted, n_refused, n_done, n_cancelled, n_timed_out, n_failed;
     uint64_t n_tokens_in, n_tokens_out;
     uint64_t n_turns, n_steps, n_rows; /* rows / steps is the mean batch */
+    uint64_t n_shared_steps;           /* steps whose products idle workers might share */
     uint64_t n_wake_ups;               /* wake-ups of sleeping workers */
     uint64_t n_locks;                  /* how often turns that had work took the lock */
     uint64_t n_news; /* what workers told the consumer: at most two for each step, however many

@@ -147,6 +147,8 @@ enum {
     X(TOKENS_OUT, WORK, BOTH, sched.n_tokens_out, "output_tokens_total", "Tokens written.")        \
     X(ENCODES, WORK, MODELS, sched.n_encodes, "encoded_batches_total", "Encoder batches.")         \
     X(STEPS, WORK, BOTH, sched.n_steps, "decoder_steps_total", "Decoder steps.")                   \
+    X(SHARED_STEPS, WORK, ALL, sched.n_shared_steps, "decoder_steps_shared_total",                 \
+      "Decoder steps whose products idle workers might share.")                                    \
     X(ROWS, WORK, BOTH, sched.n_rows, "decoder_rows_total", "Rows of all decoder steps.")          \
     X(QUEUE, WORK, ALL, sched.wait_ns, "queue_seconds_total", "Time that sentences waited.")       \
     X(FIRST_TOKEN, WORK, ALL, sched.first_ns, "first_token_seconds_total",                         \

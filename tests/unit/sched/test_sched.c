@@ -799,6 +799,58 @@ START_TEST(helpers_change_no_answer_and_no_cancellation)
 }
 END_TEST
 
+/* Serves `n` sentences of the same length, worker after worker; returns the counts. */
+static struct dg_sched_stats serve_in_turns(size_t n_workers, size_t n_helpers, size_t n)
+{
+    static struct item items[64];
+    struct dg_sched_opts opts = {.n_workers = n_workers,
+                                 .max_tickets = sizeof items / sizeof *items,
+                                 .n_helpers = n_helpers,
+                                 .manual = true};
+    struct dg_sched *sched = NULL;
+    struct dg_sched_model *at = NULL;
+    struct dg_sched_stats stats;
+    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
+    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
+    for (size_t i = 0; i < n; i++) {
+        random_state = 19;
+        fill(&items[i]);
+        items[i].flow.priority = DG_PRIORITY_NORMAL;
+        items[i].opts.beam = 1;
+        items[i].opts.min_len = items[i].opts.max_len = 8;
+        make_ticket(&items[i], at);
+        ck_assert_int_eq(dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL), DG_OK);
+    }
+    for (size_t n_ended = 0; n_ended < n; n_ended += collect(sched))
+        for (size_t w = 0; w < n_workers; w++)
+            dg_sched_turn(sched, w);
+    dg_sched_read_stats(sched, &stats);
+    dg_sched_detach(sched, at);
+    dg_sched_free(sched);
+    return stats;
+}
+
+/* The steps that idle workers may share are counted: all of one sentence alone; none while each
+ * worker has its own, until the first of them has nothing more to do. */
+START_TEST(the_load_chooses_between_helpers_and_batches)
+{
+    enum { WORKERS = 4 };
+    struct dg_sched_stats stats;
+    set_up_large();
+    stats = serve_in_turns(WORKERS, 3, 1);
+    ck_assert_uint_gt(stats.n_steps, 0);
+    ck_assert_uint_eq(stats.n_shared_steps, stats.n_steps);
+    stats = serve_in_turns(WORKERS, 3, WORKERS * limits.sentences);
+    ck_assert_uint_gt(stats.n_steps, WORKERS * WORKERS);
+    ck_assert_uint_lt(stats.n_shared_steps, WORKERS);
+    stats = serve_in_turns(WORKERS, 0, 1);
+    ck_assert_uint_eq(stats.n_shared_steps, 0);
+    stats = serve_in_turns(1, 3, 1);
+    ck_assert_uint_eq(stats.n_shared_steps, 0);
+    dg_net_free(small.net);
+}
+END_TEST
+
 START_TEST(stopping_calls_helpers_away)
 {
     static struct item item;
@@ -831,4 +883,5 @@ DG_UNIT_SLOW(every_accepted_ticket_ends_exactly_once_and_a_seed_repeats,
              threads_give_the_same_answers_as_turns,
              the_others_go_on_when_a_worker_dies_hangs_or_is_slow,
              stopping_in_the_middle_leaves_nothing_behind,
-             helpers_change_no_answer_and_no_cancellation, stopping_calls_helpers_away)
+             helpers_change_no_answer_and_no_cancellation,
+             the_load_chooses_between_helpers_and_batches, stopping_calls_helpers_away)
