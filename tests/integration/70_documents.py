@@ -9,7 +9,7 @@ what this test does with it:
                         source tree, dragoman and dragomand in the PATH, and a server on http://127.0.0.1:8090, or
                         where the page's last "listen = 127.0.0.1:PORT" says (another port, really)
     ```sh run train     the same, but unless DRAGOMAN_SLOW is set, `dragoman train` does 4 steps and judges 4 pairs, and awk
-                        picks a sixteenth of the lines
+                        and head pick a sixteenth of the lines
     ```sh run download  the same, with git, curl and unzip that give small files of ours for those that the page names
     ```sh serve         the daemon that the page has the reader start; from here on it is the server of the page
     ```text output      what the block before it printed; "..." stands for anything
@@ -112,6 +112,7 @@ class Documents(IntegrationTest):
                           lambda m: f"dragoman train --steps {6 if m[1] else 4} --valid-every 4 --valid-pairs 4 "
                                     f"--test-pairs 4{m[1] or ''}", text)
             text = re.sub(r"NR % (\d+)", lambda m: f"NR % {16 * int(m[1])}", text)
+            text = re.sub(r"head -n (\d+)", lambda m: f"head -n {int(m[1]) // 16}", text)
         path = [BUILD, os.environ["PATH"]]
         if "download" in block.use.split():
             path.insert(0, os.path.join(work, ".downloads"))
