@@ -107,10 +107,10 @@ class Documents(IntegrationTest):
     def run_block(self, block, work, address):
         text = block.text.replace(address, f"127.0.0.1:{self.server.port()}")
         if "train" in block.use.split() and not os.environ.get("DRAGOMAN_SLOW"):
-            text = re.sub(r"--(steps|valid-every|valid-pairs|time|epochs) \S+", "", text)
+            text = re.sub(r"--(steps|valid-every|valid-pairs|time|epochs|batch-tokens) \S+", "", text)
             text = re.sub(r"dragoman train( --resume)?",
                           lambda m: f"dragoman train --steps {6 if m[1] else 4} --valid-every 4 --valid-pairs 4 "
-                                    f"--test-pairs 4{m[1] or ''}", text)
+                                    f"--test-pairs 4{m[1] or ' --batch-tokens 200'}", text)
             text = re.sub(r"NR % (\d+)", lambda m: f"NR % {16 * int(m[1])}", text)
             text = re.sub(r"head -n (\d+)", lambda m: f"head -n {int(m[1]) // 16}", text)
         path = [BUILD, os.environ["PATH"]]
