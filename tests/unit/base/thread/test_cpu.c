@@ -2,89 +2,56 @@
  * Copyright (c) 2026 The dragoman authors */
 #define _GNU_SOURCE 1 /* cpu_set_t */
 #include "base/thread/cpu.h"
+#include "fake_machine.h"
 #include "unit.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Our own /proc and /sys in a temporary folder. */
-static char root[] = "/tmp/dragoman-cpu-XXXXXX";
-static char made[32][256];
-static int n_made;
-
-static void begin(void)
-{
-    memcpy(root + strlen(root) - 6, "XXXXXX", 6);
-    ck_assert_ptr_nonnull(mkdtemp(root));
-    n_made = 0;
-}
-
-/* Removes everything in reverse order. */
-static void end(void)
-{
-    while (n_made > 0)
-        remove(made[--n_made]);
-    rmdir(root);
-}
-
-static void put_file(const char *name, const char *content)
-{
-    char path[256];
-    snprintf(path, sizeof path, "%s%s", root, name);
-    for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        if (mkdir(path, 0700) == 0)
-            memcpy(made[n_made++], path, sizeof path);
-        *slash = '/';
-    }
-    FILE *file = fopen(path, "w");
-    ck_assert_ptr_nonnull(file);
-    fputs(content, file);
-    fclose(file);
-    memcpy(made[n_made++], path, sizeof path);
-}
+static char root[DG_TMPDIR_CAP];
 
 START_TEST(reads_the_quota_of_version_2_and_of_the_groups_above)
 {
-    begin();
+    dg_tmpdir_make(root);
     ck_assert_uint_eq(dg_cpu_quota(root), 0);
-    put_file("/proc/self/cgroup", "0::/a.slice/b.service\n");
+    fake_machine_put(root, "/proc/self/cgroup", "0::/a.slice/b.service\n");
     ck_assert_uint_eq(dg_cpu_quota(root), 0);
-    put_file("/sys/fs/cgroup/a.slice/b.service/cpu.max", "max 100000\n");
+    fake_machine_put(root, "/sys/fs/cgroup/a.slice/b.service/cpu.max", "max 100000\n");
     ck_assert_uint_eq(dg_cpu_quota(root), 0);
-    put_file("/sys/fs/cgroup/a.slice/cpu.max", "350000 100000\n");
+    fake_machine_put(root, "/sys/fs/cgroup/a.slice/cpu.max", "350000 100000\n");
     ck_assert_uint_eq(dg_cpu_quota(root), 4);
-    put_file("/sys/fs/cgroup/cpu.max", "50000 100000\n");
+    fake_machine_put(root, "/sys/fs/cgroup/cpu.max", "50000 100000\n");
     ck_assert_uint_eq(dg_cpu_quota(root), 1);
-    end();
+    dg_tmpdir_remove(root);
 }
 END_TEST
 
 START_TEST(reads_the_quota_of_a_container_whose_group_name_is_the_hosts)
 {
-    begin();
-    put_file("/proc/self/cgroup", "0::/not/visible/here\n");
-    put_file("/sys/fs/cgroup/cpu.max", "200000 100000\n");
+    dg_tmpdir_make(root);
+    fake_machine_put(root, "/proc/self/cgroup", "0::/not/visible/here\n");
+    fake_machine_put(root, "/sys/fs/cgroup/cpu.max", "200000 100000\n");
     ck_assert_uint_eq(dg_cpu_quota(root), 2);
-    end();
+    dg_tmpdir_remove(root);
 }
 END_TEST
 
 START_TEST(reads_the_quota_of_version_1)
 {
-    begin();
-    put_file("/proc/self/cgroup", "5:memory:/x\n4:cpu,cpuacct:/x\n3:cpuset:/x\n0::/\n");
-    put_file("/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "-1\n");
-    put_file("/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
+    dg_tmpdir_make(root);
+    fake_machine_put(root, "/proc/self/cgroup",
+                     "5:memory:/x\n4:cpu,cpuacct:/x\n3:cpuset:/x\n0::/\n");
+    fake_machine_put(root, "/sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "-1\n");
+    fake_machine_put(root, "/sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n");
     ck_assert_uint_eq(dg_cpu_quota(root), 0);
-    put_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "250000\n");
-    put_file("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+    fake_machine_put(root, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "250000\n");
+    fake_machine_put(root, "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
     ck_assert_uint_eq(dg_cpu_quota(root), 3);
-    end();
+    dg_tmpdir_remove(root);
 }
 END_TEST
 
@@ -92,13 +59,13 @@ START_TEST(takes_no_quota_from_nonsense)
 {
     static const char *const contents[] = {
         "", "x y\n", "100000\n", "0 100000\n", "1000 0\n", "-5 7\n", "99999999999999999999 1\n"};
-    begin();
-    put_file("/proc/self/cgroup", "garbage\n:\n::\n0::/\n");
+    dg_tmpdir_make(root);
+    fake_machine_put(root, "/proc/self/cgroup", "garbage\n:\n::\n0::/\n");
     for (size_t i = 0; i < sizeof contents / sizeof *contents; i++) {
-        put_file("/sys/fs/cgroup/cpu.max", contents[i]);
+        fake_machine_put(root, "/sys/fs/cgroup/cpu.max", contents[i]);
         ck_assert_uint_eq(dg_cpu_quota(root), 0);
     }
-    end();
+    dg_tmpdir_remove(root);
 }
 END_TEST
 
