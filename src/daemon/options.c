@@ -32,6 +32,7 @@ static const char *const format_words[] = {
     [DG_LOG_LOGFMT] = "logfmt", [DG_LOG_JSON] = "json", NULL};
 
 static const char *const auto_words[] = {"auto", NULL};
+static const char *const numa_words[] = {"off", "auto", NULL};
 static const char *const priority_words[] = {
     [DG_KEY_INTERACTIVE] = "interactive", [DG_KEY_NORMAL] = "normal", [DG_KEY_BULK] = "bulk", NULL};
 
@@ -153,6 +154,9 @@ static const struct dg_opt_row rows[] = {
      .help = "workers that translate; auto, or 0, for one on each core that we may use"},
     {DG_OPT_BOOL(T, pin_workers), "pin-workers", .def = "no",
      .help = "keep each worker on a core of its own: for a machine that does nothing else"},
+    {DG_OPT_ENUM(T, numa), "numa", .words = numa_words, .def = "auto",
+     .help = "on a machine with several memory nodes, bind each worker to the cores of one, and keep a "
+             "copy of the weights in each"},
     {DG_OPT_INT(T, helpers), "helpers", .min = 0, .max = 255, .def = "3",
      .help = "how many workers without work help another with its large matrix products while no "
              "sentence waits, so that a single request is done sooner"},

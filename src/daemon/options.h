@@ -49,6 +49,7 @@ struct dg_options {
     bool require_signed_models, shortlist;
     struct dg_opt_list trusted_keys;
     bool pin_workers;
+    int numa; /* 0: off */
     int64_t helpers;
     int64_t threads, slots, max_sentences, source_max, target_max, prompt_max, max_beam,
         max_min_length;

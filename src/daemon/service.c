@@ -481,6 +481,18 @@ static void warn_of_pins(const struct dg_service *service, const struct dg_optio
                      "pin-workers has no effect: the system refuses it (%s)", strerror(errno));
 }
 
+/* Says so if the workers are bound to several memory nodes. */
+static void tell_nodes(const struct dg_service *service)
+{
+    struct dg_sched_stats stats;
+    dg_engine_read_stats(service->engine, &stats);
+    if (stats.n_nodes > 1)
+        dg_log_event(service->log, DG_LOG_NOTICE, "service",
+                     DG_LOG_FIELDS(dg_log_uint("nodes", stats.n_nodes),
+                                   dg_log_uint("workers", stats.n_workers)),
+                     "the workers are bound to memory nodes, which have copies of the weights");
+}
+
 enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, struct dg_turn *turn,
                             const struct dg_opt_set *set, struct dg_shared *shared,
                             struct dg_log *log, struct dg_error *error)
@@ -510,6 +522,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, struct dg_
     struct dg_engine_opts opts = {
         .n_threads = (size_t)options->threads,
         .pins_workers = options->pin_workers,
+        .nodes_root = options->numa ? "" : NULL,
         .n_helpers = (size_t)options->helpers,
         .max_sentences = (size_t)options->max_sentences,
         .slots = (size_t)options->slots,
@@ -543,6 +556,8 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, struct dg_
         warn_of_langid(service);
     if (!err)
         warn_of_pins(service, options);
+    if (!err)
+        tell_nodes(service);
     if (!err)
         err = make_list(service, set, error, &list);
     if (!err) {

@@ -130,6 +130,7 @@ enum dg_err dg_engine_new(const struct dg_engine_opts *opts, struct dg_error *er
         .max_tickets = or_default(opts->max_sentences, SENTENCES),
         .max_tokens = opts->max_tokens,
         .pins = opts->pins_workers,
+        .nodes_root = opts->nodes_root,
         .n_helpers = opts->n_helpers,
         .stall_ns = opts->stall_ns,
         .on_turn = opts->on_turn,

@@ -40,9 +40,11 @@
 #include <stdint.h>
 
 struct dg_engine_opts {
-    size_t n_threads;  /* workers; 0: one for each core we may use */
-    bool pins_workers; /* each worker stays on a core of its own */
-    size_t n_helpers;  /* idle workers that help another with its large matrix products; 0: none */
+    size_t n_threads;       /* workers; 0: one for each core we may use */
+    bool pins_workers;      /* each worker stays on a core of its own */
+    const char *nodes_root; /* as in dg_sched_opts: "" distributes the workers over the machine's
+                               memory nodes, and copies the weights to each; NULL: neither */
+    size_t n_helpers; /* idle workers that help another with its large matrix products; 0: none */
     size_t max_sentences; /* sentences that may wait or be under way, all together; 0: 10,000 */
     size_t slots;         /* sentences under way in each worker; 0: 32 */
     size_t rows;          /* hypotheses under way in each worker; 0: 4 for each slot */

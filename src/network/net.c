@@ -34,12 +34,20 @@ void *dg_net_carve(struct net_carve *carve, size_t n, size_t size)
 struct packer {
     struct dg_net *net;
     struct net_carve carve;
-    float *scratch;  /* one row of the widest matrix */
+    const struct dg_net *original; /* only a copy of this network is placed; NULL: none */
+    float *scratch;                /* one row of the widest matrix */
     uint64_t random; /* not 0: the values are random and only their shapes matter; this is the
                         generator's state */
     enum dg_net_type type;
     const struct dg_model *model; /* the model whose file holds the weights; may be NULL */
 };
+
+/* Returns whether this walk reads the weights: the first only counts, and a copy has the bytes of
+ * the original. */
+static bool is_filling(const struct packer *packer)
+{
+    return packer->carve.base && !packer->original;
+}
 
 /* Returns the type in which a product with these `n` fused matrices is computed. */
 static enum dg_packed_type type_of(const struct packer *packer,
@@ -84,7 +92,7 @@ static void carve_packed(struct packer *packer, struct dg_packed *packed, enum d
         packed->scale = dg_net_carve(&packer->carve, channel_bytes, 1);
         packed->sum = dg_net_carve(&packer->carve, channel_bytes, 1);
     }
-    if (!packer->carve.base)
+    if (!is_filling(packer))
         return;
     memset(packed->data, 0, data_bytes);
     if (packed->bias)
@@ -138,7 +146,7 @@ static void pack_as(struct packer *packer, struct dg_packed *packed, enum dg_pac
         has_bias = has_bias || dg_tensor_present(&parts[i]->bias);
     }
     carve_packed(packer, packed, type, N, parts[0]->weight.shape[1], 0, has_bias);
-    for (size_t i = 0; packer->carve.base && i < n; i++) {
+    for (size_t i = 0; is_filling(packer) && i < n; i++) {
         put_rows(packer, packed, first, &parts[i]->weight);
         if (dg_tensor_present(&parts[i]->bias))
             put_vector(packer, packed->bias + first, &parts[i]->bias, 0.0f);
@@ -163,7 +171,7 @@ static float *place_vector(struct packer *packer, const struct dg_tensor *tensor
         return NULL;
     const size_t n = dg_tensor_count(tensor);
     float *out = dg_net_carve(&packer->carve, n, sizeof *out);
-    if (packer->carve.base)
+    if (is_filling(packer))
         put_vector(packer, out, tensor, middle);
     return out;
 }
@@ -276,7 +284,7 @@ static void pack_embedding(struct packer *packer, struct dg_packed *rows,
     const enum dg_packed_type type =
         type_of(packer, (const struct dg_linear_weights *[]){&words}, 1);
     carve_packed(packer, rows, type, table->shape[0], packer->net->bp.D, 1, false);
-    if (packer->carve.base)
+    if (is_filling(packer))
         put_rows(packer, rows, 0, table);
 }
 
@@ -315,7 +323,7 @@ static void place_frequencies(struct packer *packer)
     struct dg_net *net = packer->net;
     const size_t half = net->bp.D / 2;
     net->frequencies = dg_net_carve(&packer->carve, half ? half : 1, sizeof *net->frequencies);
-    if (!packer->carve.base)
+    if (!is_filling(packer))
         return;
     const bool closed = net->bp.positions == DG_POS_HALVES_CLOSED;
     const double n = closed && half > 1 ? (double)half - 1.0 : (double)half;
@@ -344,7 +352,7 @@ static void pack_cell(struct packer *packer, struct net_rnn_cell *cell,
         pack_gates(packer, &cell->input, &w->gates_input, &w->candidate_input);
     pack_gates(packer, &cell->state, &w->gates_state, &w->candidate_state);
     cell->bias = dg_net_carve(&packer->carve, n_gates + n_candidate, sizeof *cell->bias);
-    if (packer->carve.base) {
+    if (is_filling(packer)) {
         put_vector(packer, cell->bias, &w->gates_bias, 0.0f);
         if (n_candidate)
             put_vector(packer, cell->bias + n_gates, &w->candidate_bias, 0.0f);
@@ -411,7 +419,7 @@ static void pack_rnn(struct packer *packer, const struct dg_weights *weights)
     pack_normed(packer, &net->rnn.readout[2], &w->readout_context);
     const size_t widest = 4 * bp->rnn.width > bp->D ? 4 * bp->rnn.width : bp->D;
     net->rnn.zeros = dg_net_carve(&packer->carve, widest, sizeof *net->rnn.zeros);
-    if (packer->carve.base)
+    if (is_filling(packer))
         memset(net->rnn.zeros, 0, widest * sizeof *net->rnn.zeros);
 }
 
@@ -642,53 +650,109 @@ static enum dg_err refuse_unsupported(const struct dg_blueprint *bp, struct dg_e
     return DG_OK;
 }
 
-enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp,
-                         const struct dg_weights *w, const struct dg_net_opts *opts,
-                         uint64_t random, struct dg_error *error)
+/* What one memory node's network is made of. */
+struct building {
+    const struct dg_blueprint *bp;
+    const struct dg_weights *weights;
+    const struct dg_net_opts *opts;
+    uint64_t random;
+    const struct dg_net *original;
+    struct dg_error *error;
+    enum dg_err err;
+    struct dg_net *net; /* the result */
+};
+
+/* Builds a network on the thread that calls it, whose memory node gets the weights. */
+static void build_here(void *arg)
 {
+    struct building *building = arg;
+    const struct dg_net_opts *opts = building->opts;
+    const struct dg_kernels *kernels = opts->kernels;
     struct dg_net *net = NULL;
-    enum dg_err err = refuse_unsupported(bp, error);
+    struct dg_error *error = building->error;
+    enum dg_err err = refuse_unsupported(building->bp, error);
+    if (!err && !kernels)
+        err = dg_kernels_default(&kernels, error);
+    building->err = err;
     if (err)
-        return err;
-    const struct dg_kernels *kernels = opts ? opts->kernels : NULL;
-    if (!kernels && (err = dg_kernels_default(&kernels, error)))
-        return err;
+        return;
     err = DG_ERR_NOMEM;
     net = dg_try_calloc(1, sizeof *net);
     if (!net)
         goto out;
-    net->bp = *bp;
+    net->bp = *building->bp;
     net->kernels = kernels;
     net->type = DG_PACKED_F32; /* until some matrix has another type */
-    net->act = dg_net_act(bp->activation);
+    net->act = dg_net_act(net->bp.activation);
     size_caches(net);
     if (!packings[net->bp.family].allocate(net))
         goto out;
-    const enum dg_net_type type = opts ? opts->type : DG_NET_AUTO;
-    const struct dg_model *model = opts ? opts->model : NULL;
-    struct packer packer = {.net = net, .random = random, .type = type, .model = model};
-    walk(&packer, w);
+    struct packer packer = {.net = net,
+                            .original = building->original,
+                            .random = building->random,
+                            .type = opts->type,
+                            .model = opts->model};
+    walk(&packer, building->weights);
     if (packer.carve.overflow) {
         err = DG_ERR_RANGE;
         goto out;
     }
     net->block_bytes = packer.carve.used;
-    if (opts && opts->is_hollow) {
-        *out = net;
-        return DG_OK;
-    }
-    net->block = dg_try_aligned(net->block_bytes);
-    if (!net->block)
+    err = DG_OK;
+    if (opts->is_hollow)
         goto out;
+    net->block = dg_try_aligned(net->block_bytes);
+    if (!net->block) {
+        err = DG_ERR_NOMEM;
+        goto out;
+    }
     dg_huge_pages_wish(net->block, net->block_bytes);
-    packer = (struct packer){
-        .net = net, .carve = {.base = net->block}, .random = random, .type = type, .model = model};
-    walk(&packer, w);
+    packer.carve = (struct net_carve){.base = net->block};
+    walk(&packer, building->weights);
+    if (building->original)
+        memcpy(net->block, building->original->block, net->block_bytes);
+out:
+    building->err = err;
+    if (!err) {
+        building->net = net;
+        return;
+    }
+    dg_net_free(net);
+    dg_error_set(error, err, "packing the model's weights: %s", dg_err_sentence(err));
+}
+
+enum dg_err dg_net_build(struct dg_net **out, const struct dg_blueprint *bp,
+                         const struct dg_weights *w, const struct dg_net_opts *opts,
+                         uint64_t random, struct dg_error *error)
+{
+    static const struct dg_net_opts defaults = {0};
+    struct building building = {
+        .bp = bp, .weights = w, .opts = opts ? opts : &defaults, .random = random, .error = error};
+    const struct dg_nodes *nodes = building.opts->is_hollow ? NULL : building.opts->nodes;
+    dg_nodes_run(nodes, 0, build_here, &building);
+    if (building.err)
+        return building.err;
+    struct dg_net *net = building.net, **last = &net->copy;
+    building.original = net;
+    for (size_t node = 1; node < dg_nodes_count(nodes); node++) {
+        dg_nodes_run(nodes, node, build_here, &building);
+        if (building.err) {
+            dg_net_free(net);
+            return building.err;
+        }
+        *last = building.net;
+        last = &building.net->copy;
+    }
     *out = net;
     return DG_OK;
-out:
-    dg_net_free(net);
-    return dg_error_set(error, err, "packing the model's weights: %s", dg_err_sentence(err));
+}
+
+const struct dg_net *dg_net_copy(const struct dg_net *net, size_t node)
+{
+    const struct dg_net *copy = net;
+    while (copy && node-- > 0)
+        copy = copy->copy;
+    return copy ? copy : net;
 }
 
 enum dg_err dg_net_new(struct dg_net **net, const struct dg_blueprint *bp,
@@ -702,6 +766,7 @@ void dg_net_free(struct dg_net *net)
 {
     if (!net)
         return;
+    dg_net_free(net->copy);
     dg_free(net->encoder_layers);
     dg_free(net->decoder_layers);
     dg_free(net->rnn.forward);

@@ -4,9 +4,10 @@
 /* The network, ready to run: it turns ids into logits. docs/MODEL.md has the mathematics.
  *
  * `struct dg_net` is the model's weights packed for this CPU's kernels: immutable, shared by all
- * threads. `struct dg_net_state` is one worker's memory, allocated at creation in one block, whose
- * size dg_net_state_size computes beforehand. Nothing is allocated afterwards. A state belongs to
- * one thread at a time.
+ * threads; with `nodes`, a copy in the memory of each node, shared by that node's threads. `struct
+ * dg_net_state` is one worker's memory, allocated at creation in one block, whose size
+ * dg_net_state_size computes beforehand. Nothing is allocated afterwards. A state belongs to one
+ * thread at a time.
  *
  * A state has *slots* (sentences) and each slot has *lanes* (hypotheses of that sentence):
  *
@@ -52,6 +53,7 @@
 #define DG_NETWORK_NET_H
 
 #include "base/memory/error.h"
+#include "base/thread/nodes.h"
 #include "model/blueprint.h"
 #include "model/weights.h"
 #include "tensor/forward/kernels.h"
@@ -83,6 +85,7 @@ struct dg_net_opts {
     /* The model whose file holds the weights, borrowed for the call. Its pages are released as they
      * are read, so that no weight is in memory twice. NULL: the weights lie elsewhere. */
     const struct dg_model *model;
+    const struct dg_nodes *nodes; /* borrowed for the call; each gets a copy of its own */
 };
 
 /* Packs the weights. They are read once, in order, and not needed afterwards, so the model may be
@@ -90,7 +93,11 @@ struct dg_net_opts {
 enum dg_err dg_net_new(struct dg_net **net, const struct dg_blueprint *bp,
                        const struct dg_weights *weights, const struct dg_net_opts *opts,
                        struct dg_error *error) DG_MUST_CHECK;
-void dg_net_free(struct dg_net *net); /* NULL is fine */
+void dg_net_free(struct dg_net *net); /* with its copies; NULL is fine */
+
+/* Returns the copy for workers of memory node `node`, borrowed, which gives the same results to the
+ * bit: `net` itself for node 0, and for all nodes if it has no copies. */
+const struct dg_net *dg_net_copy(const struct dg_net *net, size_t node);
 
 const struct dg_blueprint *dg_net_blueprint(const struct dg_net *net); /* borrowed until free */
 const struct dg_kernels *dg_net_kernels(const struct dg_net *net);
@@ -104,7 +111,8 @@ enum dg_op_act dg_net_act(enum dg_activation activation);
 /* Returns the activation after the first matrix of an encoder-only network's head. */
 enum dg_op_act dg_net_head_act(const struct dg_enc *enc);
 
-size_t dg_net_bytes(const struct dg_net *net); /* memory of the packed weights and tables */
+size_t dg_net_bytes(const struct dg_net *net); /* memory of the packed weights and tables, of one
+                                                  copy */
 
 /* Returns the token to give a lane at position 0: the blueprint's start_id, or DG_ID_NONE for "a
  * zero vector". */

@@ -157,6 +157,7 @@ struct dg_net {
 
     void *block;
     size_t block_bytes;
+    struct dg_net *copy; /* owned; the copy of the next memory node; NULL: this is the last */
 };
 
 /* Does the work of dg_net_new. If `random` is not 0, it seeds a generator that provides the values,

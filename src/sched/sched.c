@@ -25,6 +25,7 @@
 #include "base/thread/cpu.h"
 #include "base/thread/helpers.h"
 #include "base/thread/mpsc.h"
+#include "base/thread/nodes.h"
 #include "sched/queue.h"
 
 #include <pthread.h>
@@ -111,6 +112,7 @@ struct dg_sched {
     bool is_stopping;
     struct worker *workers; /* [n_workers] owned */
     size_t n_threads;
+    struct dg_nodes *nodes;       /* owned; NULL: one node */
     atomic_uint_fast64_t n_calls; /* increases, under the lock, when idle workers may have work */
     struct dg_helpers helpers;    /* workers without work help `leader` */
     struct worker *leader;        /* guarded; NULL: none */
@@ -787,9 +789,10 @@ static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
     struct dg_sched *sched = worker->sched;
+    const unsigned rank = dg_nodes_bind(sched->nodes, worker->index);
     if (sched->opts.pins)
         /* if this is refused, the worker runs unpinned */
-        (void)dg_cpu_pin((unsigned)worker->index);
+        (void)dg_cpu_pin(rank);
     for (;;) {
         uint64_t n_seen = atomic_load(&sched->n_calls);
         bool was_useful = turn(worker);
@@ -851,6 +854,8 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_error *erro
     atomic_init(&sched->n_calls, 0);
     dg_helpers_init(&sched->helpers, opts->n_helpers);
     dg_map_init(&sched->accounts, CLIENTS_MAX);
+    if (opts->nodes_root)
+        sched->nodes = dg_nodes_new(opts->nodes_root, opts->n_workers);
     sched->workers = dg_try_calloc(opts->n_workers, sizeof *sched->workers);
     enum dg_err err = sched->workers ? DG_OK : DG_ERR_NOMEM;
     if (!err)
@@ -878,6 +883,11 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_error *erro
 size_t dg_sched_n_workers(const struct dg_sched *sched)
 {
     return sched->opts.n_workers;
+}
+
+const struct dg_nodes *dg_sched_nodes(const struct dg_sched *sched)
+{
+    return sched->nodes;
 }
 
 static void free_model(struct dg_sched_model *model)
@@ -909,6 +919,7 @@ void dg_sched_free(struct dg_sched *sched)
     dg_map_deinit(&sched->accounts);
     dg_mpsc_free(sched->news);
     dg_free(sched->workers);
+    dg_nodes_free(sched->nodes);
     pthread_mutex_destroy(&sched->lock);
     pthread_cond_destroy(&sched->work);
     pthread_cond_destroy(&sched->idle);
@@ -916,6 +927,27 @@ void dg_sched_free(struct dg_sched *sched)
 }
 
 /* ---- Models ---------------------------------------------------------------------------------- */
+
+/* What add_decoders is given. */
+struct adding {
+    struct dg_sched_model *model;
+    size_t node;
+    struct dg_error *error;
+    enum dg_err err;
+};
+
+/* Makes the decoders of one node's workers, on a thread of that node. */
+static void add_decoders(void *arg)
+{
+    struct adding *adding = arg;
+    struct dg_sched_model *model = adding->model;
+    const struct dg_sched *sched = model->sched;
+    for (size_t w = 0; !adding->err && w < sched->opts.n_workers; w++)
+        if (dg_nodes_of(sched->nodes, w) == adding->node)
+            adding->err =
+                dg_decoder_new(&model->lanes[w].decoder, dg_net_copy(model->net, adding->node),
+                               &model->limits, adding->error);
+}
 
 enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
                             const struct dg_decoder_limits *limits, struct dg_error *error,
@@ -934,7 +966,11 @@ enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
         model->lanes[w].model = model;
         model->lanes[w].worker = &sched->workers[w];
         dg_list_init(&model->lanes[w].running);
-        err = dg_decoder_new(&model->lanes[w].decoder, net, limits, error);
+    }
+    struct adding adding = {.model = model, .error = error};
+    for (; !err && adding.node < dg_nodes_count(sched->nodes); adding.node++) {
+        dg_nodes_run(sched->nodes, adding.node, add_decoders, &adding);
+        err = adding.err;
     }
     if (!err) {
         pthread_mutex_lock(&sched->lock);
@@ -1107,5 +1143,6 @@ void dg_sched_read_stats(struct dg_sched *sched, struct dg_sched_stats *stats)
         stats->n_stalled += since >= sched->opts.stall_ns;
     }
     stats->n_workers = sched->opts.n_workers;
+    stats->n_nodes = dg_nodes_count(sched->nodes);
     pthread_mutex_unlock(&sched->lock);
 }

@@ -37,6 +37,8 @@
  * busy one, the leader. When a ticket is submitted, the helpers leave the leader at once. Helpers
  * change no bit of any answer.
  *
+ * On a machine with several memory nodes (`nodes_root`), each worker is bound to the CPUs of one.
+ *
  * Threads: any thread may submit and cancel; one thread calls next and listen; the workers are the
  * scheduler's own. With `manual` there are no worker threads: the caller runs dg_sched_turn, in
  * virtual time if it likes (as tests do). */
@@ -59,6 +61,8 @@ struct dg_sched_opts {
     size_t encode_busy;
     uint64_t batch_delay_ns; /* how long an idle worker waits for more tickets; 0: not at all */
     bool pins;               /* each worker stays on a core of its own (dg_cpu_pin) */
+    const char *nodes_root;  /* where dg_nodes_new finds the memory nodes on which the workers are
+                                distributed; NULL: they run anywhere */
     size_t n_helpers;  /* idle workers that may take part in another's large products; 0: none */
     uint64_t stall_ns; /* a worker whose turn takes this long has stalled; 0: 10 s */
     /* For tests of stalls: worker `index` calls this at the start of each turn with work. The
@@ -101,6 +105,7 @@ struct dg_sched_stats {
     size_t n_max;                /* the most tickets, waiting and running together */
     uint64_t stalled_ns;         /* how long the longest of the present turns has lasted */
     size_t n_workers, n_stalled; /* n_stalled is part of n_workers */
+    size_t n_nodes;              /* memory nodes that the workers are bound to; 1: they are not */
 };
 
 struct dg_sched;
@@ -115,8 +120,11 @@ void dg_sched_free(struct dg_sched *sched);
 
 size_t dg_sched_n_workers(const struct dg_sched *sched);
 
-/* Makes `net` available to all workers: one decoder with these limits for every worker. `net` is
- * borrowed until detach. */
+/* Returns the memory nodes with workers, borrowed until free; NULL: the workers run anywhere. */
+const struct dg_nodes *dg_sched_nodes(const struct dg_sched *sched);
+
+/* Makes `net` available to all workers: one decoder with these limits for every worker, in the
+ * memory of its node, for the copy of `net` that lies there. `net` is borrowed until detach. */
 enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
                             const struct dg_decoder_limits *limits, struct dg_error *error,
                             struct dg_sched_model **model) DG_MUST_CHECK;

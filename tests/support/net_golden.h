@@ -16,7 +16,7 @@
 #include "import_check.h"
 #include "model/config.h"
 #include "model/model_dir.h"
-#include "network/net.h"
+#include "two_nodes.h"
 
 #include <math.h>
 
@@ -28,6 +28,7 @@ struct golden {
     size_t n;
     size_t n_items; /* of the values */
     struct dg_model *models[GOLDEN_MAX];
+    struct dg_nodes *nodes; /* the memory nodes that networks are copied to; NULL: none */
 };
 
 static inline const char *golden_data(const struct golden *golden, const char *name)
@@ -65,7 +66,7 @@ static inline struct dg_net *golden_make(const struct golden *golden, size_t mod
                                          const struct dg_kernels *kernels, enum dg_net_type type)
 {
     struct dg_net *net;
-    const struct dg_net_opts opts = {.kernels = kernels, .type = type};
+    const struct dg_net_opts opts = {.kernels = kernels, .type = type, .nodes = golden->nodes};
     const struct dg_model *from = golden->models[model];
     ck_assert_int_eq(
         dg_net_new(&net, dg_model_blueprint(from), dg_model_weights(from), &opts, NULL), DG_OK);

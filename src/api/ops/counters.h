@@ -100,6 +100,8 @@ enum {
       "Requests that are waiting for a model to be loaded.")                                       \
     X(TEXT_BYTES, ENGINE, ALL, memory.texts, "text_bytes", "Texts of requests under way.")         \
     X(WORKERS, ENGINE, ALL, sched.n_workers, "workers", "Workers.")                                \
+    X(NODES, ENGINE, ALL, sched.n_nodes, "memory_nodes",                                           \
+      "Memory nodes that the workers are bound to; 1: they are not bound.")                        \
     X(WORKERS_STALLED, ENGINE, ALL, sched.n_stalled, "workers_stalled",                            \
       "Workers that hang at one step.")                                                            \
     X(STALLED, ENGINE, ALL, sched.stalled_ns, "worker_stalled_seconds",                            \

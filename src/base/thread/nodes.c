@@ -224,12 +224,12 @@ struct dg_nodes *dg_nodes_new(const char *root, size_t n_workers)
 {
     struct machine machine = {.root = root};
     struct dg_nodes *nodes = NULL;
-    if (n_workers > DG_NODES_WORKERS_MAX || !read_machine(&machine) || !dg_cpu_may_pin())
+    if (n_workers > DG_NODES_WORKERS_MAX || !read_machine(&machine))
         return NULL;
     nodes = dg_try_calloc(1, sizeof *nodes);
     if (nodes && read_nodes(nodes, &machine)) {
         place_workers(nodes, n_workers);
-        if (nodes->n > 1)
+        if (nodes->n > 1 && dg_cpu_may_pin())
             return nodes;
     }
     dg_nodes_free(nodes);

@@ -328,8 +328,8 @@ static double mib(size_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-/* Chooses the limits of the decoders. *fixed is the memory that the model takes besides
- * decoders. */
+/* Chooses the limits of the decoders, and then gives each memory node a copy of the network if the
+ * model's share of the memory has room for that, too. */
 static enum dg_err choose_limits(struct dg_served_model *served,
                                  const struct dg_served_model_opts *opts,
                                  const struct dg_net *hollow, struct dg_error *error)
@@ -373,9 +373,15 @@ static enum dg_err choose_limits(struct dg_served_model *served,
                             "models; raise it, or lower threads, source-max or target-max",
                             mib(fixed + per_worker * n_workers), mib(fixed), n_workers,
                             mib(per_worker * n_workers), mib(max));
-    if (!err)
-        served->bytes = fixed + per_worker * n_workers;
-    return err;
+    if (err)
+        return err;
+    served->bytes = fixed + per_worker * n_workers;
+    const size_t copies = (dg_nodes_count(dg_sched_nodes(opts->sched)) - 1) * dg_net_bytes(hollow);
+    if (copies && (max == 0 || served->bytes + copies <= opts->bytes_each)) {
+        served->nodes = dg_sched_nodes(opts->sched);
+        served->bytes += copies;
+    }
+    return DG_OK;
 }
 
 static enum dg_err measure(struct dg_served_model *served, const struct dg_served_model_opts *opts,
@@ -468,7 +474,7 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
     if (!err && carries)
         err = dg_placeholders_joining(served->tokenizer, served->blueprint.decoder.V,
                                       &served->joining);
-    const struct dg_net_opts net_opts = {.model = model};
+    const struct dg_net_opts net_opts = {.model = model, .nodes = served->nodes};
     if (!err)
         err =
             dg_net_new(&served->net, &served->blueprint, dg_model_weights(model), &net_opts, error);

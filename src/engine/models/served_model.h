@@ -59,8 +59,10 @@ struct dg_served_model {
     struct dg_langs *langs;                 /* one reference; the languages of both sides */
     struct dg_tokenizer *tokenizer;         /* NULL in a stand-in, as are the next three */
     struct dg_net *net;
-    struct dg_lexicon *lex; /* the model's shortlist, owned; NULL also if it has none or it is
-                               unused */
+    const struct dg_nodes *nodes; /* borrowed from the scheduler; the memory nodes that have copies
+                                     of the network; NULL: there is one for all workers */
+    struct dg_lexicon *lex;       /* the model's shortlist, owned; NULL also if it has none or it is
+                                     unused */
     struct dg_sched_model *place;
     struct dg_sched *sched;   /* borrowed */
     struct dg_ledger *ledger; /* borrowed */
@@ -70,8 +72,9 @@ struct dg_served_model {
     struct dg_labels *labels; /* owned; of a classifier; NULL for others and in a stand-in */
     uint8_t *joining;         /* owned; [target words]; 1 for pieces that continue a word */
     struct dg_decoder_limits limits;
-    size_t bytes; /* memory that it takes, or would take: weights as packed, decoders, tokenizer */
-    bool is_paid; /* the ledger has promised these bytes */
+    size_t bytes;    /* memory that it takes, or would take: all copies of the weights as packed,
+                        decoders, tokenizer */
+    bool is_paid;    /* the ledger has promised these bytes */
     bool is_leaving; /* the ledger expects these bytes back */
     /* borrowed: hits, joined and misses of this model */
     struct dg_engine_cache_stats *cache_counts;

@@ -14,6 +14,7 @@
 #include "ref_net.h"
 #include "ref_seq.h"
 #include "tmpdir.h"
+#include "two_nodes.h"
 #include "unit.h"
 
 #include <math.h>
@@ -47,10 +48,12 @@ static void open_model(const struct dg_mkmodel *options)
     dg_tmpdir_remove(root);
 }
 
+static struct dg_nodes *nodes; /* NULL: there is one copy of each network */
+
 static struct dg_net *make_net(const struct dg_kernels *kernels, enum dg_net_type type)
 {
     struct dg_net *net;
-    const struct dg_net_opts opts = {.kernels = kernels, .type = type};
+    const struct dg_net_opts opts = {.kernels = kernels, .type = type, .nodes = nodes};
     ck_assert_int_eq(
         dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, NULL), DG_OK);
     return net;
@@ -461,6 +464,38 @@ START_TEST(a_sentence_gets_the_same_bits_alone_and_in_any_company)
 {
     for (size_t i = 0; i < N_KINDS; i++)
         keep_bits_in_company(i);
+}
+END_TEST
+
+/* The copy for another memory node gives the same bits, and needs nothing of the original. */
+static void copy_bits(size_t which)
+{
+    enum { N = 6 };
+    struct dg_mkmodel options = DG_MKMODEL_DEFAULT;
+    options.blueprint = kinds[which];
+    open_model(&options);
+    for (int type = DG_NET_F32; type <= DG_NET_I8; type++) {
+        struct dg_net *net = make_net(NULL, (enum dg_net_type)type);
+        struct sentence s[N];
+        make_sentences(net, s, N);
+        run_mixed(two_nodes_spoil(net), s, N, true);
+        for (size_t i = 0; i < N; i++)
+            dg_free(s[i].logits);
+        dg_net_free(net);
+    }
+    dg_model_unref(model);
+}
+
+START_TEST(each_memory_node_has_a_copy_of_its_own)
+{
+    char machine[DG_TMPDIR_CAP];
+    two_nodes_make(machine);
+    nodes = dg_nodes_new(machine, 2);
+    for (size_t i = 0; nodes && i < N_KINDS; i++)
+        copy_bits(i);
+    dg_nodes_free(nodes);
+    nodes = NULL;
+    dg_tmpdir_remove(machine);
 }
 END_TEST
 
@@ -938,7 +973,8 @@ END_TEST
 DG_UNIT_SLOW(agrees_with_the_slow_network_for_every_kind_of_blueprint,
              plain_recurrent_networks_agree_with_their_slow_twin,
              a_sentence_gets_the_same_bits_alone_and_in_any_company,
-             lanes_fork_swap_and_die_without_a_trace, shortlists_give_the_same_bits_for_fewer_words,
+             each_memory_node_has_a_copy_of_its_own, lanes_fork_swap_and_die_without_a_trace,
+             shortlists_give_the_same_bits_for_fewer_words,
              refuses_rows_that_make_no_sense_and_changes_nothing,
              memory_is_one_number_and_nothing_is_allocated_afterwards, helpers_change_no_bit,
              logits_in_parts_are_the_same_bits, narrow_weights_stay_near_the_floats,

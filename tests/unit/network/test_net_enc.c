@@ -159,6 +159,32 @@ START_TEST(company_changes_no_bit)
 }
 END_TEST
 
+/* The copy for another memory node gives the same bits, and needs nothing of the original. */
+START_TEST(a_copy_stands_on_its_own)
+{
+    char machine[DG_TMPDIR_CAP];
+    two_nodes_make(machine);
+    golden_start(&golden);
+    golden.nodes = dg_nodes_new(machine, 2);
+    for (size_t i = 0; i < N_MODELS && golden.nodes; i++) {
+        struct dg_net *net = golden_make(&golden, i, NULL, DG_NET_I8);
+        const struct dg_blueprint *bp = dg_net_blueprint(net);
+        const size_t n_states = N_TEXT * bp->D, n_outputs = N_TEXT * bp->decoder.V;
+        float *all = calloc(2 * (n_states + n_outputs), sizeof *all),
+              *copied = all + n_states + n_outputs;
+        run_alone(net, text, N_TEXT, 8, all, all + n_states);
+        run_alone(two_nodes_spoil(net), text, N_TEXT, 8, copied, copied + n_states);
+        ck_assert_mem_eq(all, copied, (n_states + n_outputs) * sizeof *all);
+        free(all);
+        dg_net_free(net);
+    }
+    dg_nodes_free(golden.nodes);
+    golden.nodes = NULL;
+    golden_stop(&golden);
+    dg_tmpdir_remove(machine);
+}
+END_TEST
+
 /* ---- Refusals -------------------------------------------------------------------------------- */
 
 START_TEST(refuses_steps_and_places_that_are_not_there)
@@ -292,7 +318,7 @@ START_TEST(every_tensor_that_does_not_fit_is_named)
 }
 END_TEST
 
-DG_UNIT(agrees_with_an_independent_implementation, company_changes_no_bit,
+DG_UNIT(agrees_with_an_independent_implementation, a_copy_stands_on_its_own, company_changes_no_bit,
         refuses_steps_and_places_that_are_not_there, a_printed_configuration_reads_the_same,
         says_what_a_configuration_lacks, labels_come_from_the_configuration,
         every_tensor_that_does_not_fit_is_named)

@@ -124,6 +124,29 @@ static float *run_alone(const struct dg_net *net, size_t n_prompt, size_t encode
     return out;
 }
 
+/* The copy for another memory node gives the same bits, and needs nothing of the original. */
+START_TEST(a_copy_stands_on_its_own)
+{
+    char machine[DG_TMPDIR_CAP];
+    two_nodes_make(machine);
+    golden_start(&golden);
+    golden.nodes = dg_nodes_new(machine, 2);
+    for (size_t i = 0; i < N_MODELS && golden.nodes; i++) {
+        struct dg_net *net = golden_make(&golden, i, NULL, DG_NET_I8);
+        float *expected = run_alone(net, 4, 0, false),
+              *got = run_alone(two_nodes_spoil(net), 4, 0, false);
+        ck_assert_mem_eq(got, expected, N_TEXT * dg_net_blueprint(net)->decoder.V * sizeof *got);
+        free(expected);
+        free(got);
+        dg_net_free(net);
+    }
+    dg_nodes_free(golden.nodes);
+    golden.nodes = NULL;
+    golden_stop(&golden);
+    dg_tmpdir_remove(machine);
+}
+END_TEST
+
 static void check_divisions(const struct dg_net *net)
 {
     const size_t V = dg_net_blueprint(net)->decoder.V;
@@ -410,7 +433,7 @@ START_TEST(every_tensor_that_does_not_fit_is_named)
 }
 END_TEST
 
-DG_UNIT_SLOW(agrees_with_an_independent_implementation,
+DG_UNIT_SLOW(agrees_with_an_independent_implementation, a_copy_stands_on_its_own,
              a_prompt_gives_the_bits_of_single_steps_however_it_is_divided, company_changes_no_bit,
              what_prompts_have_in_common_is_computed_once_and_changes_no_bit,
              a_beginning_that_comes_again_stays,

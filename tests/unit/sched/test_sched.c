@@ -4,8 +4,10 @@
 /* The scheduler in virtual time: thousands of random tickets over a tiny real network, one turn
  * after another, all decided by a seed; then the same with real threads. */
 #include "sched/sched.h"
+#include "base/thread/cpu.h"
 #include "network/net_random.h"
 #include "small_net.h"
+#include "two_nodes.h"
 #include "unit.h"
 
 #include <semaphore.h>
@@ -31,6 +33,7 @@ struct item {
     bool was_accepted, was_cancelled;
     enum dg_err err;
     int32_t ids[64];
+    float logprobs[64];
     size_t n_ids;
     uint64_t wait_ns;
 };
@@ -79,6 +82,8 @@ static size_t collect(struct dg_sched *sched)
         if (ticket->n_answers && !ticket->err) {
             item->n_ids = ticket->answers[0].n_ids;
             memcpy(item->ids, ticket->answers[0].ids, item->n_ids * sizeof *item->ids);
+            memcpy(item->logprobs, ticket->answers[0].logprobs,
+                   item->n_ids * sizeof *item->logprobs);
             ck_assert_uint_eq(dg_ticket_shown(ticket), item->n_ids);
             ck_assert_mem_eq(ticket->shown_ids, item->ids, item->n_ids * sizeof *item->ids);
         }
@@ -478,18 +483,35 @@ START_TEST(wide_searches_of_one_client_leave_room_for_another)
 }
 END_TEST
 
+/* The second time with threads, the third with threads on two memory nodes, each of which has a
+ * copy of the weights. */
 START_TEST(threads_give_the_same_answers_as_turns)
 {
     enum { N = 600 };
-    static struct item turned[N], threaded[N];
+    static struct item turned[N], threaded[N], distributed[N];
+    char machine[DG_TMPDIR_CAP];
+    two_nodes_make(machine);
     small_net_open(&small);
-    for (int is_threaded = 0; is_threaded < 2; is_threaded++) {
-        struct item *items = is_threaded ? threaded : turned;
-        struct dg_sched_opts opts = {.n_workers = 3, .max_tickets = 2 * N, .manual = !is_threaded};
+    for (int round = 0; round < 3; round++) {
+        const bool is_threaded = round > 0;
+        struct item *items = round == 0 ? turned : round == 1 ? threaded : distributed;
+        struct dg_sched_opts opts = {.n_workers = 3,
+                                     .max_tickets = 2 * N,
+                                     .manual = !is_threaded,
+                                     .pins = round == 2,
+                                     .nodes_root = round == 2 ? machine : NULL};
         struct dg_sched *sched = NULL;
         struct dg_sched_model *at = NULL;
+        struct dg_sched_stats stats;
+        struct dg_net *net = NULL;
         ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-        ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
+        dg_sched_read_stats(sched, &stats);
+        ck_assert_uint_eq(stats.n_nodes, round == 2 && dg_cpu_may_pin() ? 2 : 1);
+        ck_assert_int_eq(dg_net_new(&net, dg_model_blueprint(small.model),
+                                    dg_model_weights(small.model),
+                                    &(struct dg_net_opts){.nodes = dg_sched_nodes(sched)}, NULL),
+                         DG_OK);
+        ck_assert_int_eq(dg_sched_attach(sched, net, &limits, NULL, &at), DG_OK);
         random_state = 5;
         for (size_t i = 0; i < N; i++) {
             fill(&items[i]);
@@ -501,12 +523,17 @@ START_TEST(threads_give_the_same_answers_as_turns)
                 dg_sched_turn(sched, turns % 3);
         dg_sched_detach(sched, at);
         dg_sched_free(sched);
+        dg_net_free(net);
     }
-    for (size_t i = 0; i < N; i++) {
-        ck_assert_uint_eq(turned[i].n_ids, threaded[i].n_ids);
-        ck_assert_mem_eq(turned[i].ids, threaded[i].ids, turned[i].n_ids * sizeof(int32_t));
+    for (size_t i = 0; i < 2 * N; i++) {
+        const struct item *one = &turned[i / 2],
+                          *other = i % 2 ? &threaded[i / 2] : &distributed[i / 2];
+        ck_assert_uint_eq(one->n_ids, other->n_ids);
+        ck_assert_mem_eq(one->ids, other->ids, one->n_ids * sizeof *one->ids);
+        ck_assert_mem_eq(one->logprobs, other->logprobs, one->n_ids * sizeof *one->logprobs);
     }
     small_net_close(&small);
+    dg_tmpdir_remove(machine);
 }
 END_TEST
 
