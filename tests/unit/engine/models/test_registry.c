@@ -4,10 +4,11 @@
 /* Many models and little memory, with the embedded model under many names: requested models are
  * loaded, idle ones are unloaded, and no accepted request is lost. */
 #include "base/memory/buf.h"
+#include "base/thread/cpu.h"
 #include "engine/engine.h"
 #include "engine/models/registry.h"
 #include "files.h"
-#include "tmpdir.h"
+#include "two_nodes.h"
 #include "unit.h"
 
 #include <dirent.h>
@@ -20,6 +21,8 @@
 static sem_t woken;
 static struct dg_engine *engine;
 static struct dg_clock clock_;
+static size_t n_threads = 1;
+static const char *nodes_root;
 
 static void wake(void *arg)
 {
@@ -50,7 +53,8 @@ static const struct dg_engine_events events = {.on_done = on_done};
 static void set_up_with(struct dg_clock clock, size_t models_bytes, uint64_t idle_ns)
 {
     struct dg_error error = DG_ERROR_NONE;
-    struct dg_engine_opts opts = {.n_threads = 1,
+    struct dg_engine_opts opts = {.n_threads = n_threads,
+                                  .nodes_root = nodes_root,
                                   .slots = 4,
                                   .source_max = 64,
                                   .target_max = 64,
@@ -438,10 +442,62 @@ START_TEST(sizes_shrink_to_fit_and_what_cannot_fit_is_refused)
 }
 END_TEST
 
+/* Serves one model with this limit, and returns what it takes. Many requests at once keep all
+ * workers busy; in the end the model leaves. */
+static size_t serve_with(size_t models_bytes, char answer[256])
+{
+    static const char text[] = "Il fait beau. Merci beaucoup. Bonjour, comment allez-vous ?";
+    struct dg_engine_memory memory;
+    struct outcome outcomes[8];
+    set_up_with((struct dg_clock)DG_CLOCK_VIRTUAL(1), models_bytes, DG_CLOCK_S);
+    offer("one");
+    for (size_t i = 0; i < 8; i++)
+        ask("one", text, &outcomes[i]);
+    wait_for(outcomes, 8);
+    for (size_t i = 0; i < 8; i++) {
+        ck_assert_int_eq(outcomes[i].err, DG_OK);
+        if (!*answer)
+            memcpy(answer, outcomes[i].text, 256);
+        ck_assert_str_eq(outcomes[i].text, answer);
+    }
+    const size_t bytes = dg_engine_model_info(engine, 0).bytes;
+    dg_engine_read_memory(engine, &memory);
+    ck_assert_uint_eq(memory.models, bytes);
+    dg_clock_advance(&clock_, 2 * DG_CLOCK_S);
+    do {
+        poll_once();
+        dg_engine_read_memory(engine, &memory);
+    } while (memory.models);
+    tear_down();
+    return bytes;
+}
+
+/* A model's share is half of the memory: with less than that, there is one copy. */
+START_TEST(each_memory_node_has_a_copy_of_the_weights_if_there_is_room)
+{
+    char machine[DG_TMPDIR_CAP], answer[256] = "";
+    two_nodes_make(machine);
+    n_threads = 2;
+    const size_t one = serve_with(0, answer);
+    ck_assert_uint_eq(serve_with(2 * one, answer), one);
+    nodes_root = machine;
+    const size_t two = serve_with(0, answer);
+    if (dg_cpu_may_pin())
+        ck_assert_uint_gt(two, one + (8 << 20)); /* the model's file has 11 MB */
+    ck_assert_uint_eq(serve_with(2 * two, answer), two);
+    ck_assert_uint_eq(serve_with(2 * one, answer), one);
+    ck_assert_uint_eq(serve_with(two + one, answer), one);
+    dg_tmpdir_remove(machine);
+    n_threads = 1;
+    nodes_root = NULL;
+}
+END_TEST
+
 DG_UNIT_SLOW(a_model_is_loaded_by_its_first_request, more_models_than_memory_all_answer,
              a_model_without_requests_leaves_and_comes_back,
              a_model_that_breaks_is_told_of_and_tried_again,
              who_waits_for_a_model_may_leave_or_run_out_of_time,
              a_way_through_two_models_waits_for_both, who_waits_is_remembered_whole,
              an_engine_ends_while_models_are_coming,
-             sizes_shrink_to_fit_and_what_cannot_fit_is_refused)
+             sizes_shrink_to_fit_and_what_cannot_fit_is_refused,
+             each_memory_node_has_a_copy_of_the_weights_if_there_is_room)
