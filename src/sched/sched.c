@@ -29,10 +29,12 @@
 #include "sched/queue.h"
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <string.h>
 #include <time.h>
 
 enum {
+    CACHE_LINE = 64,
     ENCODE_BUSY = 256, /* source tokens that a turn encodes while others may come */
     RETRY_LEAST_MS = 100,
     RETRY_MOST_MS = 60000,
@@ -50,11 +52,11 @@ struct chain {
 
 /* One worker's share of one model. */
 struct lane {
-    struct dg_sched_model *model;
+    alignas(CACHE_LINE) struct dg_sched_model *model;
     struct worker *worker;
     struct dg_decoder *decoder;
     struct dg_list running; /* its tickets; only the worker uses this list */
-    size_t n_running;       /* how many; other workers read it; guarded by the lock */
+    size_t n_running;       /* how many; guarded by the lock */
     bool may_take; /* tickets waited when the turn began; only the worker uses this, and all
                       that follows except `sums` */
     struct chain shown, ended;    /* what the present step did */
@@ -63,7 +65,7 @@ struct lane {
 };
 
 struct worker {
-    struct dg_sched *sched;
+    alignas(CACHE_LINE) struct dg_sched *sched;
     size_t index;
     pthread_t thread;
     bool is_leader; /* whether it leads the helpers; a copy that only the worker uses */
@@ -96,6 +98,7 @@ struct dg_sched_model {
     struct lane *lanes;            /* [n_workers] owned */
     struct dg_sched_stats *counts; /* borrowed, guarded; or NULL */
     size_t n_users;                /* workers that are using it now */
+    size_t n_idle;                 /* lanes without running tickets */
 };
 
 struct news {
@@ -103,33 +106,37 @@ struct news {
     bool is_over;
 };
 
+/* The first lines are only read; then come the consumer's; then the lock with what every turn uses.
+ */
 struct dg_sched {
     struct dg_sched_opts opts;
     struct dg_clock own_clock;
-    pthread_mutex_t lock;
-    pthread_cond_t work; /* there is work, or the scheduler stops */
-    pthread_cond_t idle; /* a worker has released a model */
-    bool is_stopping;
+    struct dg_mpsc *news;
     struct worker *workers; /* [n_workers] owned */
     size_t n_threads;
-    struct dg_nodes *nodes;       /* owned; NULL: one node */
+    struct dg_nodes *nodes; /* owned; NULL: one node */
+
+    /* the rest of the chain that the consumer is reading; the consumer's own */
+    alignas(CACHE_LINE) struct news told;
+
+    alignas(CACHE_LINE) pthread_mutex_t lock;
+    size_t n_models;                 /* guarded, as is all that has no other remark */
+    struct worker *leader;           /* NULL: none */
+    size_t n_asleep;                 /* workers that sleep */
+    size_t n_busy;                   /* workers that have tickets */
+    size_t n_roused;                 /* sleeping workers that were woken and have not started yet */
+    uint64_t served_tokens, busy_ns; /* used to estimate when there will be room */
+    bool is_stopping;
     atomic_uint_fast64_t n_calls; /* increases, under the lock, when idle workers may have work */
-    struct dg_helpers helpers;    /* workers without work help `leader` */
-    struct worker *leader;        /* guarded; NULL: none */
-    size_t n_asleep;              /* workers that sleep; guarded */
-    size_t n_busy;                /* workers that have tickets; guarded */
-    size_t n_roused; /* sleeping workers that were woken and have not started yet; guarded */
-    struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
-    size_t n_models;
-    struct dg_map accounts; /* owned struct account by client, for clients with waiting tickets;
-                               guarded */
-    uint64_t work_waiting;  /* work of all clients; guarded */
-    struct dg_mpsc *news;
-    struct news told; /* the rest of the chain that the consumer is reading; the consumer's own */
     /* tickets whose end the consumer has not read; they still take up room */
     atomic_size_t n_untold;
+    struct dg_sched_model *models[DG_SCHED_MODELS_MAX];
+    pthread_cond_t work;       /* there is work, or the scheduler stops */
+    pthread_cond_t idle;       /* a worker has released a model */
+    struct dg_helpers helpers; /* workers without work help `leader` */
+    struct dg_map accounts; /* owned struct account by client, for clients with waiting tickets */
+    uint64_t work_waiting;  /* work of all clients */
     struct dg_sched_stats stats;
-    uint64_t served_tokens, busy_ns; /* used to estimate when there will be room */
 };
 
 static uint64_t now_ns(const struct dg_sched *sched)
@@ -400,7 +407,7 @@ static void tell_all(struct lane *lane)
         for (struct dg_ticket *at = lane->ended.first; at; at = at->next_told[true]) {
             at->state = DG_TICKET_ENDED;
             atomic_fetch_add(&sched->n_untold, 1);
-            lane->n_running--;
+            lane->model->n_idle += --lane->n_running == 0;
             count_moves(at, 0, -1);
         }
         pthread_mutex_unlock(&sched->lock);
@@ -466,22 +473,13 @@ static const struct dg_decode_events events = {on_tokens, on_search_done, on_rea
 
 /* ---- A turn ---------------------------------------------------------------------------------- */
 
-static size_t n_idle_lanes(const struct dg_sched *sched, const struct dg_sched_model *model)
-{
-    size_t n = 0;
-    for (size_t w = 0; w < sched->opts.n_workers; w++)
-        n += model->lanes[w].n_running == 0;
-    return n;
-}
-
 /* Returns the most tickets that this lane should take: an equal share, so that one request on an
  * idle machine uses all cores. */
 static size_t fair_share(const struct lane *lane)
 {
-    const struct dg_sched *sched = lane->worker->sched;
     size_t waiting = dg_queue_len(&lane->model->queue);
-    size_t n_lanes = lane->n_running == 0 ? n_idle_lanes(sched, lane->model) : 1;
-    size_t share = (waiting + n_lanes - 1) / (n_lanes ? n_lanes : 1);
+    size_t n_lanes = lane->n_running == 0 ? lane->model->n_idle : 1;
+    size_t share = (waiting + n_lanes - 1) / n_lanes;
     return share < DG_DECODER_ADD_MAX ? share : DG_DECODER_ADD_MAX;
 }
 
@@ -560,7 +558,7 @@ static size_t take(struct lane *lane)
         n_tokens += ticket->n_src;
         worker->tickets[n++] = ticket;
         count_moves(ticket, -1, 1);
-        lane->n_running++;
+        lane->model->n_idle -= lane->n_running++ == 0;
     }
     dg_queue_call_back(queue);
     return n;
@@ -726,14 +724,17 @@ static bool turn(struct worker *worker)
     for (size_t i = 0; i < n && !worker->is_dead; i++)
         was_useful |= work_on(&worker->active[i]->lanes[worker->index]);
     lock(worker);
+    if (was_useful) { /* by a lane, so that only this worker writes it */
+        struct dg_sched_stats *counts = &worker->active[0]->lanes[worker->index].counts;
+        counts->n_turns++;
+        counts->n_locks += worker->n_locks;
+    }
     for (size_t i = 0; i < n; i++) {
         settle_counts(&worker->active[i]->lanes[worker->index]);
         if (--worker->active[i]->n_users == 0)
             pthread_cond_broadcast(&sched->idle);
     }
     if (was_useful) {
-        sched->stats.n_turns++;
-        sched->stats.n_locks += worker->n_locks;
         sched->busy_ns += now_ns(sched) - worker->turn_began_ns;
         sched->served_tokens += worker->n_served_tokens;
         worker->n_served_tokens = 0;
@@ -820,6 +821,15 @@ static void *run_worker(void *arg)
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
+/* Allocates `n` structs that begin at cache lines, so that they share none. */
+static void *try_zeroed(size_t n, size_t size)
+{
+    void *block = dg_try_aligned(n * size);
+    if (block)
+        memset(block, 0, n * size);
+    return block;
+}
+
 static void init_locks(struct dg_sched *sched)
 {
     pthread_condattr_t attr;
@@ -839,7 +849,7 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_error *erro
             error, DG_ERR_RANGE,
             "%zu workers and %zu tickets, expected 1 to %d workers and 1 or more tickets",
             opts->n_workers, opts->max_tickets, DG_SCHED_WORKERS_MAX);
-    struct dg_sched *sched = dg_try_calloc(1, sizeof *sched);
+    struct dg_sched *sched = try_zeroed(1, sizeof *sched);
     if (!sched)
         return dg_error_set(error, DG_ERR_NOMEM, "no memory for a scheduler");
     sched->opts = *opts;
@@ -856,7 +866,7 @@ enum dg_err dg_sched_new(const struct dg_sched_opts *opts, struct dg_error *erro
     dg_map_init(&sched->accounts, CLIENTS_MAX);
     if (opts->nodes_root)
         sched->nodes = dg_nodes_new(opts->nodes_root, opts->n_workers);
-    sched->workers = dg_try_calloc(opts->n_workers, sizeof *sched->workers);
+    sched->workers = try_zeroed(opts->n_workers, sizeof *sched->workers);
     enum dg_err err = sched->workers ? DG_OK : DG_ERR_NOMEM;
     if (!err)
         err = dg_mpsc_new(2 * opts->max_tickets + 1, sizeof(struct news), opts->wake,
@@ -960,7 +970,8 @@ enum dg_err dg_sched_attach(struct dg_sched *sched, const struct dg_net *net,
     model->net = net;
     model->limits = *limits;
     dg_queue_init(&model->queue);
-    model->lanes = dg_try_calloc(sched->opts.n_workers, sizeof *model->lanes);
+    model->n_idle = sched->opts.n_workers;
+    model->lanes = try_zeroed(sched->opts.n_workers, sizeof *model->lanes);
     enum dg_err err = model->lanes ? DG_OK : DG_ERR_NOMEM;
     for (size_t w = 0; !err && w < sched->opts.n_workers; w++) {
         model->lanes[w].model = model;

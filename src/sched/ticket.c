@@ -15,7 +15,7 @@ struct dg_ticket *dg_ticket_new(struct dg_sched_model *model, const int32_t *src
     if (!dg_add(n_src, target_cap, &n_ids) || !dg_mul(n_ids, 2 * sizeof(int32_t), &bytes) ||
         !dg_add(bytes, sizeof(struct dg_ticket), &bytes))
         return NULL;
-    struct dg_ticket *ticket = dg_try_malloc(bytes);
+    struct dg_ticket *ticket = dg_try_aligned(bytes);
     if (!ticket)
         return NULL;
     *ticket = (struct dg_ticket){.model = model, .opts = *opts, .n_src = n_src};

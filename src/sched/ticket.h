@@ -23,6 +23,7 @@
 #include "decode/analyser.h"
 #include "decode/search.h"
 
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,11 +102,14 @@ struct dg_ticket {
     struct dg_list link; /* linked in the flow while QUEUED, in the worker's list while RUNNING */
     uint32_t handle;     /* the handle in the decoder, while RUNNING */
     void *worker;        /* set while RUNNING */
-    _Atomic size_t n_shown;
+    atomic_bool is_unwanted; /* dg_sched_cancel was called */
+
+    /* What the worker and the consumer both use for every token has a cache line of its own; the
+     * worker alone reads the lines above at each step. */
+    alignas(64) _Atomic size_t n_shown;
     /* in the chain of tickets that show more tokens, and in the chain of those that ended */
     struct dg_ticket *next_told[2];
-    atomic_bool is_noted;    /* a note about its tokens is in the scheduler's queue */
-    atomic_bool is_unwanted; /* dg_sched_cancel was called */
+    atomic_bool is_noted; /* a note about its tokens is in the scheduler's queue */
 };
 
 /* Makes a ticket with a copy of `src` and room to show `target_cap` tokens. NULL: no memory. The

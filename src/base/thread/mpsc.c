@@ -13,8 +13,8 @@
  * consumer but never blocks it: pop reports "nothing ready", and the producer wakes the consumer
  * when it resumes.
  *
- * Wake-ups: `is_asleep` is true from dg_mpsc_listen until the next push. Publication, the exchange,
- * and the store in dg_mpsc_listen are sequentially consistent: a push that finds `is_asleep` false
+ * Wake-ups: `is_asleep` is true from dg_mpsc_listen until the next push. Publication, the load, and
+ * the store in dg_mpsc_listen are sequentially consistent: a push that finds `is_asleep` false
  * was published before the next dg_mpsc_listen, so the pops after that see its item. */
 #include "base/thread/mpsc.h"
 #include "base/memory/mem.h"
@@ -113,7 +113,8 @@ enum dg_err dg_mpsc_push(struct dg_mpsc *queue, const void *item)
     size_t cell = number & queue->mask;
     memcpy(queue->items + cell * queue->item_size, item, queue->item_size);
     atomic_store(&queue->turns[cell], number + 1);
-    if (atomic_exchange(&queue->is_asleep, false) && queue->wake)
+    /* the load leaves the line in the other producers' caches */
+    if (atomic_load(&queue->is_asleep) && atomic_exchange(&queue->is_asleep, false) && queue->wake)
         queue->wake(queue->arg);
     return DG_OK;
 }
