@@ -2,6 +2,7 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Chooses a table of kernels: by name, by DRAGOMAN_KERNELS, or the fastest that this CPU runs. */
+#include "base/thread/cpu.h"
 #include "tensor/forward/ops.h"
 
 #include <stdio.h>
@@ -26,6 +27,13 @@ static const struct dg_kernels *avx512(void)
                : NULL;
 }
 
+static const struct dg_kernels *amx(void)
+{
+    return avx512() && dg_cpu_features() & DG_CPU_AMX_INT8 && dg_cpu_allow_tiles()
+               ? dg_kernels_amx()
+               : NULL;
+}
+
 static const struct dg_kernels *avx2(void)
 {
     __builtin_cpu_init();
@@ -36,6 +44,11 @@ static const struct dg_kernels *avx2(void)
                : NULL;
 }
 #else
+static const struct dg_kernels *amx(void)
+{
+    return NULL;
+}
+
 static const struct dg_kernels *avx512(void)
 {
     return NULL;
@@ -79,8 +92,8 @@ static const struct dg_kernels *ref(void)
 static const struct {
     const char *name;
     const struct dg_kernels *(*usable)(void);
-} tables[] = {{"avx512", avx512},        {"avx2", avx2}, {"neon-dot", neon_dot}, {"neon", neon},
-              {"blas", dg_kernels_blas}, {"ref", ref}};
+} tables[] = {{"amx", amx},   {"avx512", avx512},        {"avx2", avx2}, {"neon-dot", neon_dot},
+              {"neon", neon}, {"blas", dg_kernels_blas}, {"ref", ref}};
 enum { N_TABLES = sizeof tables / sizeof *tables };
 
 const struct dg_kernels *dg_kernels_without_blas(void)

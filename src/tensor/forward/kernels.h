@@ -4,11 +4,11 @@
 /* The kernels: small operations over arrays of float, in one table that is chosen at run time.
  *
  * ops_ref.c defines them, in plain loops that are written to be read. The other tables (AVX2,
- * AVX-512, NEON, OpenBLAS) must agree with it within rounding. Every table also promises that the
- * result of a row depends, to the bit, only on that row and the weights: not on the number of other
- * rows, on its place among them, or on the memory around it. Sums run in an order fixed by the
- * length of the row; each product of a row with a column of weights is summed over k from 0 up, in
- * one chain. BF16 weights give the same bits as the same numbers in F32 (except in "blas", whose
+ * AVX-512, AMX, NEON, OpenBLAS) must agree with it within rounding. Every table also promises that
+ * the result of a row depends, to the bit, only on that row and the weights: not on the number of
+ * other rows, on its place among them, or on the memory around it. Sums run in an order fixed by
+ * the length of the row; each product of a row with a column of weights is summed over k from 0 up,
+ * in one chain. BF16 weights give the same bits as the same numbers in F32 (except in "blas", whose
  * F32 products are OpenBLAS's).
  *
  *     const struct dg_kernels *kernels;
@@ -199,7 +199,7 @@ static inline size_t dg_kernels_panel(const struct dg_kernels *kernels, enum dg_
                                     : kernels->panel;
 }
 
-/* Finds the table called `name` ("ref", "avx2", "avx512", "neon", "neon-dot", "blas").
+/* Finds the table called `name` ("ref", "amx", "avx512", "avx2", "neon", "neon-dot", "blas").
  * DG_ERR_NOT_FOUND: the name is unknown; DG_ERR_UNSUPPORTED: this CPU or build cannot run the
  * table. The sentence names the tables that it can run. */
 enum dg_err dg_kernels_find(const struct dg_kernels **kernels, const char *name,

@@ -17,7 +17,7 @@
 #include "base/memory/error.h"
 
 struct dg_limits {
-    const char *kernels; /* the widest instruction set in use: "avx512", "avx2", "neon", "ref" */
+    const char *kernels; /* the widest instruction set in use: "amx", "avx512", "avx2", ... */
     double f32_gflops;  /* fused multiply-adds from registers, two operations each, 10^9 a second */
     double i8_gops;     /* the same for products of bytes summed in 32 bits, which the I8 kernels
                            compute */

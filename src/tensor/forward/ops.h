@@ -15,6 +15,7 @@ extern const struct dg_kernels dg_kernels_avx2;   /* x86-64 builds */
 extern const struct dg_kernels dg_kernels_avx512; /* x86-64 builds */
 extern const struct dg_kernels dg_kernels_neon;   /* arm64 builds */
 extern const struct dg_kernels dg_kernels_neon_dot;
+const struct dg_kernels *dg_kernels_amx(void); /* x86-64 builds; NULL: the compiler lacks AMX */
 const struct dg_kernels *dg_kernels_blas(void);
 
 /* Returns the best table for this CPU except "blas". */

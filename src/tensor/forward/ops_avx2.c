@@ -6,4 +6,5 @@
 #include "tensor/forward/simd_avx2.inc"
 #include "tensor/forward/ops_simd.inc"
 
-const struct dg_kernels dg_kernels_avx2 = OPS_SIMD_TABLE("avx2");
+const struct dg_kernels dg_kernels_avx2 =
+    OPS_SIMD_TABLE("avx2", linear, linear_begin, linear_columns, spin_i8);

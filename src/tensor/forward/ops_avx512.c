@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The table for AVX-512: the kernels of ops_simd.inc over the vectors of simd_avx512.inc. Only this
- * file is compiled with the flags of the instruction set; dispatch.c checks that the CPU has it. */
+/* The tables for AVX-512, without and with AMX: the kernels of ops_simd.inc over the vectors of
+ * simd_avx512.inc, and the I8 products of gemm_amx.inc. Only this file is compiled with the flags
+ * of the instruction sets; dispatch.c checks that the CPU has them. */
 #define ONE_SMALL_PANEL
 #define TILE_5_6
 #include "tensor/forward/simd_avx512.inc"
 #include "tensor/forward/ops_simd.inc"
 
-const struct dg_kernels dg_kernels_avx512 = OPS_SIMD_TABLE("avx512");
+const struct dg_kernels dg_kernels_avx512 =
+    OPS_SIMD_TABLE("avx512", linear, linear_begin, linear_columns, spin_i8);
+
+#ifdef DG_AMX
+#include "tensor/forward/gemm_amx.inc"
+
+static const struct dg_kernels amx =
+    OPS_SIMD_TABLE("amx", linear_amx, linear_begin_amx, linear_columns_amx, spin_amx);
+
+const struct dg_kernels *dg_kernels_amx(void)
+{
+    return &amx;
+}
+#else
+const struct dg_kernels *dg_kernels_amx(void)
+{
+    return NULL;
+}
+#endif

@@ -7,4 +7,5 @@
 #include "tensor/forward/simd_neon.inc"
 #include "tensor/forward/ops_simd.inc"
 
-const struct dg_kernels dg_kernels_neon = OPS_SIMD_TABLE("neon");
+const struct dg_kernels dg_kernels_neon =
+    OPS_SIMD_TABLE("neon", linear, linear_begin, linear_columns, spin_i8);

@@ -8,4 +8,5 @@
 #include "tensor/forward/simd_neon.inc"
 #include "tensor/forward/ops_simd.inc"
 
-const struct dg_kernels dg_kernels_neon_dot = OPS_SIMD_TABLE("neon-dot");
+const struct dg_kernels dg_kernels_neon_dot =
+    OPS_SIMD_TABLE("neon-dot", linear, linear_begin, linear_columns, spin_i8);
