@@ -13,10 +13,12 @@
  * Tests are named by behaviour. DG_UNIT registers them and defines main(). A test that
  * repeats itself many times over random input takes its count from dg_unit_rounds. The environment:
  *
- *     DRAGOMAN_TEST=appends_in_order      runs this one only
- *     DRAGOMAN_FAIL_ALLOC=3               in each test the third allocation through the second door
- * of base/memory/mem.h fails DRAGOMAN_FAIL_ALLOC=all             one after the other: torture.h,
- * make check-torture DRAGOMAN_FAIL_ALLOC=deep            the same and many more */
+ *     DRAGOMAN_TEST=appends_in_order   runs this test only
+ *     DRAGOMAN_FAIL_ALLOC=3            makes the third allocation of each test fail
+ *     DRAGOMAN_FAIL_ALLOC=all          one allocation after the other: make check-torture
+ *     DRAGOMAN_FAIL_ALLOC=deep         the same, and many more
+ *
+ * Only allocations through the "second door" of base/memory/mem.h fail; torture.h says more. */
 #ifndef DG_UNIT_H
 #define DG_UNIT_H
 
