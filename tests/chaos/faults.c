@@ -41,6 +41,7 @@ enum kind {
     SOCKET_WRITE,
     OPEN,
     RENAME,
+    UNLINK,
     FSYNC,
     MMAP,
     ACCEPT,
@@ -215,6 +216,11 @@ int openat64(int folder, const char *path, int flags, ...)
 int rename(const char *from, const char *to)
 {
     return fails(RENAME) ? -1 : NEXT(rename)(from, to);
+}
+
+int unlink(const char *path)
+{
+    return fails(UNLINK) ? -1 : NEXT(unlink)(path);
 }
 
 int fsync(int fd)

@@ -12,7 +12,7 @@ import os
 import struct
 
 LIBRARY = os.path.abspath(os.path.join("tests", "chaos", "faults.so"))
-KINDS = ("file-read", "file-write", "socket-read", "socket-write", "open", "rename", "fsync", "mmap", "accept", "malloc")
+KINDS = ("file-read", "file-write", "socket-read", "socket-write", "open", "rename", "unlink", "fsync", "mmap", "accept", "malloc")
 CALLS, AT, TIMES, ERROR, HITS = range(5)
 SIZE = (5 * len(KINDS) + 1) * 8
 FOR_EVER = 1 << 40

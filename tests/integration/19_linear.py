@@ -15,6 +15,7 @@ import tempfile
 import unittest
 
 PROGRAM = os.path.abspath("./tests/support/reader_costs")
+LANGID = os.path.join(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")), "data", "langid", "langid.bin")
 SIZES = 4
 SMALL = 20_000  # instructions; smaller costs are not compared
 GROWTH = 2.5    # from one size to its double
@@ -34,7 +35,7 @@ def total(path):
 def count(folder, seed, rounds):
     """[(reader and pattern, [instructions for each size])]"""
     command = ["valgrind", "--tool=callgrind", "--toggle-collect=dg_test_read", "--dump-after=dg_test_read", "--compress-pos=yes",
-               f"--callgrind-out-file={folder}/out", PROGRAM, str(seed), str(rounds)]
+               f"--callgrind-out-file={folder}/out", PROGRAM, str(seed), str(rounds), LANGID]
     done = subprocess.run(command, capture_output=True, timeout=1200, check=False)
     if done.returncode != 0:
         raise AssertionError(done.stderr.decode())

@@ -77,6 +77,26 @@ class Cluster(IntegrationTest):
         self.assertEqual(status, 200)
         self.assertEqual(result.decode().splitlines(), expected)
 
+    def test_a_server_that_redis_tells_nothing_sends_clients_elsewhere(self):
+        """It may not know of what other servers were given, so it does not say 404."""
+        job = "0123456789abcdef" * 2
+        asked = (("GET", f"/v1/jobs/{job}", None), ("GET", f"/v1/documents/{job}", None), ("GET", f"/download_file/{job}.a_en.txt", None),
+                 ("POST", f"/v2/document/{job}", "document_key=k"), ("GET", f"/v1/glossaries/{job}", None),
+                 ("GET", f"/v2/glossaries/{job}", None), ("GET", f"/v3/glossaries/{job}", None),
+                 ("POST", "/v1/translate", json.dumps({"text": "Merci.", "target": "en", "glossary": job})))
+
+        def answers():
+            for method, path, body in asked:
+                kind = "application/json" if path == "/v1/translate" else "application/x-www-form-urlencoded"
+                yield server.request(method, path, body, {"Content-Type": kind} if body else None)[:2]
+        self.redis.pause()
+        self.addCleanup(self.redis.resume)
+        server = self.start_one()
+        for (_, path, _), (status, headers) in zip(asked, answers()):
+            self.assertEqual((status, dict(headers).get("Retry-After")), (503, "1"), path)
+        self.redis.resume()
+        wait_for(lambda: {status for status, _ in answers()} == {404}, "what Redis knows")
+
     def test_every_line_once_whatever_dies(self):
         texts = lines(N_LINES)
         job = self.add(0, texts)

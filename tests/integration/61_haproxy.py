@@ -99,6 +99,22 @@ class BehindHaproxy(IntegrationTest):
             data += part
         return connection, data
 
+    def busy(self):
+        """The numbers of the servers that translate something."""
+        return [n for n, server in enumerate(self.upstream)
+                if re.search(rb"^dragoman_sentences_running [1-9]", server.request("GET", "/metrics")[2], re.M)]
+
+    def test_a_request_too_large_to_be_sent_again_is_to_be_tried_again(self):
+        connection = Connection(self.port)
+        self.addCleanup(connection.close)
+        connection.socket.sendall(post("/v1/translate", {"text": TEXT, "target": "en", "beam": 8}))
+        found = []
+        wait_for(lambda: found.extend(self.busy()) or found, "a server to translate")
+        self.kill(found[0])
+        status, head, body = connection.ask(b"")
+        self.assertEqual((status, json.loads(body)["error"]["code"]), (503, "unavailable"))
+        self.assertIn(b"\r\nretry-after: 2\r\n", head)
+
     @staticmethod
     def events(data):
         """(event, object) for every complete event. Chunk sizes stand between events, never inside
@@ -108,8 +124,7 @@ class BehindHaproxy(IntegrationTest):
 
     def test_a_stream_that_breaks_off_can_be_taken_up_again(self):
         connection, data = self.stream(self.port, TEXT, lambda data: data.count(b"event: sentence") >= 3)
-        busy = [n for n, server in enumerate(self.upstream)
-                if re.search(rb"^dragoman_sentences_running [1-9]", server.request("GET", "/metrics")[2], re.M)]
+        busy = self.busy()
         self.assertEqual(len(busy), 1)
         self.kill(busy[0])
         while True:

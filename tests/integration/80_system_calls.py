@@ -34,6 +34,7 @@ ERRORS = {
     "socket-write": (errno.ECONNRESET, errno.EPIPE, errno.EINTR, 0),
     "open": (errno.EMFILE, errno.ENFILE, errno.EIO),
     "rename": (errno.EIO, errno.ENOSPC),
+    "unlink": (errno.EIO,),
     "fsync": (errno.EIO, errno.ENOSPC),
     "mmap": (errno.ENOMEM,),
     "accept": (errno.EMFILE, errno.ECONNABORTED, errno.EINTR),
@@ -328,6 +329,28 @@ class OnDisk(Keeping):
         self.assertEqual(self.server.stop(), 0)
         self.server = self.begin()
         self.assertNotIn("is skipped", self.server.log())
+
+    def test_the_end_of_a_job_is_acknowledged_when_it_is_on_disk(self):
+        lines = "\n".join(f"{n} {text}" for n in range(1000) for text in SENTENCES).encode()  # minutes of work, with these options
+
+        def one_more():
+            status, answer = self.ask("POST", "/v1/jobs?target=en&beam=8&min_length=128", lines, "text/plain; charset=utf-8")
+            self.assertEqual(status, 201, answer)
+            return json.loads(answer)["id"]
+        removed, cancelled = one_more(), one_more()
+        self.plan.arm("unlink", errno.EIO)
+        self.assertEqual(self.ask("DELETE", f"/v1/jobs/{removed}")[0], 500)
+        self.plan.arm("rename", errno.EIO)  # of the file that says how the job stands
+        self.assertEqual(self.ask("POST", f"/v1/jobs/{cancelled}/cancel")[0], 500)
+        self.plan.rest()
+        gone = one_more()
+        self.assertEqual(self.ask("DELETE", f"/v1/jobs/{gone}")[0], 204)
+        self.server.process.kill()
+        self.server.expected_codes = (-signal.SIGKILL,)
+        self.server.wait()
+        self.server = self.begin()
+        for one, there in ((removed, 200), (cancelled, 200), (gone, 404)):
+            self.look_at("GET", f"/v1/jobs/{one}", (there,))
 
     def test_what_was_acknowledged_is_there_after_a_restart(self):
         self.run_all(FIRST, RUNS - RUNS_IN_REDIS)

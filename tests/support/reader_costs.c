@@ -5,8 +5,8 @@
  * for a program that counts what each call costs (tests/integration/19_linear.py). One of these
  * readers reads nothing, but opens and cancels requests, the more the longer the text is:
  *
- *     reader_costs SEED ROUNDS        every fragment of every reader by itself, then so many
- * patterns of several, by chance
+ *     reader_costs SEED ROUNDS LANGID        every fragment of every reader by itself, then so many
+ * patterns of several, by chance; LANGID is data/langid/langid.bin
  *
  * Standard output has a line "reader pattern" for each four calls of dg_test_read. */
 #include "access/key_file.h"
@@ -22,11 +22,16 @@
 #include "filter/filter.h"
 #include "markup/doc.h"
 #include "markup/po_check.h"
+#include "net/loop/forwarded.h"
 #include "net/proto/http.h"
 #include "net/proto/http_reply.h"
 #include "net/proto/multipart.h"
+#include "net/proto/redis_reader.h"
 #include "net/proto/target.h"
+#include "net/proto/ws.h"
 #include "office/part.h"
+#include "office/sheets.h"
+#include "text/language/langid.h"
 #include "text/sentence/segment.h"
 #include "text/terms/casing.h"
 #include "text/terms/glossary.h"
@@ -52,6 +57,8 @@ struct reader {
 };
 
 void dg_test_read(const struct reader *reader, struct dg_span text);
+
+static struct dg_langid *langid;
 
 static void require(bool holds)
 {
@@ -131,6 +138,11 @@ static void read_android_file(struct dg_span text)
     read_xml_file("<resources>", text, "a.xml");
 }
 
+static void read_resx_file(struct dg_span text)
+{
+    read_xml_file("<root>", text, "a.resx");
+}
+
 static void read_stringsdict_file(struct dg_span text)
 {
     read_xml_file("<plist><dict>", text, "a.stringsdict");
@@ -199,6 +211,76 @@ static void read_open_document(struct dg_span text)
               "xmlns:office=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" "
               "xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\"><text:p>x",
               text, "</text:p></office:document-content>", false);
+}
+
+static void read_slide(struct dg_span text)
+{
+    read_part("<p:sld xmlns:p=\"http://schemas.openxmlformats.org/presentationml/2006/main\" "
+              "xmlns:a=\"http://schemas.openxmlformats.org/drawingml/2006/main\"><p:cSld><p:spTree>"
+              "<p:sp><p:txBody><a:p><a:r><a:t>x</a:t></a:r>",
+              text, "</a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>", false);
+}
+
+static void read_cells(struct dg_span text)
+{
+    read_part(
+        "<sst xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"><si><t>x</t>",
+        text, "</si></sst>", false);
+}
+
+static void read_open_sheet(struct dg_span text)
+{
+    read_part("<office:document-content "
+              "xmlns:office=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" "
+              "xmlns:table=\"urn:oasis:names:tc:opendocument:xmlns:table:1.0\" "
+              "xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\"><office:spreadsheet>"
+              "<table:table table:name=\"x\"><table:table-row><table:table-cell><text:p>x",
+              text,
+              "</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet>"
+              "</office:document-content>",
+              false);
+}
+
+static void read_open_slide(struct dg_span text)
+{
+    read_part("<office:document-content "
+              "xmlns:office=\"urn:oasis:names:tc:opendocument:xmlns:office:1.0\" "
+              "xmlns:draw=\"urn:oasis:names:tc:opendocument:xmlns:drawing:1.0\" "
+              "xmlns:presentation=\"urn:oasis:names:tc:opendocument:xmlns:presentation:1.0\" "
+              "xmlns:text=\"urn:oasis:names:tc:opendocument:xmlns:text:1.0\"><office:presentation>"
+              "<draw:page draw:name=\"x\"><draw:frame><draw:text-box><text:p>x",
+              text,
+              "</text:p></draw:text-box></draw:frame></draw:page></office:presentation>"
+              "</office:document-content>",
+              false);
+}
+
+/* Each line is the name of a sheet; then all of them are a part that refers to sheets. */
+static void read_sheets(struct dg_span text, char mark)
+{
+    struct dg_sheets sheets;
+    struct dg_span rest = text;
+    dg_sheets_init(&sheets, mark);
+    while (rest.len) {
+        const char *end = memchr(rest.ptr, '\n', rest.len);
+        const size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
+        if (len && dg_sheets_add(&sheets, dg_span_sub(rest, 0, len)) != DG_OK)
+            break;
+        rest = dg_span_sub(rest, len + (end != NULL), rest.len);
+    }
+    dg_sheets_look(&sheets, text);
+    (void)!dg_sheets_rename(&sheets, DG_SPAN("a"), DG_SPAN("b"));
+    dg_sheets_deinit(&sheets);
+}
+
+static void read_sheet_names(struct dg_span text)
+{
+    read_sheets(text, '!');
+}
+
+static void read_open_sheet_names(struct dg_span text)
+{
+    read_sheets(text, '.');
 }
 
 static void read_book(struct dg_span text)
@@ -309,6 +391,16 @@ static void read_phrases(struct dg_span text)
     dg_phrase_set_deinit(&set);
     dg_protect_list_deinit(&list);
     dg_placeholders_deinit(&carry);
+}
+
+static void read_language(struct dg_span text)
+{
+    struct dg_langid_guess guesses[3], outside;
+    struct dg_langid_set set;
+    dg_langid_set_clear(&set);
+    require(dg_langid_set_add(langid, &set, "fr"));
+    (void)dg_langid_detect(langid, text, NULL, guesses, 3);
+    (void)dg_langid_detect_among(langid, text, &set, guesses, 3, &outside);
 }
 
 static void read_segments(struct dg_span text)
@@ -535,6 +627,97 @@ static void read_http(struct dg_span text)
     dg_http_free(http);
 }
 
+static void on_forwarded(void *user, struct dg_http_req *req)
+{
+    static struct dg_network trusted;
+    struct dg_span client, host;
+    bool is_secure;
+    require(trusted.bits || dg_network_parse("127.0.0.0/8", &trusted, NULL) == DG_OK);
+    dg_forwarded(req, DG_SPAN("127.0.0.1"), &trusted, 1, &client, &host, &is_secure);
+    dg_http_reply(req, 200, "text/plain", DG_SPAN("x"));
+}
+
+static void read_header(const char *name, struct dg_span text)
+{
+    static const struct dg_http_events events = {.on_request = on_forwarded,
+                                                 .on_refused = on_refused};
+    struct dg_http_shared shared = {.limits = DG_HTTP_LIMITS_DEFAULT, .now_ms = 1};
+    struct dg_buf head;
+    shared.limits.head_bytes = BIG;
+    struct dg_http *http = dg_http_new(&shared, &events, NULL);
+    dg_buf_init(&head, BIG);
+    require(http && dg_buf_printf(&head, "GET / HTTP/1.1\r\nHost: h\r\n%s: ", name) == DG_OK &&
+            dg_buf_append_span(&head, text) == DG_OK &&
+            dg_buf_append_cstr(&head, "\r\n\r\n") == DG_OK);
+    dg_http_feed(http, head.ptr, head.len);
+    dg_buf_deinit(&head);
+    dg_http_free(http);
+}
+
+static void read_forwarded(struct dg_span text)
+{
+    read_header("Forwarded", text);
+}
+
+static void read_forwarded_for(struct dg_span text)
+{
+    read_header("X-Forwarded-For", text);
+}
+
+static void on_message(void *user, struct dg_ws *ws, bool is_text, struct dg_span message)
+{
+    (void)!dg_ws_send(ws, dg_span_sub(message, 0, 1));
+}
+
+static void on_output(void *user)
+{
+}
+
+/* Each letter stands for a frame with a byte or none: a whole message (m, b), the first fragment of
+ * one (f), a further one (c, empty: e), the last one (l, empty: z), a ping (p), a pong (o). */
+static void read_frames(struct dg_span text)
+{
+    static const struct dg_ws_events events = {.on_message = on_message, .on_output = on_output};
+    static const struct {
+        char letter;
+        unsigned char head, len;
+    } frames[] = {{'m', 0x81, 1}, {'b', 0x82, 1}, {'f', 0x01, 1}, {'c', 0x00, 1}, {'e', 0x00, 0},
+                  {'l', 0x80, 1}, {'z', 0x80, 0}, {'p', 0x89, 1}, {'o', 0x8A, 0}};
+    const struct dg_http_shared shared = {.limits = DG_HTTP_LIMITS_DEFAULT, .now_ms = 1};
+    const struct dg_ws_limits limits = DG_WS_LIMITS_DEFAULT;
+    struct dg_ws *ws = dg_ws_new(&shared, &limits, &events, NULL);
+    require(ws);
+    for (size_t i = 0; i < text.len; i++) {
+        size_t k = 0;
+        while (k < sizeof frames / sizeof *frames - 1 && frames[k].letter != text.ptr[i])
+            k++;
+        const char frame[] = {
+            (char)frames[k].head, (char)(0x80 | frames[k].len), 'k', 'e', 'y', 's', 'a' ^ 'k'};
+        dg_ws_feed(ws, frame, sizeof frame - !frames[k].len);
+        dg_ws_written(ws, dg_ws_output(ws).len);
+    }
+    dg_ws_free(ws);
+}
+
+/* Feeds the text in pieces; after an error the rest goes to another reader. */
+static void read_redis(struct dg_span text)
+{
+    struct dg_redis_reader reader;
+    struct dg_redis_reply reply;
+    dg_redis_reader_init(&reader);
+    for (size_t at = 0; at < text.len; at += 64) {
+        bool is_there = true;
+        enum dg_err err = dg_redis_reader_feed(&reader, dg_span_sub(text, at, 64));
+        while (!err && is_there)
+            err = dg_redis_reader_next(&reader, &reply, &is_there);
+        if (err) {
+            dg_redis_reader_deinit(&reader);
+            dg_redis_reader_init(&reader);
+        }
+    }
+    dg_redis_reader_deinit(&reader);
+}
+
 static void read_keys(struct dg_span text)
 {
     struct dg_key_file file = {.n = 0};
@@ -654,6 +837,10 @@ static const struct reader readers[] = {
      read_android_file,
      {"<string>", "</string>", "<b>", "</b>", "<item quantity='other'>", "</item>", "<plurals>",
       "</plurals>", "<xliff:g>", "</xliff:g>", "<![CDATA[", "]]>", "\\n", "&amp;", "x "}},
+    {"resx file",
+     read_resx_file,
+     {"<data name='a'>", "</data>", "<value>", "</value>", "<data name='a' type='b'>",
+      "<comment>x</comment>", "{0}", "<b>", "</b>", "<![CDATA[", "]]>", "&amp;", "\n", "x "}},
     {"stringsdict file",
      read_stringsdict_file,
      {"<key>other</key>", "<string>", "</string>", "<dict>", "</dict>", "%#@", "@", "\n", "x "}},
@@ -679,6 +866,40 @@ static const struct reader readers[] = {
      {"x", "</text:p><text:p>", "<text:span>", "</text:span>", "<text:s/>", "<text:line-break/>",
       "<text:a>", "</text:a>", "<text:note><text:note-body><text:p>",
       "</text:p></text:note-body></text:note>", "&lt;", "<!-- -->", "<text:bookmark/>", " "}},
+    {"slide",
+     read_slide,
+     {"<a:r><a:t>x</a:t></a:r>", "</a:p><a:p>", "<a:r><a:rPr b=\"1\"/><a:t>x</a:t></a:r>",
+      "<a:br/>", "<a:fld type=\"slidenum\"><a:t>x</a:t></a:fld>",
+      "</a:p></p:txBody></p:sp><p:sp><p:nvSpPr><p:nvPr><p:ph/></p:nvPr></p:nvSpPr><p:txBody><a:p>",
+      "<a:tbl><a:tr><a:tc><a:txBody><a:p>", "</a:p></a:txBody></a:tc></a:tr></a:tbl>", "<p:grpSp>",
+      "</p:grpSp>", "<a:pPr lvl=\"1\"/>", "<!-- -->", "&amp;", " "}},
+    {"cells",
+     read_cells,
+     {"</si><si>", "<t>x</t>", "</si><si><t>x</t>", "<r><t>x</t></r>",
+      "<r><rPr><b/></rPr><t>x</t></r>", "<rPh sb=\"0\" eb=\"1\"><t>x</t></rPh>", "<phoneticPr/>",
+      "<is>", "</is>", "<c t=\"inlineStr\"><is><t>x</t></is></c>", "<!-- -->", "&lt;", " "}},
+    {"open sheet",
+     read_open_sheet,
+     {"x", "</text:p><text:p>", "</text:p></table:table-cell><table:table-cell><text:p>",
+      "</text:p></table:table-cell></table:table-row><table:table-row><table:table-cell><text:p>",
+      "<text:span>", "</text:span>", "<text:a>", "</text:a>", "<text:s/>",
+      "<office:annotation><text:p>x</text:p></office:annotation>", "<!-- -->", "&amp;", " "}},
+    {"open slide",
+     read_open_slide,
+     {"x", "</text:p><text:p>",
+      "</text:p></draw:text-box></draw:frame><draw:frame><draw:text-box><text:p>", "<text:span>",
+      "</text:span>", "<text:line-break/>", "<text:list><text:list-item><text:p>",
+      "</text:p></text:list-item></text:list>",
+      "<presentation:notes><text:p>x</text:p></presentation:notes>", "<text:tab/>", "<!-- -->",
+      "&lt;", " "}},
+    {"names of sheets",
+     read_sheet_names,
+     {"a\n", "abc\n", "a!", "'a'!", "'", "''", "<f>", "</f>", "INDIRECT(", "a:", "&amp;", "\"",
+      "\xC3\xA9", " "}},
+    {"names of open sheets",
+     read_open_sheet_names,
+     {"a\n", "ab\n", "<a b=\"a.\">", "<a b=\"$'a'.", "\">", "'", "a.", "#", "[.a", "&apos;", "<",
+      "\xC3\xA9", " "}},
     {"book",
      read_book,
      {"x", "</p><p>", "<b>", "</b>", "<br/>", "<img src=\"a\"/>", "&nbsp;", "<a href=\"a\">",
@@ -695,6 +916,10 @@ static const struct reader readers[] = {
      {"http://", "a@b.org ", "@a", "#a", ":a", "{", "{{", "}}", "%", "$a", "<x ", "/a.", "1,",
       "\xF0\x9F\x98\x80", "-a"}},
     {"phrases", read_phrases, {"a", "b", "ab", "abc ", "\xC3\xA9", " "}},
+    {"language",
+     read_language,
+     {"le chat ", "a", "1", "http://a.b ", "a@b.c ", "\xC3\xA9", "\xD0\xBC", "\xE4\xB8\x80",
+      "\xF0\x9F\x98\x80", ".", "\xCC\x81", "<a>", "\n", " "}},
     {"segments",
      read_segments,
      {"a", ".", ". ", "A. ", "\n", "\"", "(", ")", "\xE3\x80\x82", "1. ", "- ", "x@y.z ", " ", "! ",
@@ -736,6 +961,20 @@ static const struct reader readers[] = {
      {"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "a: b\r\n",
       "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", "0\r\n\r\n",
       "\r\n", "a"}},
+    {"Forwarded",
+     read_forwarded,
+     {"for=127.0.0.1,", "for=127.0.0.1;proto=https;", "host=h;", "for=\"[::1]:80\",", ",", ";", "=",
+      "\"", "\\", "for=", "a", " "}},
+    {"X-Forwarded-For",
+     read_forwarded_for,
+     {"127.0.0.1,", "127.0.0.1:80, ", "[::1], ", "1.2.3.4,", ",", ":", "[", "]", "a", " "}},
+    {"frames of a WebSocket",
+     read_frames,
+     {"m", "b", "f", "fc", "fe", "fcl", "fez", "c", "p", "o"}},
+    {"replies of Redis",
+     read_redis,
+     {"*2\r\n", "$1\r\na\r\n", "*1\r\n$1\r\na\r\n", "$-1\r\n", ":1\r\n", "+OK\r\n", "-ERR a\r\n",
+      "*65536\r\n", "*-1\r\n", "$9999\r\n", "+a", "\r\n", "a"}},
     {"cancelled requests", cancel_all, {"x"}},
     {"keys", read_keys, {"[a]\n", "a = b\n", "# x\n", "\n", "a", "[", "="}},
 };
@@ -779,8 +1018,8 @@ static void draw(const struct reader *reader, size_t n_fragments, struct dg_rng 
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: reader_costs SEED ROUNDS\n");
+    if (argc != 4 || dg_langid_open(&langid, argv[3], NULL) != DG_OK) {
+        fprintf(stderr, "usage: reader_costs SEED ROUNDS LANGID\n");
         return 2;
     }
     struct dg_rng rng;
@@ -801,5 +1040,6 @@ int main(int argc, char **argv)
             measure(reader, first, dg_rng_next(&rng) % 2 ? first : second);
         }
     }
+    dg_langid_close(langid);
     return 0;
 }

@@ -68,6 +68,9 @@ enum { DG_DEEPL_COLUMNS = 2 /* columns in a table of entries */ };
 void dg_deepl_glossary_fail(struct dg_call *call, int status, const char *message,
                             const char *detail);
 
+/* Answers for a glossary that this server does not know. */
+void dg_deepl_glossary_fail_unknown(struct dg_call *call);
+
 /* Answers for a change that failed. */
 void dg_deepl_glossary_failed(struct dg_call *call, const struct dg_glossaries_change *change);
 

@@ -218,6 +218,10 @@ static struct dg_bulk_job *open_document(struct dg_call *call)
     if (job && job->api == DG_BULK_DEEPL &&
         dg_document_opens(job, dg_fields_text(&fields, "document_key")))
         return job;
+    if (!err && !job && call->api->bulk && dg_bulk_may_lack(call->api->bulk)) {
+        dg_call_fail(call, dg_call_redis_away);
+        return NULL;
+    }
     dg_call_fail(call, (struct dg_failure){.status = err ? 400 : 404,
                                            .code = err ? "invalid_form" : "not_found",
                                            .message = err ? dg_error_text(&error, err)

@@ -41,6 +41,16 @@ void dg_deepl_glossary_fail(struct dg_call *call, int status, const char *messag
     dg_buf_deinit(&buf);
 }
 
+void dg_deepl_glossary_fail_unknown(struct dg_call *call)
+{
+    const struct dg_failure unknown = {.status = 404, .message = "Glossary not found"};
+    const struct dg_failure failure = dg_glossaries_unknown(&call->api->glossaries, unknown);
+    if (failure.status == unknown.status)
+        dg_deepl_glossary_fail(call, unknown.status, unknown.message, NULL);
+    else
+        dg_call_fail(call, failure);
+}
+
 void dg_deepl_put_glossary_code(struct dg_json_out *out, const char *key, const char *code)
 {
     char lower[DG_LANGTAG_TEXT] = "";
@@ -379,7 +389,7 @@ static struct dg_glossaries_entry *open_entry(struct dg_call *call)
         &call->api->glossaries, call->arg, dg_call_owner(call), dg_glossaries_is_admin(call));
     if (entry && is_single(entry))
         return entry;
-    dg_deepl_glossary_fail(call, 404, "Glossary not found", NULL);
+    dg_deepl_glossary_fail_unknown(call);
     return NULL;
 }
 

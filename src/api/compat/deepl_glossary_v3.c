@@ -128,7 +128,7 @@ static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_chan
     struct dg_glossaries_entry *entry =
         dg_glossaries_find(&call->api->glossaries, call->arg, dg_call_owner(call), is_admin);
     if (!entry || !is_shown(entry)) {
-        dg_deepl_glossary_fail(call, 404, "Glossary not found", NULL);
+        dg_deepl_glossary_fail_unknown(call);
         return NULL;
     }
     if (!to_change || (dg_glossaries_may(call, &failure) && dg_glossaries_owns(call, entry)))

@@ -280,7 +280,9 @@ void dg_libretranslate_download_file(struct dg_call *call)
     if (job && job->api != DG_BULK_LIBRETRANSLATE)
         job = NULL;
     dg_buf_init(&none, 0);
-    if (job && !dg_bulk_is_over(job))
+    if (!job && api->bulk && dg_bulk_may_lack(api->bulk))
+        dg_call_fail(call, dg_call_redis_away);
+    else if (job && !dg_bulk_is_over(job))
         wait_for(call, job, &none);
     else if (has_failed(call, job, &failure))
         dg_call_fail(call, failure);

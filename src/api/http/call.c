@@ -15,6 +15,12 @@
 
 enum { ID_RANDOM_BYTES = 16, LIST_MAX = 16 << 20, EVENT_MAX = 512 << 20, FAILURE_MAX = 64 << 10 };
 
+const struct dg_failure dg_call_redis_away = {
+    .status = 503,
+    .code = "unavailable",
+    .retry_after_s = 1,
+    .message = "The Redis that servers share does not answer. Try again later."};
+
 static bool is_sane_id(struct dg_span id)
 {
     if (id.len == 0 || id.len > DG_CALL_ID_MAX)

@@ -93,6 +93,9 @@ struct dg_failure {
     unsigned retry_after_s; /* seconds for the header Retry-After; 0: no such header */
 };
 
+/* 503, with Retry-After, for what cannot be known or changed because Redis does not answer. */
+extern const struct dg_failure dg_call_redis_away;
+
 /* Makes the call of a request; NULL when its arena is full. */
 struct dg_call *dg_call_new(struct dg_api *api, struct dg_http_req *req);
 

@@ -108,6 +108,7 @@ struct chore {
     enum dg_err err;
     struct dg_error error;
     dg_bulk_added_fn on_added;
+    dg_bulk_ended_fn on_ended; /* NULL: nobody waits for the end */
     void *owner;
 };
 
@@ -146,6 +147,13 @@ static void run_save(struct dg_offload_task *task)
                                   chore->meta.len, &chore->error);
 }
 
+static void end_ending(struct chore *chore)
+{
+    if (chore->on_ended)
+        chore->on_ended(chore->owner, chore->err, 0);
+    free_chore(chore);
+}
+
 static void on_saved(struct dg_offload_task *task)
 {
     struct chore *chore = (struct chore *)task;
@@ -155,24 +163,37 @@ static void on_saved(struct dg_offload_task *task)
             DG_LOG_FIELDS(dg_log_str("job", chore->job->id), dg_log_err(chore->err)),
             "the end of a job could not be recorded, so the next start will continue the job: %s",
             dg_error_text(&chore->error, chore->err));
-    free_chore(chore);
+    end_ending(chore);
+}
+
+static void save(struct dg_bulk_job *job, dg_bulk_ended_fn fn, void *ctx)
+{
+    struct chore *chore = new_chore(job);
+    if (!chore) {
+        if (fn)
+            fn(ctx, DG_ERR_NOMEM, 0);
+        return;
+    }
+    chore->on_ended = fn;
+    chore->owner = ctx;
+    chore->err = dg_bulk_put_meta(job, &chore->meta);
+    if (!chore->err)
+        chore->err = dg_offload_submit(job->bulk->files, &chore->task, run_save, on_saved);
+    if (chore->err)
+        end_ending(chore);
 }
 
 /* If memory or disk space is lacking, the next start finds the job unfinished, continues it and
  * ends it again. */
 void dg_bulk_save(struct dg_bulk_job *job)
 {
-    struct chore *chore = new_chore(job);
-    if (!chore)
-        return;
-    if (dg_bulk_put_meta(job, &chore->meta) != DG_OK ||
-        dg_offload_submit(job->bulk->files, &chore->task, run_save, on_saved) != DG_OK)
-        free_chore(chore);
+    save(job, NULL, NULL);
 }
 
 /* ---- Endings --------------------------------------------------------------------------------- */
 
-void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
+static void finish(struct dg_bulk_job *job, enum dg_bulk_state state, dg_bulk_ended_fn fn,
+                   void *ctx)
 {
     job->state = state;
     job->bulk->has_news = true;
@@ -188,7 +209,12 @@ void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
                  DG_LOG_FIELDS(dg_log_str("job", job->id), dg_log_uint("lines", job->n_done),
                                dg_log_uint("failed", job->n_failed)),
                  "job %s", dg_bulk_state_words[state]);
-    dg_bulk_save(job);
+    save(job, fn, ctx);
+}
+
+void dg_bulk_finish(struct dg_bulk_job *job, enum dg_bulk_state state)
+{
+    finish(job, state, NULL, NULL);
 }
 
 void dg_bulk_wait(struct dg_bulk_job *job, enum dg_bulk_wait waits_for,
@@ -217,21 +243,17 @@ void dg_bulk_fail(struct dg_bulk_job *job, enum dg_err err, const struct dg_erro
     dg_bulk_finish(job, DG_BULK_FAILED);
 }
 
-void dg_bulk_cancel(struct dg_bulk_job *job)
+/* ID.json first: without it the other files are litter that the next start removes, and with it
+ * they are needed. */
+static enum dg_err remove_files(const struct dg_bulk_job *job, struct dg_error *error)
 {
-    if (!dg_bulk_is_over(job))
-        dg_bulk_finish(job, DG_BULK_CANCELLED);
-}
-
-static void run_unlink(struct dg_offload_task *task)
-{
-    const struct dg_bulk_job *job = ((struct chore *)task)->job;
-    unlink(job->meta_path); /* first: without it the other files are litter that the next start
-                               removes */
+    if (unlink(job->meta_path) != 0 && errno != ENOENT)
+        return dg_error_errno(error, "cannot remove %s", job->meta_path);
     unlink(job->in_path);
     unlink(job->out_path);
     if (*job->document_name)
         unlink(job->document_path);
+    return DG_OK;
 }
 
 void dg_bulk_fetched(struct dg_bulk *bulk, struct dg_span id)
@@ -243,20 +265,26 @@ void dg_bulk_fetched(struct dg_bulk *bulk, struct dg_span id)
         dg_bulk_remove(job);
 }
 
-static void on_chore_done(struct dg_offload_task *task)
+static void run_remove(struct dg_offload_task *task)
 {
-    free_chore((struct chore *)task);
+    struct chore *chore = (struct chore *)task;
+    chore->err = remove_files(chore->job, &chore->error);
 }
 
-void dg_bulk_remove(struct dg_bulk_job *job)
+static void on_removed(struct dg_offload_task *task)
+{
+    struct chore *chore = (struct chore *)task;
+    if (chore->err)
+        dg_log_event(chore->job->bulk->log, DG_LOG_ERROR, "bulk",
+                     DG_LOG_FIELDS(dg_log_str("job", chore->job->id), dg_log_err(chore->err)),
+                     "a job could not be removed, so the next start will find it again: %s",
+                     dg_error_text(&chore->error, chore->err));
+    end_ending(chore);
+}
+
+static void remove_own(struct dg_bulk_job *job, dg_bulk_ended_fn fn, void *ctx)
 {
     struct dg_bulk *bulk = job->bulk;
-    if (job->is_removed)
-        return;
-    if (bulk->shared) {
-        dg_shared_jobs_end(bulk, job->id, DG_BULK_CANCELLED, true, dg_redis_table_ignore, NULL);
-        return;
-    }
     dg_bulk_hold(job);
     if (!dg_bulk_is_over(job))
         job->state = DG_BULK_CANCELLED;
@@ -266,13 +294,44 @@ void dg_bulk_remove(struct dg_bulk_job *job)
     bulk->n_jobs--;
     bulk->has_news = true;
     job->is_removed = true;
-    /* Runs after everything that still writes to the files. */
     struct chore *chore = new_chore(job);
-    if (chore && dg_offload_submit(bulk->files, &chore->task, run_unlink, on_chore_done) != DG_OK) {
-        run_unlink(&chore->task);
-        free_chore(chore);
+    if (chore) {
+        chore->on_ended = fn;
+        chore->owner = ctx;
+        /* The task runs after everything that still writes to the files. */
+        if (dg_offload_submit(bulk->files, &chore->task, run_remove, on_removed) != DG_OK) {
+            run_remove(&chore->task);
+            on_removed(&chore->task);
+        }
+    } else {
+        const enum dg_err err = remove_files(job, NULL);
+        if (fn)
+            fn(ctx, err, 0);
     }
     dg_bulk_release(job);
+}
+
+void dg_bulk_remove(struct dg_bulk_job *job)
+{
+    if (job->is_removed)
+        return;
+    if (job->bulk->shared)
+        dg_shared_jobs_end(job->bulk, job->id, DG_BULK_CANCELLED, true, dg_redis_table_ignore,
+                           NULL);
+    else
+        remove_own(job, NULL, NULL);
+}
+
+void dg_bulk_end(struct dg_bulk_job *job, bool removes, dg_bulk_ended_fn fn, void *ctx)
+{
+    if (job->bulk->shared)
+        dg_shared_jobs_end(job->bulk, job->id, DG_BULK_CANCELLED, removes, fn, ctx);
+    else if (removes)
+        remove_own(job, fn, ctx);
+    else if (dg_bulk_is_over(job))
+        fn(ctx, DG_OK, 0);
+    else
+        finish(job, DG_BULK_CANCELLED, fn, ctx);
 }
 
 /* ---- Coming ---------------------------------------------------------------------------------- */
@@ -345,7 +404,7 @@ static void run_create(struct dg_offload_task *task)
     if (!chore->err)
         run_save(task);
     if (chore->err)
-        run_unlink(task); /* some files may be in place, though not for good */
+        (void)remove_files(job, NULL); /* some may be in place, though not for good */
 }
 
 /* Finds a job that was sent under the same key within a day; NULL: none. */
@@ -377,14 +436,6 @@ static void end_adding(struct chore *chore, struct dg_bulk_job *job)
     chore->on_added(chore->owner, job, chore->err, &chore->error);
 }
 
-static void drop_files(struct dg_bulk_job *job)
-{
-    unlink(job->meta_path);
-    unlink(job->in_path);
-    if (*job->document_name)
-        unlink(job->document_path);
-}
-
 /* Reports whether all servers know the job now. */
 static void on_submitted(void *ctx, enum dg_err err, int64_t more)
 {
@@ -397,7 +448,7 @@ static void on_submitted(void *ctx, enum dg_err err, int64_t more)
     /* If Redis has not answered, the row may exist nevertheless. Then its files must exist, too;
      * otherwise they become litter. */
     if (err == DG_ERR_EXISTS && more == DG_SHARED_JOBS_OTHER)
-        drop_files(chore->job);
+        (void)remove_files(chore->job, NULL);
     end_adding(chore, job);
     dg_list_unlink(&chore->job->link);
     bulk->n_jobs--;
@@ -421,7 +472,7 @@ static void on_created(struct dg_offload_task *task)
     /* it was counted from the request on; from now on it counts like any other job */
     bulk->n_jobs--;
     if (earlier)
-        drop_files(job);
+        (void)remove_files(job, NULL);
     else if (!chore->err)
         dg_bulk_link(job);
     end_adding(chore, chore->err ? NULL : earlier ? earlier : job);
@@ -611,10 +662,9 @@ bool dg_bulk_is_shared(const struct dg_bulk *bulk)
     return bulk->shared != NULL;
 }
 
-void dg_bulk_end_shared(struct dg_bulk *bulk, struct dg_bulk_job *job, bool removes,
-                        void (*fn)(void *ctx, enum dg_err err, int64_t more), void *ctx)
+bool dg_bulk_may_lack(const struct dg_bulk *bulk)
 {
-    dg_shared_jobs_end(bulk, job->id, DG_BULK_CANCELLED, removes, fn, ctx);
+    return bulk->shared && !dg_shared_jobs_are_current(bulk->shared);
 }
 
 /* ---- Looking --------------------------------------------------------------------------------- */

@@ -130,11 +130,14 @@ enum dg_bulk_format dg_bulk_format(const struct dg_bulk_job *job);
 /* Puts the job as a JSON object. */
 void dg_bulk_put_state(const struct dg_bulk_job *job, struct dg_json_out *out);
 
-/* Ends the job; the lines that are done are kept. Does nothing to a job that is over. */
-void dg_bulk_cancel(struct dg_bulk_job *job);
-
-/* Forgets the job and removes its files. */
+/* Forgets the job and removes its files, some time later. */
 void dg_bulk_remove(struct dg_bulk_job *job);
+
+/* Ends a job, whose lines that are done are kept, or removes it with them. `fn` is called once, now
+ * or later: when the end is on disk, so that no restart takes it back, or with an error. For a job
+ * that servers share, DG_ERR_BUSY: Redis does not answer. */
+typedef void (*dg_bulk_ended_fn)(void *ctx, enum dg_err err, int64_t more);
+void dg_bulk_end(struct dg_bulk_job *job, bool removes, dg_bulk_ended_fn fn, void *ctx);
 
 /* Notes that a document was fetched that can be fetched only once. It is forgotten at once or,
  * where servers share it and a balancer may repeat the request, after a minute. */
@@ -150,11 +153,11 @@ struct dg_bulk_watch {
 void dg_bulk_watch(struct dg_bulk *bulk, const char *id, struct dg_bulk_watch *watch);
 void dg_bulk_unwatch(struct dg_bulk_watch *watch); /* `fn` is not called any more */
 
-/* Ends or removes a job that servers share, which takes a moment. DG_ERR_BUSY: Redis does not
- * answer. */
 bool dg_bulk_is_shared(const struct dg_bulk *bulk);
-void dg_bulk_end_shared(struct dg_bulk *bulk, struct dg_bulk_job *job, bool removes,
-                        void (*fn)(void *ctx, enum dg_err err, int64_t more), void *ctx);
+
+/* Returns true when a job that this server does not know may exist all the same: servers share
+ * their jobs, and Redis has not told this one of the newest. */
+bool dg_bulk_may_lack(const struct dg_bulk *bulk);
 
 /* ---- Reading the result ---------------------------------------------------------------------- */
 

@@ -135,7 +135,7 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
     struct adding *adding = owner;
     (void)error; /* it names a file; the log has the sentence */
     if (!job) {
-        dg_work_fail(&adding->work, err == DG_ERR_BUSY ? dg_v1_jobs_redis_away
+        dg_work_fail(&adding->work, err == DG_ERR_BUSY ? dg_call_redis_away
                                                        : dg_translate_options_file_failure(err));
         return;
     }

@@ -394,6 +394,11 @@ static void reset(void *user)
         DG_LIST_ITEM(at, struct dg_bulk_job, link)->version = 0;
 }
 
+bool dg_shared_jobs_are_current(const struct dg_shared_jobs *shared)
+{
+    return dg_redis_table_is_current(shared->table);
+}
+
 /* ---- A table that begins --------------------------------------------------------------------- */
 
 /* For a job that Redis does not know any more, or whose parts are lost: its input is cut again,

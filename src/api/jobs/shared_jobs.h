@@ -29,6 +29,9 @@ void dg_shared_jobs_open(struct dg_bulk *bulk, uv_loop_t *loop, struct dg_redis 
 void dg_shared_jobs_close(struct dg_bulk *bulk);
 void dg_shared_jobs_free(struct dg_shared_jobs *shared); /* NULL is fine */
 
+/* Returns true when this server knows all jobs (dg_redis_table_is_current). */
+bool dg_shared_jobs_are_current(const struct dg_shared_jobs *shared);
+
 /* Writes where a job's input is cut: "NUMBER BEGIN END LINES-BEFORE;" for each part. Any thread. */
 enum dg_err dg_shared_jobs_cut(struct dg_span body, size_t n_lines, struct dg_buf *parts,
                                size_t *n_parts) DG_MUST_CHECK;

@@ -36,12 +36,6 @@ static const struct dg_failure no_memory = {.status = 503,
                                             .message = "The server is out of memory.",
                                             .retry_after_s = 1};
 
-const struct dg_failure dg_v1_jobs_redis_away = {
-    .status = 503,
-    .code = "unavailable",
-    .retry_after_s = 1,
-    .message = "The Redis that servers share does not answer. Try again later."};
-
 bool dg_v1_jobs_are_kept(struct dg_call *call)
 {
     if (call->api->bulk && call->api->has_jobs)
@@ -55,6 +49,10 @@ bool dg_v1_jobs_are_kept(struct dg_call *call)
 
 static void fail_unknown(struct dg_call *call)
 {
+    if (dg_bulk_may_lack(call->api->bulk)) {
+        dg_call_fail(call, dg_call_redis_away);
+        return;
+    }
     dg_call_fail(call, (struct dg_failure){.status = 404,
                                            .code = "no_such_job",
                                            .message = "There is no job with this id."});
@@ -227,7 +225,7 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
         return;
     }
     if (!job && err == DG_ERR_BUSY) {
-        dg_work_fail(&adding->work, dg_v1_jobs_redis_away);
+        dg_work_fail(&adding->work, dg_call_redis_away);
         return;
     }
     if (!job) {
@@ -356,7 +354,7 @@ void dg_api_v1_job(struct dg_call *call)
         answer_state(call, 200, job);
 }
 
-/* The end of a job that servers share. */
+/* The end of a job. */
 struct ending {
     struct dg_work work; /* if its client leaves, the request is still carried out */
     char id[DG_BULK_ID_LEN + 1];
@@ -380,7 +378,9 @@ static void on_ended(void *ctx, enum dg_err err, int64_t more)
     if (!call)
         return;
     if (err)
-        dg_call_fail(call, dg_v1_jobs_redis_away);
+        dg_call_fail(call, bulk && dg_bulk_is_shared(bulk)
+                               ? dg_call_redis_away
+                               : dg_translate_options_file_failure(err));
     else if (removes)
         dg_call_text(call, 204, (struct dg_span){NULL, 0});
     else if (job)
@@ -389,7 +389,7 @@ static void on_ended(void *ctx, enum dg_err err, int64_t more)
         fail_unknown(call);
 }
 
-static void end_shared(struct dg_call *call, struct dg_bulk_job *job, bool removes)
+static void end(struct dg_call *call, struct dg_bulk_job *job, bool removes)
 {
     struct ending *ending = dg_try_calloc(1, sizeof *ending);
     if (!ending) {
@@ -399,30 +399,19 @@ static void end_shared(struct dg_call *call, struct dg_bulk_job *job, bool remov
     ending->removes = removes;
     snprintf(ending->id, sizeof ending->id, "%.*s", DG_SPAN_FMT(call->arg));
     dg_work_attach(call, &ending->work, &ending_ops);
-    dg_bulk_end_shared(call->api->bulk, job, removes, on_ended, ending);
+    dg_bulk_end(job, removes, on_ended, ending);
 }
 
 void dg_api_v1_job_cancel(struct dg_call *call)
 {
     struct dg_bulk_job *job = dg_v1_jobs_of(call);
-    if (!job)
-        return;
-    if (dg_bulk_is_shared(call->api->bulk)) {
-        end_shared(call, job, false);
-        return;
-    }
-    dg_bulk_cancel(job);
-    answer_state(call, 200, job);
+    if (job)
+        end(call, job, false);
 }
 
 void dg_v1_jobs_remove(struct dg_call *call, struct dg_bulk_job *job)
 {
-    if (dg_bulk_is_shared(call->api->bulk)) {
-        end_shared(call, job, true);
-        return;
-    }
-    dg_bulk_remove(job);
-    dg_call_text(call, 204, (struct dg_span){NULL, 0});
+    end(call, job, true);
 }
 
 void dg_api_v1_job_remove(struct dg_call *call)

@@ -28,9 +28,6 @@ enum dg_err dg_v1_jobs_read_options(struct dg_call *call, struct dg_span options
                                     struct dg_translate_options *options,
                                     struct dg_failure *failure) DG_MUST_CHECK;
 
-/* 503, for what could not be changed because Redis does not answer. */
-extern const struct dg_failure dg_v1_jobs_redis_away;
-
 /* Returns the failure for dg_bulk_add. */
 struct dg_failure dg_v1_jobs_failure(struct dg_call *call, enum dg_err err,
                                      const struct dg_error *error);

@@ -97,6 +97,12 @@ struct dg_glossaries_entry *dg_glossaries_find(const struct dg_glossaries *store
     return NULL;
 }
 
+struct dg_failure dg_glossaries_unknown(const struct dg_glossaries *store,
+                                        struct dg_failure unknown)
+{
+    return dg_redis_table_is_current(store->table) ? unknown : dg_call_redis_away;
+}
+
 /* ---- Files ----------------------------------------------------------------------------------- */
 
 enum dg_err dg_glossaries_print(const struct dg_glossaries_entry *entry, struct dg_buf *buf)
@@ -757,10 +763,11 @@ enum dg_err dg_glossaries_apply(const struct dg_glossaries *store, struct dg_job
     for (size_t i = 0; i < options->n_glossary_ids; i++) {
         entry = dg_glossaries_find(store, options->glossary_ids[i], dg_span_cstr(owner), is_admin);
         if (!entry) {
-            *failure = (struct dg_failure){.status = 404,
-                                           .code = "no_such_glossary",
-                                           .message = "Glossary not found",
-                                           .field = "glossary"};
+            *failure =
+                dg_glossaries_unknown(store, (struct dg_failure){.status = 404,
+                                                                 .code = "no_such_glossary",
+                                                                 .message = "Glossary not found",
+                                                                 .field = "glossary"});
             return DG_ERR_NOT_FOUND;
         }
         hold(job, entry->glossary);

@@ -92,6 +92,11 @@ enum dg_err dg_glossaries_open(struct dg_glossaries *store, const struct dg_glos
 struct dg_glossaries_entry *dg_glossaries_find(const struct dg_glossaries *store, struct dg_span id,
                                                struct dg_span owner, bool is_admin);
 
+/* Returns what to say of a glossary that was not found: `unknown`, or 503 where servers share them
+ * and this one may not know the newest yet. */
+struct dg_failure dg_glossaries_unknown(const struct dg_glossaries *store,
+                                        struct dg_failure unknown);
+
 enum dg_glossaries_how { DG_GLOSSARIES_MERGE, DG_GLOSSARIES_REPLACE, DG_GLOSSARIES_DROP };
 
 /* What happens to the dictionary of a language pair; for DG_GLOSSARIES_DROP it must exist. */

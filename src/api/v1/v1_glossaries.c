@@ -252,9 +252,11 @@ static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_chan
     struct dg_glossaries_entry *entry =
         dg_glossaries_find(&call->api->glossaries, call->arg, dg_call_owner(call), is_admin);
     if (!entry) {
-        dg_call_fail(call, (struct dg_failure){.status = 404,
-                                               .code = "no_such_glossary",
-                                               .message = "There is no such glossary."});
+        dg_call_fail(call, dg_glossaries_unknown(
+                               &call->api->glossaries,
+                               (struct dg_failure){.status = 404,
+                                                   .code = "no_such_glossary",
+                                                   .message = "There is no such glossary."}));
         return NULL;
     }
     if (!to_change)

@@ -113,6 +113,8 @@ struct dg_redis_table {
     char server[NAME_LEN + 1], epoch[NAME_LEN + 1]; /* epoch: "" until Redis has told it */
     uint64_t version, next_version;                 /* next: while rows are applied */
     struct dg_redis_ask *asking;                    /* NULL: no request for news is under way */
+    uint64_t asked_ms, current_ms; /* the times of the latest request, and of the latest one to
+                                      which there was no news */
     bool is_applying, is_complete, said_nonsense;
     bool is_closed, is_gone, is_freed; /* gone: the loop has closed the timer */
     struct dg_list puts, settling;
@@ -304,6 +306,7 @@ static void ask(struct dg_redis_table *table)
     args[n++] = dg_span_cstr(version);
     args[n++] = dg_span_cstr(epoch);
     args[n++] = dg_span_cstr(table->server);
+    table->asked_ms = now_ms(table);
     table->asking = dg_redis_ask(table->redis, args, n, ASK_MS, on_news, table);
 }
 
@@ -347,6 +350,8 @@ static void take_news(struct dg_redis_table *table, const struct dg_redis_reply 
         table->ops->reset(table->user);
     }
     table->next_version = upto;
+    if (n == 0)
+        table->current_ms = table->asked_ms;
     if (n > 0) {
         table->is_applying = true;
         table->ops->apply(table->user, rows, n);
@@ -377,6 +382,14 @@ void dg_redis_table_applied(struct dg_redis_table *table)
     table->is_applying = false;
     table->version = table->next_version;
     ask(table);
+}
+
+/* Whoever has asked counts as alive, and a change is answered when all that are alive know it, or
+ * after SETTLE_MS. So a change that was answered by now is known here, or older than the request.
+ */
+bool dg_redis_table_is_current(const struct dg_redis_table *table)
+{
+    return !table || (table->is_complete && now_ms(table) - table->current_ms < SETTLE_MS);
 }
 
 static void on_timer(uv_timer_t *timer)

@@ -53,6 +53,11 @@ struct dg_redis_table *dg_redis_table_new(uv_loop_t *loop, struct dg_redis *redi
 
 void dg_redis_table_applied(struct dg_redis_table *table);
 
+/* Returns true when this server knows every change that has been answered anywhere. It may not when
+ * it has just started, or when Redis has not answered it for a second: then a row that it does not
+ * know may exist. NULL is fine: nothing is shared. */
+bool dg_redis_table_is_current(const struct dg_redis_table *table);
+
 /* Called once, maybe before put returns; `more` is the additional result of a script.
  * DG_ERR_EXISTS: the row has another version; DG_ERR_LIMIT: the text is too long; DG_ERR_BUSY:
  * Redis does not answer, and the change may have been made or not; DG_ERR_CLOSED, DG_ERR_NOMEM. */

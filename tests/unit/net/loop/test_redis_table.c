@@ -320,6 +320,27 @@ START_TEST(nonsense_changes_nothing)
 }
 END_TEST
 
+START_TEST(is_current_only_while_redis_tells_it_the_news)
+{
+    struct bench bench;
+    begin(&bench);
+    ck_assert(dg_redis_table_is_current(NULL));
+    ck_assert(!dg_redis_table_is_current(bench.table));
+    await_told(&bench, "reset;complete;");
+    ck_assert(dg_redis_table_is_current(bench.table));
+    bench.sync_says = "+OK\r\n";
+    while (dg_redis_table_is_current(bench.table))
+        turn(&bench);
+    bench.sync_says = NULL;
+    bench.upto = "1";
+    bench.rows[0] = "a", bench.rows[1] = "1", bench.rows[2] = "text";
+    await_told(&bench, "a=text@1;");
+    while (!dg_redis_table_is_current(bench.table))
+        turn(&bench);
+    end(&bench);
+}
+END_TEST
+
 START_TEST(answers_what_waits_when_it_is_closed)
 {
     struct bench bench;
@@ -345,6 +366,7 @@ int main(void)
                                   a_change_that_we_know_outlives_the_table,
                                   a_change_meant_for_a_lost_table_is_sent_again,
                                   nonsense_changes_nothing,
+                                  is_current_only_while_redis_tells_it_the_news,
                                   answers_what_waits_when_it_is_closed};
     return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests, DG_TORTURE_DENSE);
 }
