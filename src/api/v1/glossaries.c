@@ -655,18 +655,28 @@ struct removal {
     struct dg_work work; /* if its client leaves, the removal is still carried out */
     char path[DG_GLOSSARIES_PATH];
     char dir[4096];
+    enum dg_err err;
 };
+
+/* A glossary whose file stays comes back at the next start, so its removal fails. */
+static enum dg_err remove_path(const char *path)
+{
+    return unlink(path) == 0 || errno == ENOENT ? DG_OK : DG_ERR_IO;
+}
 
 static void run_removal(struct dg_offload_task *task)
 {
     struct removal *removal = (struct removal *)task;
-    unlink(removal->path);
+    removal->err = remove_path(removal->path);
     (void)!dg_file_out_sync_dir(removal->dir, NULL);
 }
 
-static void answer_removal(struct dg_call *call)
+static void answer_removal(struct dg_call *call, enum dg_err err)
 {
-    dg_call_reply(call, 204, NULL, (struct dg_span){NULL, 0});
+    if (err)
+        dg_call_fail(call, dg_translate_options_file_failure(err));
+    else
+        dg_call_reply(call, 204, NULL, (struct dg_span){NULL, 0});
 }
 
 static void free_removal(struct dg_work *work)
@@ -678,9 +688,11 @@ static const struct dg_work_ops removal_ops = {.free = free_removal};
 
 static void on_removed(struct dg_offload_task *task)
 {
-    struct dg_call *call = dg_work_end(&((struct removal *)task)->work);
+    struct removal *removal = (struct removal *)task;
+    const enum dg_err err = removal->err;
+    struct dg_call *call = dg_work_end(&removal->work);
     if (call)
-        answer_removal(call);
+        answer_removal(call, err);
 }
 
 void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entry)
@@ -704,9 +716,8 @@ void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entr
         dg_work_detach(&removal->work);
     }
     dg_free(removal);
-    if (*store->dir)
-        unlink(path); /* at once, rather than not at all */
-    answer_removal(call);
+    /* at once, rather than not at all */
+    answer_removal(call, *store->dir ? remove_path(path) : DG_OK);
 }
 
 /* ---- Who ------------------------------------------------------------------------------------- */
