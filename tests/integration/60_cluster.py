@@ -101,7 +101,7 @@ class Cluster(IntegrationTest):
         texts = lines(N_LINES)
         job = self.add(0, texts)
         for n in range(3):  # a job is acknowledged when all servers know it, or after a second
-            wait_for(lambda: self.state(n, job["id"])["state"] != 404, "the job")
+            wait_for(lambda: self.state(n, job["id"])["state"] not in (404, 503), "the job")
         for victim in (0, 1, 2):
             parts = self.state(2 - victim, job["id"])["done"]
             wait_for(lambda: self.state((victim + 1) % 3, job["id"])["done"] > parts or
