@@ -533,6 +533,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, struct dg_
         .min_len_max = (size_t)options->max_min_length,
         .batch_delay_ns = (uint64_t)options->batch_delay_ms * DG_CLOCK_MS,
         .whole_vocabulary = !options->shortlist,
+        .kv = (enum dg_net_kv)options->kv_type,
         .cache_bytes = plan.cache,
         .cache_per_client = options->cache_scope == DG_CACHE_SCOPE_KEY,
         .models_bytes = plan.models,

@@ -112,6 +112,7 @@ static struct dg_net_limits net_limits(const struct dg_net *net,
         .source_len = limits->source_max,
         .target_len = limits->target_max,
         .kv_tokens = limits->kv_tokens,
+        .kv = limits->kv,
         .shortlist = dg_shortlist_columns(limits->lex, dg_net_blueprint(net)),
     };
 }
@@ -339,6 +340,11 @@ static size_t n_needed(const struct dg_decoder *decoder, const struct dg_decode_
 {
     return dg_net_need(decoder->state, job->n_src, (size_t)dg_search_width(job->opts),
                        n_positions(job, target_cap(decoder, job)));
+}
+
+size_t dg_decoder_cache_bytes(const struct dg_decoder *decoder, const struct dg_decode_job *job)
+{
+    return decoder->analyser ? 0 : n_needed(decoder, job) * dg_net_position_bytes(decoder->state);
 }
 
 /* Returns the fewest rows that a client with sentences under way has had. */

@@ -57,7 +57,8 @@ struct dg_decoder_limits {
                             0: a default */
     /* for encoder-only networks: about how many multiplications one step makes; 0: a default */
     uint64_t step_work;
-    size_t kv_tokens; /* cached positions of all sentences; 0: enough for all at full length */
+    size_t kv_tokens;  /* cached positions of all sentences; 0: enough for all at full length */
+    enum dg_net_kv kv; /* how their keys and values are stored */
     size_t alignment_layer; /* the decoder layer whose attention is kept, from 1; 0: the last */
     size_t alignment_head; /* the head of that layer, from 1; 0: the mean of all heads. If layer and
                               head are 0, the model chooses */
@@ -114,6 +115,9 @@ enum dg_err dg_decoder_size(const struct dg_net *net, const struct dg_decoder_li
 /* Refuses, with a sentence, a job that this decoder could never take. */
 enum dg_err dg_decoder_check(const struct dg_decoder *decoder, const struct dg_decode_job *job,
                              struct dg_error *error) DG_MUST_CHECK;
+
+/* Returns the bytes of the caches that a job takes at most; 0: the network reads only. */
+size_t dg_decoder_cache_bytes(const struct dg_decoder *decoder, const struct dg_decode_job *job);
 
 /* Returns how many of the first `n` jobs may be added together now. */
 size_t dg_decoder_n_fitting(const struct dg_decoder *decoder, const struct dg_decode_job *jobs,

@@ -57,6 +57,7 @@ struct dg_engine_opts {
     size_t min_len_max;   /* the largest minimum length that a request may set, in tokens; 0: no
                              further limit */
     size_t kv_tokens;     /* cached positions in each worker; 0: 256 for each slot */
+    enum dg_net_kv kv;    /* how their keys and values are stored */
     uint64_t batch_delay_ns;
     size_t cache_bytes; /* bytes of the sentence cache; 0: there is none */
     /* An answer in the cache serves only the client that asked first, and the remote cache is

@@ -531,6 +531,9 @@ static void size_caches(struct dg_net *net)
     net->kv_layers = is_rnn || is_seq ? 1 : bp->decoder.n_layers;
     net->kv_width = dg_blueprint_family(bp)->has_prompt ? bp->lm.kv_heads * bp->lm.head
                                                         : dg_blueprint_context(bp);
+    net->kv_heads = is_rnn || is_seq                      ? 1
+                    : dg_blueprint_family(bp)->has_prompt ? bp->lm.kv_heads
+                                                          : bp->decoder.H;
     if (is_seq)
         net->cell_width = bp->decoder_kind == DG_DECODER_LSTM ? 2 * bp->D : bp->D;
     else if (bp->decoder_kind == DG_DECODER_LSTM)

@@ -127,7 +127,10 @@ enum dg_net_kv {
     DG_NET_KV_AUTO, /* F16 in an I8 network, otherwise F32 */
     DG_NET_KV_F32,
     DG_NET_KV_F16, /* half the memory and half the bytes to read */
+    DG_NET_KV_I8,  /* bytes, with a scale for each head of a key or value: about a quarter */
 };
+
+extern const char *const dg_net_kv_words[]; /* "auto", ... for options; NULL after the last */
 
 struct dg_net_limits {
     size_t slots;         /* the most sentences at a time, 1 to 65,536 */
@@ -170,6 +173,9 @@ bool dg_net_is_divisible(const struct dg_net *net);
 size_t dg_net_need(const struct dg_net_state *state, size_t n_source, size_t n_lanes,
                    size_t target_len);
 size_t dg_net_room(const struct dg_net_state *state);
+
+/* Returns the bytes of one cached position, in all layers. */
+size_t dg_net_position_bytes(const struct dg_net_state *state);
 
 /* Takes slot `slot`, which must be closed, for a sentence. DG_ERR_RANGE: beyond the limits, or
  * n_source is 0; DG_ERR_BUSY: not enough free positions at present. */

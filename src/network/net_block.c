@@ -225,11 +225,19 @@ static void *kv_at(const struct dg_net_state *state, size_t layer, size_t at)
 
 void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const float *from)
 {
-    const size_t n = 2 * state->net->kv_width;
-    if (state->limits.kv == DG_NET_KV_F16)
-        state->net->kernels->store_f16(kv_at(state, layer, at), from, n);
-    else
-        memcpy(kv_at(state, layer, at), from, n * sizeof *from);
+    const struct dg_net *net = state->net;
+    void *record = kv_at(state, layer, at);
+    switch (state->kv_type) {
+    case DG_KV_F32:
+        memcpy(record, from, 2 * net->kv_width * sizeof *from);
+        break;
+    case DG_KV_F16:
+        net->kernels->store_f16(record, from, 2 * net->kv_width);
+        break;
+    case DG_KV_I8:
+        net->kernels->store_i8(record, from, net->kv_heads, net->kv_width / net->kv_heads);
+        break;
+    }
 }
 
 const float *dg_net_kept(const struct dg_net_state *state, size_t layer, uint32_t at)
@@ -238,53 +246,32 @@ const float *dg_net_kept(const struct dg_net_state *state, size_t layer, uint32_
 }
 
 void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q,
-                   const uint32_t *at, size_t n, const struct dg_relative *relative)
+                   size_t ld_q, size_t Q, const uint32_t *const *at, size_t n_shared, size_t n,
+                   const struct dg_relative *relative)
 {
     const struct dg_net *net = state->net;
-    const bool is_half = state->limits.kv == DG_NET_KV_F16;
-    const size_t D = net->bp.D, H = net->bp.decoder.H, dh = D / H;
-    const float scale = 1.0f / sqrtf((float)dh);
-    const void *kv = kv_at(state, layer, 0);
-    if (relative && relative->reach && is_half)
-        net->kernels->attend_relative_f16(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores,
-                                          relative, n - 1);
-    else if (relative && relative->reach)
-        net->kernels->attend_relative(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores,
-                                      relative, n - 1);
-    else if (is_half)
-        net->kernels->attend_f16(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores);
-    else
-        net->kernels->attend(out, q, kv, 2 * D, at, n, H, dh, scale, state->scores);
-}
-
-void dg_net_attend_some(struct dg_net_state *state, size_t layer, float *out, const float *q,
-                        size_t Q, const uint32_t *at, size_t n)
-{
-    const struct dg_net *net = state->net;
-    const size_t D = net->bp.D, H = net->bp.decoder.H, dh = D / H;
-    const float scale = 1.0f / sqrtf((float)dh);
-    const void *kv = kv_at(state, layer, 0);
-    if (state->limits.kv == DG_NET_KV_F16)
-        net->kernels->attend_some_f16(out, D, q, D, Q, kv, 2 * D, at, n, H, dh, scale,
-                                      state->scores);
-    else
-        net->kernels->attend_some(out, D, q, D, Q, kv, 2 * D, at, n, H, dh, scale, state->scores);
-}
-
-void dg_net_attend_lanes(struct dg_net_state *state, size_t layer, float *out, const float *q,
-                         size_t ld_q, size_t Q, const uint32_t *const *at, size_t n_shared,
-                         size_t n)
-{
-    const struct dg_net *net = state->net;
-    const size_t D = net->bp.D, H = net->bp.decoder.H, dh = D / H;
-    const float scale = 1.0f / sqrtf((float)dh);
-    const void *kv = kv_at(state, layer, 0);
-    if (state->limits.kv == DG_NET_KV_F16)
-        net->kernels->attend_lanes_f16(out, D, q, ld_q, Q, kv, 2 * D, at, n_shared, n, H, dh, scale,
-                                       state->scores);
-    else
-        net->kernels->attend_lanes(out, D, q, ld_q, Q, kv, 2 * D, at, n_shared, n, H, dh, scale,
-                                   state->scores);
+    const size_t D = net->bp.D, H = net->bp.decoder.H;
+    const bool is_relative = relative && relative->reach;
+    const size_t step = is_relative ? 1 : Q;
+    for (size_t i = 0; i < Q; i += step)
+        net->kernels->attend(&(struct dg_attention){.type = state->kv_type,
+                                                    .kv = kv_at(state, layer, 0),
+                                                    .stride = state->kv_bytes,
+                                                    .at = at + i,
+                                                    .n = n,
+                                                    .n_shared = n_shared,
+                                                    .Q = step,
+                                                    .H = H,
+                                                    .dh = D / H,
+                                                    .q = q + i * ld_q,
+                                                    .ld_q = ld_q,
+                                                    .out = out + i * D,
+                                                    .ld_out = D,
+                                                    .scale = 1.0f / sqrtf((float)(D / H)),
+                                                    .weights = state->scores,
+                                                    .scratch = state->attend_scratch,
+                                                    .relative = is_relative ? relative : NULL,
+                                                    .self = n - 1});
 }
 
 /* ---- Feed-forward ---------------------------------------------------------------------------- */

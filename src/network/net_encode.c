@@ -43,12 +43,23 @@ static void attend_rows(struct dg_net_state *state, const struct dg_relative *re
         for (size_t i = first > from ? first - from : 0, Q; i < stop; i += Q) {
             float *out = state->z + (from + i) * D;
             Q = relative->reach ? 1 : stop - i < DG_ATTEND_QUERIES ? stop - i : DG_ATTEND_QUERIES;
-            if (relative->reach)
-                net->kernels->attend_relative(out, qkv + i * 3 * D, qkv + D, 3 * D, NULL, S, H, dh,
-                                              scale, state->scores, relative, i);
-            else
-                net->kernels->attend_some(out, D, qkv + i * 3 * D, 3 * D, Q, qkv + D, 3 * D, NULL,
-                                          S, H, dh, scale, state->scores);
+            net->kernels->attend(
+                &(struct dg_attention){.type = DG_KV_F32,
+                                       .kv = qkv + D,
+                                       .stride = 3 * D * sizeof(float),
+                                       .n = S,
+                                       .n_shared = S,
+                                       .Q = Q,
+                                       .H = H,
+                                       .dh = dh,
+                                       .q = qkv + i * 3 * D,
+                                       .ld_q = 3 * D,
+                                       .out = out,
+                                       .ld_out = D,
+                                       .scale = scale,
+                                       .weights = state->scores,
+                                       .relative = relative->reach ? relative : NULL,
+                                       .self = i});
         }
     }
 }

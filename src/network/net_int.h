@@ -151,8 +151,9 @@ struct dg_net {
     struct net_seq seq;             /* SEQ family: used instead of the layers above */
     struct net_enc enc;             /* ENC family: used together with the encoder's layers */
 
-    /* A cached position consists of kv_layers records of two vectors of kv_width numbers. */
-    size_t kv_layers, kv_width;
+    /* A cached position consists of kv_layers records of two vectors of kv_width numbers, which are
+     * kv_heads heads. */
+    size_t kv_layers, kv_width, kv_heads;
     size_t cell_width; /* numbers of state per lane and layer of a recurrent decoder; 0: none */
 
     void *block;
@@ -249,9 +250,9 @@ struct dg_net_state {
 
     struct net_slot *slots; /* [slots] */
 
-    /* The pool of cached positions. kv is [n_layers][kv_tokens][2D], F32 or F16: key, then value.
-     */
+    /* The pool of cached positions: kv is [n_layers][kv_tokens] records. */
     char *kv;
+    enum dg_kv_type kv_type;
     size_t kv_bytes;   /* bytes of one position in one layer */
     uint32_t *free_at; /* [kv_tokens] a stack */
     size_t n_free;
@@ -271,8 +272,9 @@ struct dg_net_state {
     float *x, *y, *z; /* [work_rows][D] the stream; a sub-layer's input; its intermediate result */
     float *wide;      /* [work_rows][3D], [ffn_rows][F], or two rows of the widest inner layer */
     size_t wide_len;
-    float *scores; /* [DG_ATTEND_QUERIES][H][longest] */
-    float *logits; /* [logits_rows][ld_logits] */
+    float *scores;         /* [DG_ATTEND_QUERIES][H][longest] */
+    float *attend_scratch; /* for attention over I8 records */
+    float *logits;         /* [logits_rows][ld_logits] */
     size_t ld_logits;
     float *attention;        /* [rows][source_len] */
     uint32_t *row_logits;    /* [rows] index into logits, or NONE */
@@ -347,26 +349,18 @@ void dg_net_linear_parts(struct dg_net_state *state, float *out, size_t ld_out, 
                          size_t ld_x, size_t M, const struct dg_packed *w, dg_net_take_fn *take,
                          void *ctx, const uint32_t *rows);
 
-/* Stores the record [2 kv_width] of a cached position. The mirror returns it; it works only where
- * records are F32. */
+/* Stores the key and value [2 kv_width] of a cached position. The mirror returns its record; it is
+ * what was stored only where records are F32. */
 void dg_net_keep(struct dg_net_state *state, size_t layer, uint32_t at, const float *from);
 const float *dg_net_kept(const struct dg_net_state *state, size_t layer, uint32_t at);
 
-/* Computes the attention of one query [D] over the cached positions in `at`. The probabilities stay
- * in state->scores. With `relative` (NULL or reach 0: none), the query stands at the last
- * position. */
+/* Computes the attention of Q queries [D], 1 to DG_ATTEND_QUERIES, that are ld_q apart, query i
+ * over the n cached positions of at[i]; the first n_shared are the same for all. Results are D
+ * apart. The probabilities stay in state->scores. With `relative` (NULL or reach 0: none), a query
+ * stands at the last position, and only the scores of the last one are kept. */
 void dg_net_attend(struct dg_net_state *state, size_t layer, float *out, const float *q,
-                   const uint32_t *at, size_t n, const struct dg_relative *relative);
-
-/* The same without relative positions for Q queries, 1 to DG_ATTEND_QUERIES. Queries are D apart,
- * and so are their results. */
-void dg_net_attend_some(struct dg_net_state *state, size_t layer, float *out, const float *q,
-                        size_t Q, const uint32_t *at, size_t n);
-
-/* The same for Q lanes of one slot, whose lists of n positions begin with n_shared common ones. */
-void dg_net_attend_lanes(struct dg_net_state *state, size_t layer, float *out, const float *q,
-                         size_t ld_q, size_t Q, const uint32_t *const *at, size_t n_shared,
-                         size_t n);
+                   size_t ld_q, size_t Q, const uint32_t *const *at, size_t n_shared, size_t n,
+                   const struct dg_relative *relative);
 
 /* Runs the recurrent sub-layer of SSRU and AAN decoders (net_cell.c), in place on x[M][D]. */
 void dg_net_cell(struct dg_net_state *state, const struct net_decoder_layer *layer,

@@ -92,13 +92,21 @@ static void attend(struct dg_net_state *state, size_t at_layer, float *out, cons
                    size_t H, const struct net_lm_row *row)
 {
     const struct dg_net *net = state->net;
-    const size_t width = net->bp.lm.head, n = row->position + 1, ld = 2 * net->kv_width;
-    const float scale = 1.0f / sqrtf((float)width);
-    const void *kv = dg_net_kept(state, at_layer, 0);
-    if (state->limits.kv == DG_NET_KV_F16)
-        net->kernels->attend_f16(out, q, kv, ld, row->at, n, H, width, scale, state->scores);
-    else
-        net->kernels->attend(out, q, kv, ld, row->at, n, H, width, scale, state->scores);
+    const size_t width = net->bp.lm.head, n = row->position + 1;
+    net->kernels->attend(&(struct dg_attention){.type = state->kv_type,
+                                                .kv = dg_net_kept(state, at_layer, 0),
+                                                .stride = state->kv_bytes,
+                                                .at = &row->at,
+                                                .n = n,
+                                                .n_shared = n,
+                                                .Q = 1,
+                                                .H = H,
+                                                .dh = width,
+                                                .q = q,
+                                                .out = out,
+                                                .scale = 1.0f / sqrtf((float)width),
+                                                .weights = state->scores,
+                                                .scratch = state->attend_scratch});
 }
 
 /* Converts between the network's order of heads (by group) and that of the calls (by place in the

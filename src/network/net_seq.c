@@ -252,8 +252,20 @@ static void look_by_products(struct dg_net_state *state, float *context, const f
 {
     const struct dg_net *net = state->net;
     const size_t D = net->bp.D;
-    net->kernels->attend(context, h, (const float *)(const void *)state->kv, 2 * D, slot->source_at,
-                         slot->n_source, 1, D, 1.0f, state->scores);
+    const uint32_t *at = slot->source_at;
+    net->kernels->attend(&(struct dg_attention){.type = state->kv_type,
+                                                .kv = state->kv,
+                                                .stride = state->kv_bytes,
+                                                .at = &at,
+                                                .n = slot->n_source,
+                                                .n_shared = slot->n_source,
+                                                .Q = 1,
+                                                .H = 1,
+                                                .dh = D,
+                                                .q = h,
+                                                .out = context,
+                                                .scale = 1.0f,
+                                                .weights = state->scores});
 }
 
 static void look_by_sums(struct dg_net_state *state, float *context, const float *query,

@@ -16,6 +16,8 @@
 #include <math.h>
 #include <string.h>
 
+const char *const dg_net_kv_words[] = {"auto", "f32", "f16", "i8", NULL};
+
 enum { ENCODE_TOKENS = 256, FFN_ROWS = 128 };
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */
@@ -77,8 +79,7 @@ static void carve_cache(struct dg_net_state *state, struct net_carve *carve)
     const struct dg_net_limits *l = &state->limits;
     const struct dg_net *net = state->net;
     const size_t n_layers = bp->decoder.n_layers; /* at most 64 */
-    state->kv_bytes =
-        2 * net->kv_width * (l->kv == DG_NET_KV_F16 ? sizeof(uint16_t) : sizeof(float));
+    state->kv_bytes = dg_kv_bytes(state->kv_type, net->kv_heads, net->kv_width / net->kv_heads);
     state->kv = dg_net_carve(carve, l->kv_tokens, net->kv_layers * state->kv_bytes);
     state->free_at = dg_net_carve(carve, l->kv_tokens, sizeof(uint32_t));
     state->refs = dg_net_carve(carve, l->kv_tokens, sizeof(uint32_t));
@@ -97,6 +98,10 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
     const size_t A = is_lm ? bp->decoder.H * bp->lm.head : D; /* the width of attention */
     const size_t longest =
         is_lm ? l->source_len + l->target_len : dg_most(l->source_len, l->target_len);
+    const size_t kv_heads = state->net->kv_heads;
+    state->kv_type = l->kv == DG_NET_KV_I8    ? DG_KV_I8
+                     : l->kv == DG_NET_KV_F16 ? DG_KV_F16
+                                              : DG_KV_F32;
     const size_t qkv = is_lm ? A + 2 * state->net->kv_width : 3 * D;
     state->work_rows = dg_most(l->rows, l->encode_tokens);
     state->ffn_rows = dg_least(state->work_rows, FFN_ROWS);
@@ -109,6 +114,10 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
         dg_most(state->work_rows * qkv, dg_most(state->ffn_rows, 2) * F * (bp->lm.gated ? 2 : 1));
     state->wide = dg_net_carve(carve, state->wide_len, sizeof(float));
     state->scores = dg_net_carve(carve, DG_ATTEND_QUERIES * H * longest, sizeof(float));
+    state->attend_scratch = dg_net_carve(
+        carve,
+        dg_attention_scratch(state->kv_type, longest, kv_heads, state->net->kv_width / kv_heads),
+        sizeof(float));
     state->ld_logits = (bp->decoder.V + 15) & ~(size_t)15;
     state->logits = dg_net_carve(carve, l->logits_rows, state->ld_logits * sizeof(float));
     state->attention = dg_net_carve(carve, l->rows * l->source_len, sizeof(float));
@@ -262,6 +271,11 @@ size_t dg_net_room(const struct dg_net_state *state)
     return state->limits.kv_tokens - state->n_promised;
 }
 
+size_t dg_net_position_bytes(const struct dg_net_state *state)
+{
+    return state->net->kv_layers * state->kv_bytes;
+}
+
 enum dg_err dg_net_open(struct dg_net_state *state, size_t slot_at, size_t n_source, size_t n_lanes,
                         size_t target_len)
 {
@@ -345,7 +359,7 @@ void dg_net_poison(struct dg_net_state *state)
         for (size_t layer = 0; layer < state->net->kv_layers; layer++)
             memset(state->kv +
                        (layer * state->limits.kv_tokens + state->free_at[i]) * state->kv_bytes,
-                   0xff, state->kv_bytes); /* NaN in F32 and in F16 */
+                   0xff, state->kv_bytes); /* NaN in F32, in F16, and as a scale */
     poison(state->x, state->work_rows * D);
     poison(state->y, state->work_rows * D);
     poison(state->z, state->work_rows * D);

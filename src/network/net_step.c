@@ -178,16 +178,9 @@ static void self_attention(struct dg_net_state *state, const struct net_decoder_
                     state->wide + m * 3 * D + D);
     for (size_t i = 0, m = 0; i < state->n_lane_groups; m += state->lanes[i++].n) {
         const struct net_lanes *lanes = &state->lanes[i];
-        float *out = state->z + m * D;
-        const float *q = state->wide + m * 3 * D;
-        const size_t n = step->rows[m].position + 1;
-        if (lanes->n == 1 || layer->relative.reach)
-            for (size_t k = 0; k < lanes->n; k++)
-                dg_net_attend(state, at_layer, out + k * D, q + k * 3 * D, state->row_at[m + k], n,
-                              &layer->relative);
-        else
-            dg_net_attend_lanes(state, at_layer, out, q, 3 * D, lanes->n, state->row_at + m,
-                                lanes->n_shared, n);
+        dg_net_attend(state, at_layer, state->z + m * D, state->wide + m * 3 * D, 3 * D, lanes->n,
+                      state->row_at + m, lanes->n_shared, step->rows[m].position + 1,
+                      &layer->relative);
     }
     dg_net_linear(state, state->x, D, state->z, D, M, &layer->o, DG_OP_NONE, state->x);
     dg_net_leave(state, &layer->self_norm, M);
@@ -224,8 +217,11 @@ static void cross_attention(struct dg_net_state *state, const struct net_decoder
         for (Q = 1;
              Q < DG_ATTEND_QUERIES && m + Q < M && step->rows[m + Q].slot == step->rows[m].slot;)
             Q++;
-        dg_net_attend_some(state, at_layer, state->z + m * D, state->wide + m * D, Q,
-                           slot->source_at, slot->n_source);
+        const uint32_t *at[DG_ATTEND_QUERIES];
+        for (size_t i = 0; i < Q; i++)
+            at[i] = slot->source_at;
+        dg_net_attend(state, at_layer, state->z + m * D, state->wide + m * D, D, Q, at,
+                      slot->n_source, slot->n_source, NULL);
         for (size_t i = 0; i < Q && step->attention && step->attention_layer == at_layer; i++)
             keep_attention(state, m + i, i, slot->n_source, step->attention_head);
     }

@@ -5,10 +5,10 @@
  * returns.
  *
  *     key     "dragoman:1:" and 64 hexadecimal digits: BLAKE2b-256 of the program's version, the
- *             model's fingerprint, its longest target, and the local cache's key (cache.h)
- *     value   "DGA1", answers, then 16 bytes: BLAKE2b of all that precedes, keyed with the key.
- *             An answer is its finish and whether it was repaired (a byte each), log-probability
- *             and score (8 bytes each), the number of its ids (4 bytes), its ids and their
+ *             model's fingerprint, its longest target, how keys and values are stored, and the
+ * local cache's key (cache.h) value   "DGA1", answers, then 16 bytes: BLAKE2b of all that precedes,
+ * keyed with the key. An answer is its finish and whether it was repaired (a byte each),
+ * log-probability and score (8 bytes each), the number of its ids (4 bytes), its ids and their
  *             log-probabilities (4 bytes each); everything in little-endian order
  *
  * Pure functions, any thread. */
@@ -27,7 +27,7 @@ enum dg_err dg_remote_fingerprint(const char *dir, struct dg_error *error,
 
 /* `local` is the key that dg_cache_key made for version 0. Writes text with its NUL. */
 void dg_remote_key(const unsigned char fingerprint[DG_FINGERPRINT_BYTES], size_t target_max,
-                   struct dg_span local, char key[DG_REMOTE_KEY_MAX]);
+                   enum dg_net_kv kv, struct dg_span local, char key[DG_REMOTE_KEY_MAX]);
 
 /* Appends a ticket's answers. DG_ERR_UNSUPPORTED: the answers cannot be shared (they have an
  * alignment, or one is incomplete). */

@@ -67,6 +67,50 @@ struct dg_relative {
     size_t reach;               /* 1 to DG_RELATIVE_REACH_MAX */
 };
 
+/* How a key and its value are stored, one behind the other: a record. F16 and I8 records take 2 and
+ * about 1 byte a number. An I8 record begins with the scales of the key's heads and of the value's
+ * heads, F32 [2][H]; then come the numbers, -127 to 127, of both. */
+enum dg_kv_type { DG_KV_F32, DG_KV_F16, DG_KV_I8 };
+
+/* Returns the bytes of a record. */
+static inline size_t dg_kv_bytes(enum dg_kv_type type, size_t H, size_t dh)
+{
+    return type == DG_KV_I8    ? 2 * H * sizeof(float) + (2 * H * dh + 3) / 4 * 4
+           : type == DG_KV_F16 ? 2 * H * dh * sizeof(uint16_t)
+                               : 2 * H * dh * sizeof(float);
+}
+
+/* Attention of Q queries, 1 to DG_ATTEND_QUERIES, over n keys each: for each head, scores = (q . k)
+ * * scale, softmax over the keys, out = weighted values. Query i has the n records of the list
+ * at[i]; the first n_shared places of all lists are the same, and are read once for all queries as
+ * far as that pays. A query's result has the same bits as if it were alone.
+ *
+ * With relative positions, Q is 1 and the query has the position of key `self`: key t becomes k +
+ * keys[clip(t - self)], and its value v + values[clip(t - self)]. */
+struct dg_attention {
+    enum dg_kv_type type;
+    const void *kv; /* the records, `stride` bytes apart */
+    size_t stride;
+    const uint32_t *const *at; /* [Q][n]; NULL: records 0, 1, 2, ... for all */
+    size_t n, n_shared;        /* n >= 1 */
+    size_t Q, H, dh;
+    const float *q; /* query i lies at q + i * ld_q */
+    size_t ld_q;
+    float *out; /* its result at out + i * ld_out */
+    size_t ld_out;
+    float scale;
+    float *weights; /* [Q][H][n]: the probabilities stay here */
+    float *scratch; /* for I8: dg_attention_scratch numbers, at a multiple of 64 bytes */
+    const struct dg_relative *relative; /* NULL: none */
+    size_t self;
+};
+
+/* Returns the numbers of `scratch`. */
+static inline size_t dg_attention_scratch(enum dg_kv_type type, size_t n, size_t H, size_t dh)
+{
+    return type == DG_KV_I8 ? H * (2 * n + dh + 16) : 0;
+}
+
 struct dg_kernels {
     const char *name;  /* "ref", "avx2", ... */
     size_t panel;      /* columns of one packed panel of F32 weights (packed.h) */
@@ -100,48 +144,15 @@ struct dg_kernels {
     /* out = row * scale + position; `position` may be NULL. */
     void (*embed)(float *out, const float *row, float scale, const float *position, size_t D);
 
-    /* Attention of one query over n keys: for each head, scores = (q . k) * scale, softmax over the
-     * keys, out = weighted values. Key t lies at kv + at[t] * ld, its value `D` floats further; at
-     * == NULL means 0, 1, 2, ... The probabilities stay in `weights` [H][n]. n >= 1. */
-    void (*attend)(float *out, const float *q, const float *kv, size_t ld, const uint32_t *at,
-                   size_t n, size_t H, size_t dh, float scale, float *weights);
-
-    /* The same for keys and values stored as F16 (ld in elements). */
-    void (*attend_f16)(float *out, const float *q, const uint16_t *kv, size_t ld,
-                       const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
-                       float *weights);
-
-    /* Both for Q queries, 1 to DG_ATTEND_QUERIES, over the same keys, which are read once for all
-     * of them: query i lies at q + i * ld_q, its result at out + i * ld_out, and its probabilities
-     * at weights + i * H * n. The result of each query has the same bits as if it were alone. */
-    void (*attend_some)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
-                        const float *kv, size_t ld, const uint32_t *at, size_t n, size_t H,
-                        size_t dh, float scale, float *weights);
-    void (*attend_some_f16)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
-                            const uint16_t *kv, size_t ld, const uint32_t *at, size_t n, size_t H,
-                            size_t dh, float scale, float *weights);
-
-    /* The same for lanes of a beam, whose lists of keys begin alike: query i has the n keys of
-     * at[i], and the first n_shared keys of all lists are the same. */
-    void (*attend_lanes)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
-                         const float *kv, size_t ld, const uint32_t *const *at, size_t n_shared,
-                         size_t n, size_t H, size_t dh, float scale, float *weights);
-    void (*attend_lanes_f16)(float *out, size_t ld_out, const float *q, size_t ld_q, size_t Q,
-                             const uint16_t *kv, size_t ld, const uint32_t *const *at,
-                             size_t n_shared, size_t n, size_t H, size_t dh, float scale,
-                             float *weights);
-
-    /* attend and attend_f16 with relative positions: the query has the position of key `self`; key
-     * t becomes k + keys[clip(t - self)], and its value v + values[clip(t - self)]. */
-    void (*attend_relative)(float *out, const float *q, const float *kv, size_t ld,
-                            const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
-                            float *weights, const struct dg_relative *relative, size_t self);
-    void (*attend_relative_f16)(float *out, const float *q, const uint16_t *kv, size_t ld,
-                                const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
-                                float *weights, const struct dg_relative *relative, size_t self);
+    /* Attention, as struct dg_attention says. */
+    void (*attend)(const struct dg_attention *of);
 
     /* out = x as F16, nearest-even; numbers too large for F16 become its largest. NaN stays NaN. */
     void (*store_f16)(uint16_t *out, const float *x, size_t n);
+
+    /* Makes the I8 record of one key and value, x [2][H][dh]; see enum dg_kv_type. The vector of a
+     * head that has a NaN or an infinity gets a scale of NaN. */
+    void (*store_i8)(void *record, const float *x, size_t H, size_t dh);
 
     /* One step of the simple recurrent unit:
      * f = sigmoid(forget); c_out = f * c_in + (1 - f) * candidate; y = relu(c_out). c_out may be

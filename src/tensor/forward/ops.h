@@ -35,19 +35,9 @@ void dg_ops_norm_ref(float *out, const float *x, const float *gain, const float 
                      size_t D, float eps);
 void dg_ops_embed_ref(float *out, const float *row, float scale, const float *position, size_t D);
 void dg_ops_softmax_ref(float *x, size_t n);
-void dg_ops_attend_relative_ref(float *out, const float *q, const float *kv, size_t ld,
-                                const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
-                                float *weights, const struct dg_relative *relative, size_t self);
-void dg_ops_attend_relative_f16_ref(float *out, const float *q, const uint16_t *kv, size_t ld,
-                                    const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
-                                    float *weights, const struct dg_relative *relative,
-                                    size_t self);
-void dg_ops_attend_ref(float *out, const float *q, const float *kv, size_t ld, const uint32_t *at,
-                       size_t n, size_t H, size_t dh, float scale, float *weights);
-void dg_ops_attend_f16_ref(float *out, const float *q, const uint16_t *kv, size_t ld,
-                           const uint32_t *at, size_t n, size_t H, size_t dh, float scale,
-                           float *weights);
+void dg_ops_attend_ref(const struct dg_attention *of);
 void dg_ops_store_f16_ref(uint16_t *out, const float *x, size_t n);
+void dg_ops_store_i8_ref(void *record, const float *x, size_t H, size_t dh);
 void dg_ops_ssru_ref(float *y, float *c_out, const float *c_in, const float *candidate,
                      const float *forget, size_t D);
 void dg_ops_gate_ref(float *out, const float *a, const float *x, const float *b, const float *y,

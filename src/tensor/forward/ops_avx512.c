@@ -6,6 +6,7 @@
  * of the instruction sets; dispatch.c checks that the CPU has them. */
 #define ONE_SMALL_PANEL
 #define TILE_5_6
+#define ATTEND_BYTES
 #include "tensor/forward/simd_avx512.inc"
 #include "tensor/forward/ops_simd.inc"
 

@@ -38,7 +38,7 @@ enum { RUNS_MAX = 64, BATCH_MAX = DG_DECODER_ADD_MAX, RESULTS_MAX = 1024, SPLIT_
 struct bench {
     int help;
     const char *model, *random, *compare;
-    int type;
+    int type, kv_type;
     struct dg_opt_list batch, beam;
     int64_t threads, split, source_len, target_len, seed, time_ms, step_rows;
     bool limits, shortlist, pin;
@@ -55,6 +55,8 @@ static const struct dg_opt_row rows[] = {
              "gpt2-small, bert-base"},
     {DG_OPT_ENUM(struct bench, type), "type", .words = type_words, .def = "auto",
      .help = "type that products are computed in"},
+    {DG_OPT_ENUM(struct bench, kv_type), "kv-type", .words = dg_net_kv_words, .def = "auto",
+     .help = "how the keys and values that attention reads are stored"},
     {DG_OPT_STRINGS(struct bench, batch), "batch", .def = "1,8,32", .unit = "N,N,...",
      .help = "sentences at once"},
     {DG_OPT_STRINGS(struct bench, beam), "beam", .def = "1,4", .unit = "N,N,...",
@@ -135,6 +137,7 @@ struct runner {
     uint64_t seed;
     struct run runs[RUNS_MAX];
     size_t n_runs;
+    double slot_bytes; /* the caches of one sentence */
     enum dg_err err;
     struct dg_error error;
 };
@@ -263,6 +266,7 @@ static enum dg_err measure(struct runner *runner)
     opts.max_len = opts.min_len = (int)T;
     struct dg_decoder_limits limits = {.sentences = what->batch,
                                        .lex = what->lex,
+                                       .kv = (enum dg_net_kv)flags->kv_type,
                                        .rows = what->batch * (size_t)what->beam,
                                        .source_max = S,
                                        .target_max = T,
@@ -291,6 +295,7 @@ static enum dg_err measure(struct runner *runner)
         for (size_t i = 0; i < what->batch; i++)
             jobs[i] = (struct dg_decode_job){
                 ids + i * S, S, &opts, &events, NULL, false, is_reader(what->net) ? &read : NULL};
+        runner->slot_bytes = (double)dg_decoder_cache_bytes(decoder, jobs);
         /* a run to warm up, which is not counted */
         err = run_once(runner, decoder, jobs, &runner->runs[0]);
     }
@@ -389,15 +394,17 @@ static struct figures figures_of(const struct bench_case *what, const struct run
 static void print_key(char *key, size_t cap, const struct bench_case *what)
 {
     const struct bench *flags = what->flags;
-    char split[32] = "";
+    char split[32] = "", kv[32] = "";
     if (flags->split > 1)
         snprintf(split, sizeof split, " split=%lld", (long long)flags->split);
+    if (flags->kv_type)
+        snprintf(kv, sizeof kv, " kv=%s", dg_net_kv_words[flags->kv_type]);
     snprintf(
         key, cap,
-        "model=%s%s type=%s kernels=%s threads=%lld%s batch=%zu beam=%d source=%lld target=%lld",
+        "model=%s%s type=%s%s kernels=%s threads=%lld%s batch=%zu beam=%d source=%lld target=%lld",
         *flags->random ? flags->random : flags->model, flags->shortlist ? " shortlist=yes" : "",
-        type_words[flags->type], dg_net_kernels(what->net)->name, (long long)flags->threads, split,
-        what->batch, what->beam, (long long)flags->source_len, (long long)flags->target_len);
+        type_words[flags->type], kv, dg_net_kernels(what->net)->name, (long long)flags->threads,
+        split, what->batch, what->beam, (long long)flags->source_len, (long long)flags->target_len);
 }
 
 static void print_case(const struct bench_case *what, const struct runner *runners,
@@ -409,7 +416,8 @@ static void print_case(const struct bench_case *what, const struct runner *runne
 #define PRINT(name, digits) printf(" " #name "=%." #digits "f", figures->name);
     FIGURES(PRINT)
 #undef PRINT
-    printf(" runs=%zu peak_mib=%.1f\n", runners[0].n_runs, peak_mib());
+    printf(" runs=%zu peak_mib=%.1f slot_kib=%.1f\n", runners[0].n_runs, peak_mib(),
+           runners[0].slot_bytes / 1024);
     fflush(stdout);
 }
 

@@ -38,6 +38,9 @@ static const struct dg_opt_row rows[] = {
      .help = "workers; 0: one for each core"},
     {DG_OPT_INT_IN(struct translate, slots, 1, 1024), "slots", .def = "32",
      .help = "sentences under way in each worker"},
+    {DG_OPT_ENUM(struct translate, kv_type), "kv-type", .words = dg_net_kv_words, .def = "auto",
+     .help = "how the keys and values that attention reads are stored; auto: f16 for I8 models, "
+             "otherwise f32"},
     {DG_OPT_BOOL(struct translate, shortlist), "shortlist", .def = "yes",
      .help = "consider only the words of the model's lexical shortlist, where it has one"},
     {DG_OPT_BOOL(struct translate, ids), "ids", .def = "no", .heading = "Text",
@@ -510,6 +513,7 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
                                   .alignment_layer = (size_t)flags->alignment_layer,
                                   .alignment_head = (size_t)flags->alignment_head,
                                   .whole_vocabulary = !flags->shortlist,
+                                  .kv = (enum dg_net_kv)flags->kv_type,
                                   .langid_path = *flags->model ? NULL : places.langid,
                                   .wake = line_pipe_wake,
                                   .wake_arg = &pipe};
@@ -577,10 +581,10 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
                                 struct dg_error *error)
 {
     static const char *const own[] = {
-        "threads",        "slots",           "shortlist",      "ids",    "scores",   "alignment",
-        "soft-alignment", "alignment-layer", "alignment-head", "json",   "nbest",    "prefix",
-        "must",           "suppress",        "max-extra",      "formal", "informal", "quality",
-        "template",       "template-stop"};
+        "threads",   "slots",          "shortlist",       "kv-type",        "ids",    "scores",
+        "alignment", "soft-alignment", "alignment-layer", "alignment-head", "json",   "nbest",
+        "prefix",    "must",           "suppress",        "max-extra",      "formal", "informal",
+        "quality",   "template",       "template-stop"};
     bool is_remote = *flags->remote.server;
     static const char *const of_one[] = {
         "ids",      "quality",         "template",       "formal",

@@ -193,6 +193,7 @@ static enum dg_err run_ids(struct work *work, struct line_pipe *pipe, const stru
         .alignment_layer = (size_t)flags->alignment_layer,
         .alignment_head = (size_t)flags->alignment_head,
         .lex = lex,
+        .kv = (enum dg_net_kv)flags->kv_type,
     };
     work->limits.batch_tokens = work->limits.source_max * 8;
     struct dg_sched_opts opts = {

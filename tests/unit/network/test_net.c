@@ -59,6 +59,8 @@ static struct dg_net *make_net(const struct dg_kernels *kernels, enum dg_net_typ
     return net;
 }
 
+static enum dg_net_kv kv; /* of the states that are made */
+
 static struct dg_net_state *make_state(const struct dg_net *net, size_t slots, size_t lanes,
                                        size_t rows)
 {
@@ -68,7 +70,8 @@ static struct dg_net_state *make_state(const struct dg_net *net, size_t slots, s
                                          .rows = rows,
                                          .source_len = S_MAX,
                                          .target_len = T_MAX,
-                                         .shortlist = 50};
+                                         .shortlist = 50,
+                                         .kv = kv};
     ck_assert_int_eq(dg_net_state_new(&state, net, &limits, NULL), DG_OK);
     return state;
 }
@@ -448,6 +451,8 @@ static void keep_bits_in_company(size_t which)
             /* test_ops compares the rest, where it costs less */
             if (type == DG_NET_BF16 && (t > 0 || which % 4))
                 continue;
+            kv = type == DG_NET_BF16 || (type == DG_NET_I8 && (t + which) % 2) ? DG_NET_KV_I8
+                                                                               : DG_NET_KV_AUTO;
             struct dg_net *net = make_net(tables[t], (enum dg_net_type)type);
             struct sentence s[N];
             make_sentences(net, s, N);
@@ -464,6 +469,7 @@ START_TEST(a_sentence_gets_the_same_bits_alone_and_in_any_company)
 {
     for (size_t i = 0; i < N_KINDS; i++)
         keep_bits_in_company(i);
+    kv = DG_NET_KV_AUTO;
 }
 END_TEST
 
@@ -571,8 +577,11 @@ static void swap_lanes(size_t which)
 
 START_TEST(lanes_fork_swap_and_die_without_a_trace)
 {
-    for (size_t i = 0; i < N_KINDS; i++)
-        swap_lanes(i);
+    for (size_t i = 0; i < N_KINDS * 2; i++) {
+        kv = i < N_KINDS ? DG_NET_KV_AUTO : DG_NET_KV_I8;
+        swap_lanes(i % N_KINDS);
+    }
+    kv = DG_NET_KV_AUTO;
 }
 END_TEST
 

@@ -283,8 +283,10 @@ START_TEST(a_value_is_believed_only_whole)
     struct dg_buf value;
     ck_assert(from && to);
     dg_buf_init(&value, DG_REMOTE_VALUE_MAX);
-    dg_remote_key(print, 512, DG_SPAN("a"), key);
-    dg_remote_key(print, 511, DG_SPAN("a"), other);
+    dg_remote_key(print, 512, DG_NET_KV_AUTO, DG_SPAN("a"), key);
+    dg_remote_key(print, 512, DG_NET_KV_I8, DG_SPAN("a"), other);
+    ck_assert_str_ne(key, other);
+    dg_remote_key(print, 511, DG_NET_KV_AUTO, DG_SPAN("a"), other);
     ck_assert_str_ne(key, other);
     from->answers = &answer;
     from->n_answers = 1;

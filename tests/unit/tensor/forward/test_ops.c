@@ -450,28 +450,6 @@ START_TEST(activations_agree_over_their_whole_range)
 }
 END_TEST
 
-/* F16: stored with the same bits; attention to it is equal within rounding. */
-static void check_attend_f16(const struct dg_kernels *kernels, const float *q, const float *kv,
-                             size_t ld, const uint32_t *at, size_t n, size_t H, size_t dh)
-{
-    uint16_t *half = dg_xmalloc(70 * ld * sizeof *half),
-             *other = dg_xmalloc(70 * ld * sizeof *other);
-    float *a = floats(H * dh), *b = floats(H * dh), *p = floats(H * n), *r = floats(H * n);
-    dg_ops_store_f16_ref(half, kv, 70 * ld);
-    kernels->store_f16(other, kv, 70 * ld);
-    ck_assert_mem_eq(half, other, 70 * ld * sizeof *half);
-    dg_ops_attend_f16_ref(a, q, half, ld, at, n, H, dh, 0.3f, p);
-    kernels->attend_f16(b, q, half, ld, at, n, H, dh, 0.3f, r);
-    check_near(kernels->name, b, a, H * dh, 1e-5f);
-    check_near(kernels->name, r, p, H * n, 1e-5f);
-    dg_free(half);
-    dg_free(other);
-    dg_free(a);
-    dg_free(b);
-    dg_free(p);
-    dg_free(r);
-}
-
 START_TEST(halves_keep_to_their_range)
 {
     setup();
@@ -492,32 +470,103 @@ START_TEST(halves_keep_to_their_range)
 }
 END_TEST
 
-/* Relative positions, F32 and F16, with the query at both ends, in the middle and outside. */
-static void check_relative(const struct dg_kernels *kernels, const float *q, const float *kv,
-                           size_t ld, const uint32_t *at, size_t n, size_t H, size_t dh,
-                           size_t reach)
+/* Records of every kind made of the same keys and values [n][2][H][dh], with the reference's
+ * functions; every table must store the same bits. Freed by the caller. */
+struct records {
+    enum dg_kv_type type;
+    char *kv; /* the records, 12 bytes farther apart than they are long */
+    size_t stride;
+    float *scratch; /* for as many keys as there are records, at least n_keys */
+};
+
+static void *aligned(size_t bytes)
 {
-    const size_t D = H * dh, rows = 2 * reach + 1;
-    uint16_t *half = dg_xmalloc(50 * ld * sizeof *half);
-    float *a = floats(D), *b = floats(D), *p = floats(H * n), *r = floats(H * n);
-    float *keys = floats(rows * dh), *values = floats(rows * dh);
-    const struct dg_relative relative = {keys, values, reach};
-    const size_t selves[] = {0, n - 1, n / 2, n + 3};
-    dg_ops_store_f16_ref(half, kv, 50 * ld);
-    for (size_t i = 0; i < 4; i++) {
-        dg_ops_attend_relative_ref(a, q, kv, ld, at, n, H, dh, 0.3f, p, &relative, selves[i]);
-        kernels->attend_relative(b, q, kv, ld, at, n, H, dh, 0.3f, r, &relative, selves[i]);
-        check_near(kernels->name, b, a, D, 1e-5f);
-        check_near(kernels->name, r, p, H * n, 1e-5f);
-        dg_ops_attend_relative_f16_ref(a, q, half, ld, at, n, H, dh, 0.3f, p, &relative, selves[i]);
-        kernels->attend_relative_f16(b, q, half, ld, at, n, H, dh, 0.3f, r, &relative, selves[i]);
-        check_near(kernels->name, b, a, D, 1e-5f);
-        check_near(kernels->name, r, p, H * n, 1e-5f);
+    void *block = dg_try_aligned(bytes ? bytes : 64);
+    ck_assert_ptr_nonnull(block);
+    return block;
+}
+
+static struct records make_records(enum dg_kv_type type, const float *x, size_t n, size_t n_keys,
+                                   size_t H, size_t dh)
+{
+    const size_t bytes = dg_kv_bytes(type, H, dh), D = H * dh;
+    struct records r = {.type = type, .stride = bytes + 12};
+    r.kv = dg_xcalloc(1, (n - 1) * r.stride + bytes);
+    r.scratch = aligned(dg_attention_scratch(type, n_keys, H, dh) * sizeof(float));
+    for (size_t i = 0; i < n; i++) {
+        char *record = r.kv + i * r.stride;
+        if (type == DG_KV_F32)
+            memcpy(record, x + i * 2 * D, bytes);
+        else if (type == DG_KV_F16)
+            dg_ops_store_f16_ref((uint16_t *)(void *)record, x + i * 2 * D, 2 * D);
+        else
+            dg_ops_store_i8_ref(record, x + i * 2 * D, H, dh);
     }
-    float *all[] = {a, b, p, r, keys, values};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    char *other = dg_xcalloc(1, bytes);
+    for (size_t t = 0; t < n_tables; t++) {
+        if (type == DG_KV_F16)
+            tables[t]->store_f16((uint16_t *)(void *)other, x, 2 * D);
+        else if (type == DG_KV_I8)
+            tables[t]->store_i8(other, x, H, dh);
+        if (type != DG_KV_F32)
+            ck_assert_mem_eq(other, r.kv, bytes);
+    }
+    dg_free(other);
+    return r;
+}
+
+static void free_records(struct records *r)
+{
+    dg_free(r->kv);
+    dg_free(r->scratch);
+}
+
+static const enum dg_kv_type kinds[] = {DG_KV_F32, DG_KV_F16, DG_KV_I8};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+/* What one query asks for; the callers change what differs. */
+static struct dg_attention attention(const struct records *r, const uint32_t *const *at, size_t n,
+                                     const float *q, float *out, float *weights, size_t H,
+                                     size_t dh)
+{
+    return (struct dg_attention){.type = r->type,
+                                 .kv = r->kv,
+                                 .stride = r->stride,
+                                 .at = at,
+                                 .n = n,
+                                 .n_shared = n,
+                                 .Q = 1,
+                                 .H = H,
+                                 .dh = dh,
+                                 .q = q,
+                                 .out = out,
+                                 .scale = 0.3f,
+                                 .weights = weights,
+                                 .scratch = r->scratch};
+}
+
+/* I8 products may round queries and probabilities to 16 bits. */
+static float tolerance(enum dg_kv_type type)
+{
+    return type == DG_KV_I8 ? 2e-4f : 1e-5f;
+}
+
+/* A table gives what the reference gives, within rounding. */
+static void check_attention(const struct dg_kernels *table, struct dg_attention of)
+{
+    const size_t D = of.H * of.dh;
+    float *a = floats(D), *b = floats(D), *p = floats(of.H * of.n), *r = floats(of.H * of.n);
+    of.out = a;
+    of.weights = p;
+    dg_ops_attend_ref(&of);
+    of.out = b;
+    of.weights = r;
+    table->attend(&of);
+    check_near(table->name, b, a, D, tolerance(of.type));
+    check_near(table->name, r, p, of.H * of.n, tolerance(of.type));
+    float *all[] = {a, b, p, r};
+    for (size_t i = 0; i < 4; i++)
         dg_free(all[i]);
-    dg_free(half);
 }
 
 START_TEST(relative_positions_agree_for_every_reach)
@@ -525,96 +574,69 @@ START_TEST(relative_positions_agree_for_every_reach)
     setup();
     static const size_t heads[] = {1, 8}, widths[] = {4, 7, 32, 64},
                         reaches[] = {1, 5, 20, DG_RELATIVE_REACH_MAX};
-    for (size_t h = 0; h < 2; h++)
-        for (size_t w = 0; w < 4; w++)
-            for (size_t n = 1; n < 40; n += n < 4 ? 1 : 7) {
-                const size_t D = heads[h] * widths[w], ld = 2 * D;
-                float *q = floats(D), *kv = floats(50 * ld);
-                uint32_t at[40];
-                for (size_t i = 0; i < n; i++)
-                    at[i] = (uint32_t)(i * 7 % 49);
-                for (size_t t = 0; t < n_tables; t++)
-                    check_relative(tables[t], q, kv, ld, n % 2 ? at : NULL, n, heads[h], widths[w],
-                                   reaches[n % 4]);
-                dg_free(q);
-                dg_free(kv);
+    for (size_t i = 0; i < 8 * N_KINDS; i++)
+        for (size_t n = 1; n < 40; n += n < 4 ? 1 : 7) {
+            const size_t H = heads[i % 2], dh = widths[i / 2 % 4], D = H * dh;
+            const size_t reach = reaches[n % 4], selves[] = {0, n - 1, n / 2, n + 3};
+            float *q = floats(D), *x = floats(50 * 2 * D);
+            float *keys = floats((2 * reach + 1) * dh), *values = floats((2 * reach + 1) * dh);
+            const struct dg_relative relative = {keys, values, reach};
+            struct records r = make_records(kinds[i / 8], x, 50, n, H, dh);
+            uint32_t at[40];
+            const uint32_t *list = at;
+            for (size_t k = 0; k < n; k++)
+                at[k] = (uint32_t)(k * 7 % 49);
+            for (size_t t = 0; t < n_tables * 4; t++) {
+                struct dg_attention of =
+                    attention(&r, n % 2 ? &list : NULL, n, q, NULL, NULL, H, dh);
+                of.relative = &relative;
+                of.self = selves[t % 4];
+                check_attention(tables[t / 4], of);
             }
+            float *all[] = {q, x, keys, values};
+            for (size_t k = 0; k < 4; k++)
+                dg_free(all[k]);
+            free_records(&r);
+        }
 }
 END_TEST
 
-/* Several queries over the same keys give the same bits as each alone. */
-static void check_attend_some(const struct dg_kernels *table, size_t n, size_t H, size_t dh)
+/* Queries whose keys differ from key n_shared on get the bits that each gets alone. */
+static void check_lanes(const struct dg_kernels *table, enum dg_kv_type type, size_t n,
+                        size_t n_shared, size_t H, size_t dh)
 {
-    const size_t D = H * dh, ld = 2 * D + 3, ld_q = D + 5, ld_out = D + 1;
-    float *q = floats(DG_ATTEND_QUERIES * ld_q), *kv = floats(n * ld);
-    uint16_t *half = dg_try_calloc(n * ld, sizeof *half);
-    float *out = floats(DG_ATTEND_QUERIES * ld_out), *p = floats(DG_ATTEND_QUERIES * H * n);
-    float *one = floats(D), *one_p = floats(H * n);
-    uint32_t *at = dg_try_calloc(n, sizeof *at);
-    ck_assert(half && at);
-    for (size_t t = 0; t < n; t++)
-        at[t] = (uint32_t)(n - 1 - t);
-    table->store_f16(half, kv, n * ld);
-    for (size_t Q = 1; Q <= DG_ATTEND_QUERIES; Q++)
-        for (int is_half = 0; is_half < 2; is_half++) {
-            if (is_half)
-                table->attend_some_f16(out, ld_out, q, ld_q, Q, half, ld, at, n, H, dh, 0.3f, p);
-            else
-                table->attend_some(out, ld_out, q, ld_q, Q, kv, ld, at, n, H, dh, 0.3f, p);
-            for (size_t i = 0; i < Q; i++) {
-                if (is_half)
-                    table->attend_f16(one, q + i * ld_q, half, ld, at, n, H, dh, 0.3f, one_p);
-                else
-                    table->attend(one, q + i * ld_q, kv, ld, at, n, H, dh, 0.3f, one_p);
-                ck_assert_mem_eq(out + i * ld_out, one, D * sizeof *one);
-                ck_assert_mem_eq(p + i * H * n, one_p, H * n * sizeof *one_p);
-            }
-        }
-    void *all[] = {q, kv, half, out, p, one, one_p, at};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        dg_free(all[i]);
-}
-
-/* Lanes whose keys differ from key n_shared on get the bits that each gets alone. */
-static void check_attend_lanes(const struct dg_kernels *table, size_t n, size_t n_shared, size_t H,
-                               size_t dh)
-{
-    const size_t D = H * dh, ld = 2 * D + 3, ld_q = D + 5, ld_out = D + 1;
+    const size_t D = H * dh, ld_q = D + 5, ld_out = D + 1;
     const size_t n_keys = n_shared + DG_ATTEND_QUERIES * (n - n_shared);
-    float *q = floats(DG_ATTEND_QUERIES * ld_q), *kv = floats(n_keys * ld);
-    uint16_t *half = dg_try_calloc(n_keys * ld, sizeof *half);
+    float *q = floats(DG_ATTEND_QUERIES * ld_q), *x = floats(n_keys * 2 * D);
     float *out = floats(DG_ATTEND_QUERIES * ld_out), *p = floats(DG_ATTEND_QUERIES * H * n);
     float *one = floats(D), *one_p = floats(H * n);
-    uint32_t *lists = dg_try_calloc(DG_ATTEND_QUERIES * n, sizeof *lists);
+    struct records r = make_records(type, x, n_keys, n, H, dh);
+    uint32_t *lists = dg_xcalloc(DG_ATTEND_QUERIES * n, sizeof *lists);
     const uint32_t *at[DG_ATTEND_QUERIES];
-    ck_assert(half && lists);
     for (size_t i = 0; i < DG_ATTEND_QUERIES; i++) {
         at[i] = lists + i * n;
         for (size_t t = 0; t < n; t++)
             lists[i * n + t] =
                 (uint32_t)(t < n_shared ? n_keys - 1 - t : i * (n - n_shared) + t - n_shared);
     }
-    table->store_f16(half, kv, n_keys * ld);
-    for (size_t Q = 1; Q <= DG_ATTEND_QUERIES; Q++)
-        for (int is_half = 0; is_half < 2; is_half++) {
-            if (is_half)
-                table->attend_lanes_f16(out, ld_out, q, ld_q, Q, half, ld, at, n_shared, n, H, dh,
-                                        0.3f, p);
-            else
-                table->attend_lanes(out, ld_out, q, ld_q, Q, kv, ld, at, n_shared, n, H, dh, 0.3f,
-                                    p);
-            for (size_t i = 0; i < Q; i++) {
-                if (is_half)
-                    table->attend_f16(one, q + i * ld_q, half, ld, at[i], n, H, dh, 0.3f, one_p);
-                else
-                    table->attend(one, q + i * ld_q, kv, ld, at[i], n, H, dh, 0.3f, one_p);
-                ck_assert_mem_eq(out + i * ld_out, one, D * sizeof *one);
-                ck_assert_mem_eq(p + i * H * n, one_p, H * n * sizeof *one_p);
-            }
+    for (size_t Q = 1; Q <= DG_ATTEND_QUERIES; Q++) {
+        struct dg_attention of = attention(&r, at, n, q, out, p, H, dh);
+        of.n_shared = n_shared;
+        of.Q = Q;
+        of.ld_q = ld_q;
+        of.ld_out = ld_out;
+        table->attend(&of);
+        for (size_t i = 0; i < Q; i++) {
+            of = attention(&r, at + i, n, q + i * ld_q, one, one_p, H, dh);
+            table->attend(&of);
+            ck_assert_mem_eq(out + i * ld_out, one, D * sizeof *one);
+            ck_assert_mem_eq(p + i * H * n, one_p, H * n * sizeof *one_p);
         }
-    void *all[] = {q, kv, half, out, p, one, one_p, lists};
+    }
+    void *all[] = {q, x, out, p, one, one_p, lists};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         dg_free(all[i]);
+    free_records(&r);
 }
 
 START_TEST(lanes_that_share_keys_get_the_bits_of_each_alone)
@@ -622,55 +644,106 @@ START_TEST(lanes_that_share_keys_get_the_bits_of_each_alone)
     setup();
     static const size_t heads[] = {1, 3, 8}, widths[] = {7, 16, 32, 48, 64};
     static const size_t lengths[] = {1, 9, 17, 33, 130}, unshared[] = {0, 1, 2, 5, 8, 20};
-    for (size_t t = 0; t < n_tables; t++)
+    for (size_t t = 0; t < n_tables * N_KINDS; t++)
         for (size_t h = 0; h < 3; h++)
             for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
                 for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
                     for (size_t u = 0; u < sizeof unshared / sizeof *unshared; u++)
                         if (unshared[u] <= lengths[i])
-                            check_attend_lanes(tables[t], lengths[i], lengths[i] - unshared[u],
-                                               heads[h], widths[w]);
+                            check_lanes(tables[t / N_KINDS], kinds[t % N_KINDS], lengths[i],
+                                        lengths[i] - unshared[u], heads[h], widths[w]);
 }
 END_TEST
 
 START_TEST(queries_side_by_side_get_the_bits_of_each_alone)
 {
     setup();
-    static const size_t heads[] = {1, 3, 8}, widths[] = {1, 7, 16, 32, 48, 64};
+    static const size_t heads[] = {1, 3, 8}, widths[] = {1, 7, 16, 32, 48, 64, 96};
     static const size_t lengths[] = {1, 3, 8, 9, 16, 17, 25, 33, 50, 64, 65, 130};
-    for (size_t t = 0; t < n_tables; t++)
+    for (size_t t = 0; t < n_tables * N_KINDS; t++)
         for (size_t h = 0; h < 3; h++)
             for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
                 for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
-                    check_attend_some(tables[t], lengths[i], heads[h], widths[w]);
+                    check_lanes(tables[t / N_KINDS], kinds[t % N_KINDS], lengths[i], lengths[i],
+                                heads[h], widths[w]);
 }
 END_TEST
 
 START_TEST(attention_agrees_for_every_length_and_head)
 {
     setup();
-    static const size_t heads[] = {1, 3, 8}, widths[] = {1, 4, 7, 16, 30, 32, 64, 65, 128};
-    for (size_t h = 0; h < 3; h++)
-        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
-            for (size_t n = 1; n < 70; n += n < 20 ? 1 : 7) {
-                const size_t H = heads[h], dh = widths[w], D = H * dh, ld = 2 * D + 3;
-                float *q = floats(D), *kv = floats(70 * ld), *a = floats(D), *b = floats(D);
-                float *pa = floats(H * n), *pb = floats(H * n), scale = 2.0f / sqrtf((float)dh);
-                uint32_t at[70];
-                for (size_t i = 0; i < n; i++)
-                    at[i] = (uint32_t)(i * 7 % 49);
-                for (size_t t = 0; t < n_tables; t++)
-                    for (int listed = 0; listed < 2; listed++) {
-                        dg_ops_attend_ref(a, q, kv, ld, listed ? at : NULL, n, H, dh, scale, pa);
-                        tables[t]->attend(b, q, kv, ld, listed ? at : NULL, n, H, dh, scale, pb);
-                        check_near(tables[t]->name, b, a, D, 1e-5f);
-                        check_near(tables[t]->name, pb, pa, H * n, 1e-5f);
-                        check_attend_f16(tables[t], q, kv, ld, listed ? at : NULL, n, H, dh);
-                    }
-                float *all[] = {q, kv, a, b, pa, pb};
-                for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-                    dg_free(all[i]);
+    static const size_t heads[] = {1, 3, 4, 8}, widths[] = {1, 4, 7, 16, 30, 32, 64, 65, 96, 128};
+    for (size_t i = 0; i < 4 * 10 * N_KINDS; i++)
+        for (size_t n = 1; n < 90; n += n < 20 ? 1 : 7) {
+            const size_t H = heads[i % 4], dh = widths[i / 4 % 10], D = H * dh;
+            float *q = floats(D), *x = floats(90 * 2 * D);
+            struct records r = make_records(kinds[i / 40], x, 90, n, H, dh);
+            uint32_t at[90];
+            const uint32_t *list = at;
+            for (size_t k = 0; k < n; k++)
+                at[k] = (uint32_t)(k * 7 % 89);
+            for (size_t t = 0; t < n_tables * 2; t++) {
+                struct dg_attention of =
+                    attention(&r, t % 2 ? &list : NULL, n, q, NULL, NULL, H, dh);
+                of.scale = 2.0f / sqrtf((float)dh);
+                check_attention(tables[t / 2], of);
             }
+            dg_free(q);
+            dg_free(x);
+            free_records(&r);
+        }
+}
+END_TEST
+
+/* Bytes: a NaN in a key, a value or a query reaches the result; zeros stay zeros; a head with large
+ * numbers does not spoil its neighbour's precision. */
+START_TEST(bytes_carry_nan_and_keep_heads_apart)
+{
+    setup();
+    enum { H = 4, DH = 32, D = H * DH, N = 7 };
+    for (size_t t = 0; t < n_tables; t++)
+        for (int place = 0; place < 5; place++) {
+            float *x = floats(N * 2 * D), *q = floats(D), *out = floats(D), *p = floats(H * N);
+            for (size_t i = 0; i < N * 2; i++) {
+                for (size_t k = 0; k < DH; k++)
+                    x[i * D + k] *= 1e6f;
+                memset(x + i * D + DH, 0, DH * sizeof *x);
+            }
+            const float wrong = place == 4 ? INFINITY : NAN;
+            if (place == 1 || place == 4)
+                x[3 * 2 * D + 2 * DH + 5] = wrong;
+            else if (place == 2)
+                x[3 * 2 * D + D + 2 * DH + 5] = wrong;
+            else if (place == 3)
+                q[2 * DH] = wrong;
+            memset(q, 0, DH * sizeof *q);
+            struct records r = make_records(DG_KV_I8, x, N, N, H, DH);
+            struct dg_attention of = attention(&r, NULL, N, q, out, p, H, DH);
+            tables[t]->attend(&of);
+            ck_assert_msg(isnan(out[2 * DH]) == (place > 0), "%s, %d", tables[t]->name, place);
+            for (size_t i = 0; i < DH; i++)
+                ck_assert(isfinite(out[i]) && out[DH + i] == 0.0f && isfinite(out[3 * DH + i]));
+            float exact[D], weights[H * N];
+            if (place == 0) {
+                of = (struct dg_attention){.kv = x,
+                                           .stride = 2 * D * sizeof *x,
+                                           .n = N,
+                                           .n_shared = N,
+                                           .Q = 1,
+                                           .H = H,
+                                           .dh = DH,
+                                           .q = q,
+                                           .out = exact,
+                                           .scale = 0.3f,
+                                           .weights = weights};
+                dg_ops_attend_ref(&of);
+                check_near(tables[t]->name, out + 3 * DH, exact + 3 * DH, DH, 0.01f);
+            }
+            float *all[] = {x, q, out, p};
+            for (size_t i = 0; i < 4; i++)
+                dg_free(all[i]);
+            free_records(&r);
+        }
 }
 END_TEST
 
@@ -735,5 +808,5 @@ DG_UNIT_SLOW(linear_agrees_for_every_shape, products_by_tiles_have_the_bits_of_t
              halves_keep_to_their_range, attention_agrees_for_every_length_and_head,
              lanes_that_share_keys_get_the_bits_of_each_alone,
              queries_side_by_side_get_the_bits_of_each_alone,
-             relative_positions_agree_for_every_reach,
+             relative_positions_agree_for_every_reach, bytes_carry_nan_and_keep_heads_apart,
              the_best_of_a_vocabulary_are_found_in_one_pass)
