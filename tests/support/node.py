@@ -12,6 +12,7 @@ import subprocess
 from harness import SOURCES
 
 INSTALL_S = 120  # a registry is waited for no longer
+RETRY = ["--fetch-retries=1", "--fetch-retry-mintimeout=2000", "--fetch-retry-maxtimeout=5000"]  # by itself npm waits 70 s
 
 
 def node_folder(test, project, libraries, *files):
@@ -22,7 +23,7 @@ def node_folder(test, project, libraries, *files):
     for name in ("package.json", "package-lock.json", *files):
         shutil.copy(os.path.join(SOURCES, "tests", "node", project, name), folder)
     try:
-        got = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts",
+        got = subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", *RETRY,
                               f"--cache={os.path.join(folder, 'cache')}"], cwd=folder, stdin=subprocess.DEVNULL,
                              capture_output=True, timeout=INSTALL_S)
     except subprocess.TimeoutExpired:
