@@ -19,9 +19,9 @@ MKMODEL = os.path.abspath(os.environ.get("DRAGOMAN_MKMODEL", "./tests/support/mk
 SHAPE = ["--D", "64", "--F", "128", "--heads", "4", "--layers", "2", "--vocab", "512", "--seed", "1"]
 RUNS = 4  # bench's warm-up and its three runs: under callgrind one run takes far longer than the --time asked for
 
-# Thousands of instructions per token with the table "avx2", gcc 12 -g -O2 (configure lists this
+# Thousands of instructions per token with the table "avx2", gcc 12 -O2 -g (configure lists this
 # test for no other build), plus a twelfth.
-BUDGETS = {("i8", 1, 1): 72, ("i8", 8, 1): 57, ("f32", 8, 1): 61, ("i8", 2, 4): 240}
+BUDGETS = {("i8", 1, 1): 77, ("i8", 8, 1): 57, ("f32", 8, 1): 61, ("i8", 2, 4): 240}
 
 
 def skip(reason):

@@ -677,6 +677,7 @@ static void on_output(void *user)
  * one (f), a further one (c, empty: e), the last one (l, empty: z), a ping (p), a pong (o). */
 static void read_frames(struct dg_span text)
 {
+    enum { FRAME_BYTES = 7 };
     static const struct dg_ws_events events = {.on_message = on_message, .on_output = on_output};
     static const struct {
         char letter;
@@ -687,7 +688,8 @@ static void read_frames(struct dg_span text)
     const struct dg_ws_limits limits = DG_WS_LIMITS_DEFAULT;
     struct dg_ws *ws = dg_ws_new(&shared, &limits, &events, NULL);
     require(ws);
-    for (size_t i = 0; i < text.len; i++) {
+    for (size_t i = 0; i < text.len; i += FRAME_BYTES) { /* a frame has as many bytes as it stands
+                                                            for */
         size_t k = 0;
         while (k < sizeof frames / sizeof *frames - 1 && frames[k].letter != text.ptr[i])
             k++;
