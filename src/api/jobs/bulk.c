@@ -176,11 +176,13 @@ static void save(struct dg_bulk_job *job, dg_bulk_ended_fn fn, void *ctx)
     }
     chore->on_ended = fn;
     chore->owner = ctx;
-    chore->err = dg_bulk_put_meta(job, &chore->meta);
-    if (!chore->err)
-        chore->err = dg_offload_submit(job->bulk->files, &chore->task, run_save, on_saved);
-    if (chore->err)
+    enum dg_err err = dg_bulk_put_meta(job, &chore->meta);
+    if (!err) /* from here on the chore belongs to the files' thread */
+        err = dg_offload_submit(job->bulk->files, &chore->task, run_save, on_saved);
+    if (err) {
+        chore->err = err;
         end_ending(chore);
+    }
 }
 
 /* If memory or disk space is lacking, the next start finds the job unfinished, continues it and
