@@ -176,7 +176,9 @@ class Keeping(IntegrationTest):
     # ---- What is to be there.
 
     def look_at(self, method, path, wanted):
-        status, answer = self.ask(method, path)
+        seen = []  # a server that has just started says 503 until Redis has told it everything
+        wait_for(lambda: seen.append(self.ask(method, path)) or seen[-1][0] != 503, f"an answer to {path}")
+        status, answer = seen[-1]
         self.assertIn(status, wanted, (path, answer))
         return status, answer
 
