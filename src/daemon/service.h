@@ -6,11 +6,13 @@
  * without a configuration, the installed models (engine/models/model_folders.h).
  *
  *     struct dg_service *service;
- *     err = dg_service_open(&service, loop, turn, options, shared, log, &error); loads or offers
- * every model dg_api_set_engine(api, dg_service_engine(service)); err = dg_service_reload(service,
- * options, on_over, user);    in the background, while the old models still serve
- *     dg_service_close(service);                                   while the loop still runs
- *     dg_service_free(service);                                    after the loop
+ *     err = dg_service_open(&service, loop, turn, options, shared, log, &error);
+ *                                        loads or offers every model
+ *     dg_api_set_engine(api, dg_service_engine(service));
+ *     err = dg_service_reload(service, options, on_over, user);
+ *                                        in the background, while the old models still serve
+ *     dg_service_close(service);         while the loop still runs
+ *     dg_service_free(service);          after the loop
  *
  * The loop's thread, except for the loading itself, which a libuv worker does. */
 #ifndef DG_DAEMON_SERVICE_H

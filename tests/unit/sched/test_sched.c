@@ -583,38 +583,47 @@ START_TEST(a_ticket_wakes_one_worker)
 }
 END_TEST
 
-/* Eight sentences for each worker, the same for all of them, turn by turn; every ticket asks for
- * its tokens. */
-static struct dg_sched_stats serve_alike(size_t n_workers, struct item *items)
+/* Submits `n` filled items at once and gives each worker a turn after the other until all have
+ * ended; returns the counts. */
+static struct dg_sched_stats serve_in_turns(const struct dg_sched_opts *opts, struct item *items,
+                                            size_t n)
 {
-    struct dg_clock clock = DG_CLOCK_VIRTUAL(1);
-    const size_t n = n_workers * limits.sentences;
-    struct dg_sched_opts opts = {
-        .n_workers = n_workers, .max_tickets = 2 * n, .manual = true, .clock = &clock};
     struct dg_sched *sched = NULL;
     struct dg_sched_model *at = NULL;
     struct dg_error error = DG_ERROR_NONE;
     struct dg_sched_stats stats;
-    ck_assert_msg(dg_sched_new(&opts, &error, &sched) == DG_OK, "%s", error.text);
+    ck_assert_msg(dg_sched_new(opts, &error, &sched) == DG_OK, "%s", error.text);
     ck_assert_msg(dg_sched_attach(sched, small.net, &limits, &error, &at) == DG_OK, "%s",
                   error.text);
     for (size_t i = 0; i < n; i++) {
-        struct item *item = &items[i];
-        random_state = i % limits.sentences;
-        fill(item);
-        item->flow.priority = DG_PRIORITY_NORMAL;
-        item->opts.beam = 1;
-        item->opts.max_len = 16;
-        make_ticket(item, at);
-        ck_assert_int_eq(dg_sched_submit(sched, &item->flow, item->ticket, NULL), DG_OK);
+        items[i].flow.priority = DG_PRIORITY_NORMAL;
+        items[i].opts.beam = 1;
+        make_ticket(&items[i], at);
+        ck_assert_int_eq(dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL), DG_OK);
     }
     for (size_t n_ended = 0; n_ended < n; n_ended += collect(sched))
-        for (size_t w = 0; w < n_workers; w++)
+        for (size_t w = 0; w < opts->n_workers; w++)
             dg_sched_turn(sched, w);
     dg_sched_read_stats(sched, &stats);
     dg_sched_detach(sched, at);
     dg_sched_free(sched);
     return stats;
+}
+
+/* Eight sentences for each worker, the same for all of them; every ticket asks for its tokens. */
+static struct dg_sched_stats serve_alike(size_t n_workers, struct item *items)
+{
+    struct dg_clock clock = DG_CLOCK_VIRTUAL(1);
+    const size_t n = n_workers * limits.sentences;
+    for (size_t i = 0; i < n; i++) {
+        random_state = i % limits.sentences;
+        fill(&items[i]);
+        items[i].opts.max_len = 16;
+    }
+    return serve_in_turns(
+        &(struct dg_sched_opts){
+            .n_workers = n_workers, .max_tickets = 2 * n, .manual = true, .clock = &clock},
+        items, n);
 }
 
 /* Shared state is touched as often for each token by 128 workers as by 8: the lock three times a
@@ -826,35 +835,20 @@ START_TEST(helpers_change_no_answer_and_no_cancellation)
 }
 END_TEST
 
-/* Serves `n` sentences of the same length, worker after worker; returns the counts. */
-static struct dg_sched_stats serve_in_turns(size_t n_workers, size_t n_helpers, size_t n)
+/* Serves `n` times the same sentence, with answers of one length. */
+static struct dg_sched_stats serve_helped(size_t n_workers, size_t n_helpers, size_t n)
 {
     static struct item items[64];
-    struct dg_sched_opts opts = {.n_workers = n_workers,
-                                 .max_tickets = sizeof items / sizeof *items,
-                                 .n_helpers = n_helpers,
-                                 .manual = true};
-    struct dg_sched *sched = NULL;
-    struct dg_sched_model *at = NULL;
-    struct dg_sched_stats stats;
-    ck_assert_int_eq(dg_sched_new(&opts, NULL, &sched), DG_OK);
-    ck_assert_int_eq(dg_sched_attach(sched, small.net, &limits, NULL, &at), DG_OK);
     for (size_t i = 0; i < n; i++) {
         random_state = 19;
         fill(&items[i]);
-        items[i].flow.priority = DG_PRIORITY_NORMAL;
-        items[i].opts.beam = 1;
         items[i].opts.min_len = items[i].opts.max_len = 8;
-        make_ticket(&items[i], at);
-        ck_assert_int_eq(dg_sched_submit(sched, &items[i].flow, items[i].ticket, NULL), DG_OK);
     }
-    for (size_t n_ended = 0; n_ended < n; n_ended += collect(sched))
-        for (size_t w = 0; w < n_workers; w++)
-            dg_sched_turn(sched, w);
-    dg_sched_read_stats(sched, &stats);
-    dg_sched_detach(sched, at);
-    dg_sched_free(sched);
-    return stats;
+    return serve_in_turns(&(struct dg_sched_opts){.n_workers = n_workers,
+                                                  .max_tickets = sizeof items / sizeof *items,
+                                                  .n_helpers = n_helpers,
+                                                  .manual = true},
+                          items, n);
 }
 
 /* The steps that idle workers may share are counted: all of one sentence alone; none while each
@@ -864,15 +858,15 @@ START_TEST(the_load_chooses_between_helpers_and_batches)
     enum { WORKERS = 4 };
     struct dg_sched_stats stats;
     set_up_large();
-    stats = serve_in_turns(WORKERS, 3, 1);
+    stats = serve_helped(WORKERS, 3, 1);
     ck_assert_uint_gt(stats.n_steps, 0);
     ck_assert_uint_eq(stats.n_shared_steps, stats.n_steps);
-    stats = serve_in_turns(WORKERS, 3, WORKERS * limits.sentences);
+    stats = serve_helped(WORKERS, 3, WORKERS * limits.sentences);
     ck_assert_uint_gt(stats.n_steps, WORKERS * WORKERS);
     ck_assert_uint_lt(stats.n_shared_steps, WORKERS);
-    stats = serve_in_turns(WORKERS, 0, 1);
+    stats = serve_helped(WORKERS, 0, 1);
     ck_assert_uint_eq(stats.n_shared_steps, 0);
-    stats = serve_in_turns(1, 3, 1);
+    stats = serve_helped(1, 3, 1);
     ck_assert_uint_eq(stats.n_shared_steps, 0);
     dg_net_free(small.net);
 }
