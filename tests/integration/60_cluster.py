@@ -150,6 +150,21 @@ class Cluster(IntegrationTest):
             wait_for(lambda: self.state(n, job["id"])["state"] == 404, "its end")
         wait_for(lambda: os.listdir(self.folder) == ["lock"], "its files to go")
 
+    def test_a_server_that_was_stopped_leaves_nothing_of_a_removed_job(self):
+        job = self.add(0, lines(20000))
+        wait_for(lambda: self.state(1, job["id"])["state"] == "running", "the job to begin")
+        for n in (0, 1):
+            self.servers[n].signal(signal.SIGSTOP)
+        self.assertEqual(self.ask(2, "DELETE", f"/v1/jobs/{job['id']}")[0], 204)  # the others are taken for dead
+        for n in (0, 1):
+            self.servers[n].signal(signal.SIGCONT)
+        other = self.add(2, lines(N_LINES))  # done by all, after whatever they still did for the first
+        for n in range(3):
+            self.wait_done(n, other["id"])
+            self.assertEqual(self.state(n, job["id"])["state"], 404)
+        self.assertEqual(self.ask(2, "DELETE", f"/v1/jobs/{other['id']}")[0], 204)
+        wait_for(lambda: os.listdir(self.folder) == ["lock"], "the files of both to go")
+
     def form(self, n, path, content, name="a.txt", **fields):
         """What a server answers when it is sent a file."""
         body = b"".join(f'--XX\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode() for key, value in fields.items())

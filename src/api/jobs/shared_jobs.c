@@ -281,6 +281,18 @@ static void forget(struct dg_bulk_job *job)
     dg_bulk_release(job);
 }
 
+static void unlink_files(struct dg_bulk *bulk, const char *id);
+static void end_parts(struct dg_shared_jobs *shared, const char *id);
+
+/* The job was removed, here or on another server. Every server removes the files, because one that
+ * still wrote to them would leave something there: its files' thread does the writing first. */
+static void take_removal(struct dg_bulk_job *job)
+{
+    end_parts(job->bulk->shared, job->id);
+    unlink_files(job->bulk, job->id);
+    forget(job);
+}
+
 static bool is_hex(struct dg_span text)
 {
     for (size_t i = 0; i < text.len; i++)
@@ -328,7 +340,7 @@ static void take_row(struct dg_bulk *bulk, const struct dg_redis_table_row *row)
     struct dg_bulk_job *job = dg_bulk_find(bulk, row->id);
     if (row->text.len == 0) {
         if (job)
-            forget(job);
+            take_removal(job);
         return;
     }
     char id[DG_BULK_ID_LEN + 1];
@@ -421,8 +433,6 @@ static void free_revival(struct revival *revival)
     dg_bulk_release(job);
 }
 
-static void unlink_files(struct dg_bulk *bulk, const char *id);
-
 /* If the client was told that the job was not accepted, and has sent it again, this job is not
  * wanted. */
 static void on_resubmitted(void *ctx, enum dg_err err, int64_t more)
@@ -430,10 +440,8 @@ static void on_resubmitted(void *ctx, enum dg_err err, int64_t more)
     struct revival *revival = ctx;
     struct dg_bulk_job *job = revival->job;
     if (err == DG_ERR_EXISTS && more == DG_SHARED_JOBS_OTHER && !job->is_removed &&
-        job->version == 0) {
-        unlink_files(job->bulk, job->id);
-        forget(job);
-    }
+        job->version == 0)
+        take_removal(job);
     free_revival(revival);
 }
 
@@ -589,6 +597,19 @@ static void acknowledge(const struct dg_bulk_part *part)
     struct dg_span del[] = {DG_SPAN("XDEL"), stream, dg_span_cstr(part->entry)};
     (void)dg_redis_ask(part->bulk->shared->redis, ack, 4, ASK_MS, NULL, NULL);
     (void)dg_redis_ask(part->bulk->shared->redis, del, 3, ASK_MS, NULL, NULL);
+}
+
+/* Ends the parts of a job that was removed; those that a task works on end when that is done. */
+static void end_parts(struct dg_shared_jobs *shared, const char *id)
+{
+    for (struct dg_list *at = shared->parts.next, *next; at != &shared->parts; at = next) {
+        struct dg_bulk_part *part = DG_LIST_ITEM(at, struct dg_bulk_part, link);
+        next = at->next;
+        if (part->is_busy || strcmp(part->id, id) != 0)
+            continue;
+        acknowledge(part);
+        free_part(part);
+    }
 }
 
 /* Begins a separate job for a stretch of the input; its result is a file that nobody else
@@ -898,36 +919,50 @@ static void give_up(struct dg_bulk_part *part)
 
 /* ---- Taking ---------------------------------------------------------------------------------- */
 
-/* KEYS: the stream. ARGV: our name, how many parts we want, CLAIM_MS, the entries that we have.
- * Notes that this server is alive, and returns entries: id, job, part, how many servers had it. */
+/* KEYS: the stream, the rows of the table. ARGV: our name, how many parts we want, CLAIM_MS, the
+ * entries that we have. Notes that this server is alive, and returns entries: id, job, part, how
+ * many servers had it. Entries of jobs that are over or removed, of which there may be a thousand
+ * before those of the next job, are acknowledged here. */
 static const char work_script[] =
     "if redis.call('EXISTS', KEYS[1]) == 0 then return {} end\n"
     "redis.pcall('XGROUP', 'CREATE', KEYS[1], 'servers', '0')\n"
     "for i = 4, #ARGV do\n"
     "  redis.call('XCLAIM', KEYS[1], 'servers', ARGV[1], 0, ARGV[i], 'JUSTID')\n"
     "end\n"
-    "local out = {}\n"
-    "local function take(entries)\n"
-    "  for _, entry in ipairs(entries) do\n"
-    "    if entry and entry[2] then\n"
-    "      local had = redis.call('XPENDING', KEYS[1], 'servers', entry[1], entry[1], 1)\n"
-    "      out[#out + 1] = entry[1]\n"
-    "      out[#out + 1] = entry[2][2]\n"
-    "      out[#out + 1] = entry[2][4]\n"
-    "      out[#out + 1] = tostring(had[1] and had[1][4] or 1)\n"
-    "    end\n"
+    "local out, wanted, seen = {}, tonumber(ARGV[2]), 0\n"
+    "local function is_over(job)\n"
+    "  local row = redis.call('HGET', KEYS[2], job)\n"
+    "  return row and not string.find(row, '\"state\":\"waiting\"', 1, true)\n"
+    "end\n"
+    "local function take(entry)\n"
+    "  if is_over(entry[2][2]) then\n"
+    "    redis.call('XACK', KEYS[1], 'servers', entry[1])\n"
+    "    redis.call('XDEL', KEYS[1], entry[1])\n"
+    "    return\n"
     "  end\n"
-    "  return #entries\n"
+    "  local had = redis.call('XPENDING', KEYS[1], 'servers', entry[1], entry[1], 1)\n"
+    "  out[#out + 1] = entry[1]\n"
+    "  out[#out + 1] = entry[2][2]\n"
+    "  out[#out + 1] = entry[2][4]\n"
+    "  out[#out + 1] = tostring(had[1] and had[1][4] or 1)\n"
+    "  wanted = wanted - 1\n"
     "end\n"
-    "local n = tonumber(ARGV[2])\n"
-    "if n > 0 then\n"
-    "  n = n - take(redis.call('XAUTOCLAIM', KEYS[1], 'servers', ARGV[1], ARGV[3], '0', 'COUNT',\n"
-    "                          n)[2])\n"
+    "local function take_all(entries)\n"
+    "  for _, entry in ipairs(entries) do\n"
+    "    if entry and entry[2] then take(entry) end\n"
+    "  end\n"
+    "  seen = seen + #entries\n"
+    "  return #entries > 0\n"
     "end\n"
-    "if n > 0 then\n"
-    "  local read = redis.call('XREADGROUP', 'GROUP', 'servers', ARGV[1], 'COUNT', n, 'STREAMS',\n"
-    "                          KEYS[1], '>')\n"
-    "  if read then take(read[1][2]) end\n"
+    "local more = true\n"
+    "while more and wanted > 0 and seen < 1000 do\n"
+    "  more = take_all(redis.call('XAUTOCLAIM', KEYS[1], 'servers', ARGV[1], ARGV[3], '0',\n"
+    "                             'COUNT', wanted)[2])\n"
+    "  if wanted > 0 then\n"
+    "    local read = redis.call('XREADGROUP', 'GROUP', 'servers', ARGV[1], 'COUNT', wanted,\n"
+    "                            'STREAMS', KEYS[1], '>')\n"
+    "    more = read and take_all(read[1][2]) or more\n"
+    "  end\n"
     "end\n"
     "return out\n";
 
@@ -1007,11 +1042,15 @@ static void ask_for_work(struct asking *asking)
 {
     struct dg_shared_jobs *shared = asking->shared;
     const size_t held_max = streams[asking->is_document].held_max;
-    struct dg_span args[4 + 3 + DOCUMENTS_HELD_MAX] = {
-        DG_SPAN("EVAL"), dg_span_make(work_script, sizeof work_script - 1), DG_SPAN("1"),
-        streams[asking->is_document].name, dg_span_cstr(shared->server)};
+    struct dg_span args[5 + 3 + DOCUMENTS_HELD_MAX] = {
+        DG_SPAN("EVAL"),
+        dg_span_make(work_script, sizeof work_script - 1),
+        DG_SPAN("2"),
+        streams[asking->is_document].name,
+        DG_SPAN("dragoman:1:jobs:rows"),
+        dg_span_cstr(shared->server)};
     char wanted[24], claim[16];
-    size_t n = 7, n_parts = 0;
+    size_t n = 8, n_parts = 0;
     for (struct dg_list *at = shared->parts.next; at != &shared->parts; at = at->next) {
         const struct dg_bulk_part *part = DG_LIST_ITEM(at, struct dg_bulk_part, link);
         if (part->is_document != asking->is_document)
@@ -1024,8 +1063,8 @@ static void ask_for_work(struct asking *asking)
         return;
     snprintf(wanted, sizeof wanted, "%zu", n_parts < held_max ? held_max - n_parts : 0);
     snprintf(claim, sizeof claim, "%d", CLAIM_MS);
-    args[5] = dg_span_cstr(wanted);
-    args[6] = dg_span_cstr(claim);
+    args[6] = dg_span_cstr(wanted);
+    args[7] = dg_span_cstr(claim);
     asking->ask = dg_redis_ask(shared->redis, args, n, ASK_MS, on_work, asking);
 }
 
@@ -1115,8 +1154,8 @@ static void on_ended(void *ctx, enum dg_err err, int64_t more)
     }
     if (!err && !ending->shared->is_closed) {
         struct dg_bulk_job *job = dg_bulk_find(ending->bulk, dg_span_cstr(ending->id));
-        if (ending->removes)
-            unlink_files(ending->bulk, ending->id);
+        if (job && ending->removes)
+            take_removal(job); /* Redis has not told it yet */
         else if (job)
             dg_bulk_save(job);
     }

@@ -344,6 +344,26 @@ START_TEST(a_job_that_is_over_does_not_begin_anew)
 }
 END_TEST
 
+/* Another server removes the job and its files while this one is about to write that it was
+ * cancelled, and works on a part. */
+START_TEST(a_server_removes_what_it_writes_of_a_job_that_another_removed)
+{
+    struct bench bench;
+    begin_last_part(&bench);
+    bench.says[COUNT] = "*2\r\n:-1\r\n:0\r\n"; /* the part is never counted */
+    AWAIT(&bench, bench.n[COUNT] > 0 && has_file(&bench, "p000002"));
+    AWAIT(&bench, !dg_list_is_empty(&bench.bulk->jobs));
+    struct dg_bulk_job *job = DG_LIST_ITEM(bench.bulk->jobs.next, struct dg_bulk_job, link);
+    job->state = DG_BULK_CANCELLED;
+    dg_bulk_save(job);
+    bench.upto = "3";
+    bench.rows[1] = "3", bench.rows[2] = "";
+    AWAIT(&bench, !job_of(&bench) && !has_file(&bench, "p000002"));
+    ck_assert(!has_file(&bench, "json") && !has_file(&bench, "in") && !has_file(&bench, "p000000"));
+    end(&bench);
+}
+END_TEST
+
 START_TEST(nonsense_about_work_and_rows_is_left_alone)
 {
     static const char *const works[] = {
@@ -387,6 +407,7 @@ int main(void)
                                   a_job_that_another_server_sent_again_keeps_its_files,
                                   a_job_that_another_replaces_is_forgotten,
                                   a_job_that_is_over_does_not_begin_anew,
+                                  a_server_removes_what_it_writes_of_a_job_that_another_removed,
                                   nonsense_about_work_and_rows_is_left_alone};
     return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests, DG_TORTURE_DENSE);
 }
