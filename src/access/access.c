@@ -12,6 +12,8 @@ struct dg_access {
     const struct dg_quota *quota; /* borrowed */
     struct dg_keyring *ring;      /* owned; NULL: no keys in use */
     struct dg_access_rules rules;
+    bool (*may_lack)(void *ctx); /* NULL: this server knows all keys */
+    void *ctx;
 };
 
 struct dg_access *dg_access_new(const struct dg_clock *clock, const struct dg_quota *quota)
@@ -40,6 +42,12 @@ void dg_access_set_ring(struct dg_access *access, struct dg_keyring *ring)
 {
     dg_keyring_free(access->ring);
     access->ring = ring;
+}
+
+void dg_access_set_source(struct dg_access *access, bool (*may_lack)(void *ctx), void *ctx)
+{
+    access->may_lack = may_lack;
+    access->ctx = ctx;
 }
 
 const struct dg_quota *dg_access_quota(const struct dg_access *access)
@@ -92,6 +100,8 @@ enum dg_err dg_access_identify(const struct dg_access *access, struct dg_span se
     if (access->ring && sent.len) {
         dg_secret_hash(sent, &found.hash);
         err = find(access, &found);
+        if (err == DG_ERR_NOT_FOUND && access->may_lack && access->may_lack(access->ctx))
+            err = DG_ERR_BUSY;
     }
     if (!err)
         *who = found;

@@ -63,9 +63,13 @@ bool dg_access_has_keys(const struct dg_access *access);
 size_t dg_access_n_keys(const struct dg_access *access);
 const struct dg_access_rules *dg_access_rules(const struct dg_access *access);
 
+/* Where servers share keys: `may_lack` returns true while this one may not know the newest. */
+void dg_access_set_source(struct dg_access *access, bool (*may_lack)(void *ctx), void *ctx);
+
 /* Finds out who sent a request. DG_OK: the owner of a key, or an anonymous client (`sent` is empty,
  * or keys are not in use), who may still lack permission. DG_ERR_NOT_FOUND: there is no such key.
- * DG_ERR_TIMEOUT: the key has expired. */
+ * DG_ERR_BUSY: this server knows no such key, but another may. DG_ERR_TIMEOUT: the key has
+ * expired. */
 enum dg_err dg_access_identify(const struct dg_access *access, struct dg_span sent,
                                struct dg_who *who) DG_MUST_CHECK;
 

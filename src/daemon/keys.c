@@ -385,6 +385,12 @@ static void on_apply(void *user, const struct dg_redis_table_row *rows, size_t n
     tell_others(keys);
 }
 
+static bool may_lack(void *ctx)
+{
+    const struct dg_keys *keys = ctx;
+    return !dg_redis_table_is_current(keys->table);
+}
+
 static const struct dg_redis_table_ops table_ops = {
     .reset = on_reset, .apply = on_apply, .complete = on_complete};
 
@@ -599,6 +605,7 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
                          "changes to %s are seen at reloads only", keys->path);
         keys->table =
             dg_redis_table_new(loop, dg_shared_redis(shared), "keys", &table_ops, keys, log);
+        dg_access_set_source(keys->access, may_lack, keys);
     }
     return DG_OK;
 }

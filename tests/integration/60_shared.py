@@ -18,6 +18,7 @@ from redis import Redis  # noqa: E402
 TOOL = os.path.join(os.path.dirname(PROGRAM), "dragoman")
 
 TEXT = "La maison est grande."
+UNKNOWN = -1
 
 
 class SharedGlossaries(IntegrationTest):
@@ -185,15 +186,33 @@ class SharedKeys(IntegrationTest):
                           f"--keys-file={path}", f"--keys-shared-secret-file={self.secret}")
 
     def limit(self, server, name):
-        """The limit that a request with the key is told; None when there is no such key."""
+        """The limit that a request with the key is told; None when there is no such key, UNKNOWN
+        when the server cannot tell."""
         status, headers, _ = server.request("POST", "/v1/translate", json.dumps({"text": "Merci.", "target": "en"}),
                                             {"Authorization": f"Bearer {name}"})
+        if status == 503:
+            self.assertEqual(headers["Retry-After"], "1")
+            self.assertNotIn("WWW-Authenticate", headers)
+            return UNKNOWN
         self.assertIn(status, (200, 401))
         return int(headers["RateLimit-Limit"]) if status == 200 else None
 
     def check_all(self, servers, name, limit):
         for server in servers:
             wait_for(lambda: self.limit(server, name) == limit, f"the limit {limit} of {name}")
+
+    def test_a_server_that_redis_tells_nothing_sends_keys_that_it_does_not_know_elsewhere(self):
+        self.redis.start()
+        self.write_keys(0, root=900)
+        self.write_keys(1, root=900, alice=1000)
+        self.redis.pause()
+        self.addCleanup(self.redis.resume)
+        servers = [self.start_one(n) for n in range(2)]
+        self.assertEqual([self.limit(server, "root") for server in servers], [900, 900])
+        self.assertEqual([self.limit(server, "alice") for server in servers], [UNKNOWN, 1000])
+        self.redis.resume()
+        self.check_all(servers, "alice", 1000)
+        self.check_all(servers, "mallory", None)
 
     def check_file_that_changes(self, servers):
         """The servers take over what the command writes without a reload; they do not take over a
@@ -237,10 +256,10 @@ class SharedKeys(IntegrationTest):
         self.redis.kill()  # loses everything
         for server in servers:
             server.wait_for_log("Redis is unavailable")
-        self.assertIsNone(self.limit(servers[0], "alice"))
+        self.assertIn(self.limit(servers[0], "alice"), (None, UNKNOWN))
         servers[0].stop()
         servers[0] = self.start_one(0)  # without Redis it uses what it knew
-        self.assertIsNone(self.limit(servers[0], "alice"))
+        self.assertEqual(self.limit(servers[0], "alice"), UNKNOWN)
         self.assertEqual(self.limit(servers[0], "bob"), 2000)
         self.redis.start()
         self.write_keys(2, root=900)

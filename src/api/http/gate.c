@@ -82,6 +82,8 @@ static struct dg_span key_of_query(const struct dg_call *call)
 static struct dg_failure key_failure(struct dg_api *api, enum dg_err err)
 {
     bool is_expired = err == DG_ERR_TIMEOUT;
+    if (err == DG_ERR_BUSY)
+        return dg_call_redis_away;
     count(api, is_expired ? DG_REFUSAL_KEY_EXPIRED : DG_REFUSAL_KEY_INVALID);
     return (struct dg_failure){
         .status = 401,
@@ -114,6 +116,14 @@ static void ask_for_key(struct dg_charge *charge, struct dg_call *call)
         dg_http_reply_header(call->req, "WWW-Authenticate", DG_SPAN("Bearer realm=\"dragoman\""));
 }
 
+/* Answers a call that may not come in. */
+static void refuse(struct dg_call *call, struct dg_failure failure)
+{
+    if (failure.status == 401)
+        ask_for_key(&call->charge, call);
+    dg_call_fail(call, failure);
+}
+
 bool dg_gate_head(struct dg_call *call)
 {
     struct dg_api *api = call->api;
@@ -125,16 +135,14 @@ bool dg_gate_head(struct dg_call *call)
     struct dg_span key = key_of_headers(call->req);
     enum dg_err err = dg_access_identify(access, key.len ? key : key_of_query(call), who);
     if (err) {
-        ask_for_key(&call->charge, call);
-        dg_call_fail(call, key_failure(api, err));
+        refuse(call, key_failure(api, err));
         return false;
     }
     bool may_come = gate == DG_GATE_STREAM || gate == DG_GATE_FORM ||
                     (gate == DG_GATE_TEXT && call->req->method != DG_HTTP_HEAD);
     if (call->route->is_admin || dg_who_has_key(who) || !needs_key(access) || may_come)
         return true;
-    ask_for_key(&call->charge, call);
-    dg_call_fail(call, no_key(api));
+    refuse(call, no_key(api));
     return false;
 }
 
@@ -439,9 +447,7 @@ bool dg_gate_admit(struct dg_call *call, struct dg_span key)
     charge->call = call;
     if (admit(charge, &(struct dg_gate_wish){.key = key}, &failure))
         return true;
-    if (failure.status == 401)
-        ask_for_key(charge, call);
-    dg_call_fail(call, failure);
+    refuse(call, failure);
     return false;
 }
 

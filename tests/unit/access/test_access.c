@@ -111,6 +111,31 @@ START_TEST(a_secret_finds_its_key_and_no_other_text_does)
 }
 END_TEST
 
+static bool is_behind(void *ctx)
+{
+    return *(const bool *)ctx;
+}
+
+START_TEST(a_server_that_may_lack_keys_does_not_say_that_there_is_none)
+{
+    static const char *const both[] = {"alice", "bob", NULL}, *const one[] = {"alice", NULL};
+    bool behind = true;
+    struct dg_who who, bob;
+    begin();
+    dg_access_set_source(access_, is_behind, &behind);
+    use_keys(both, "");
+    ck_assert_int_eq(identify("secret of bob", &bob), DG_OK);
+    use_keys(one, "");
+    ck_assert_int_eq(identify("secret of alice", &who), DG_OK);
+    ck_assert_int_eq(identify("", &who), DG_OK);
+    ck_assert_int_eq(identify("secret of bob", &who), DG_ERR_BUSY);
+    ck_assert_int_eq(dg_access_again(access_, &bob), DG_ERR_NOT_FOUND); /* it was there before */
+    behind = false;
+    ck_assert_int_eq(identify("secret of bob", &who), DG_ERR_NOT_FOUND);
+    end();
+}
+END_TEST
+
 START_TEST(keys_expire_and_old_secrets_too)
 {
     static const char *const names[] = {"alice", NULL};
@@ -207,5 +232,6 @@ START_TEST(many_keys_are_found)
 END_TEST
 
 DG_UNIT(without_keys_whatever_is_sent_means_nothing, a_secret_finds_its_key_and_no_other_text_does,
+        a_server_that_may_lack_keys_does_not_say_that_there_is_none,
         keys_expire_and_old_secrets_too, a_revoked_key_ends_for_those_who_are_in,
         keys_are_asked_about_by_name_and_others_by_address, many_keys_are_found)
