@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* libuv turns signals into events by a pipe of its own. Until it listens, a handler only counts
- * them. */
+ * them. When it listens no more, another one does, because libuv leaves the default behind: a
+ * second SIGTERM would kill a process that still has to write what keys have used. */
 #include "daemon/signals.h"
 
 #include <signal.h>
@@ -15,6 +16,8 @@ static const int numbers[DG_SIGNALS_N] = {SIGTERM, SIGINT, SIGHUP};
  * through. */
 static volatile sig_atomic_t held[DG_SIGNALS_N];
 
+static volatile sig_atomic_t n_stops;
+
 static void on_held(int number)
 {
     for (int i = 0; i < DG_SIGNALS_N; i++)
@@ -22,13 +25,24 @@ static void on_held(int number)
             held[i]++;
 }
 
-void dg_signals_hold(void)
+static void count_stop(int number)
 {
-    struct sigaction action = {.sa_handler = on_held, .sa_flags = SA_RESTART};
+    if (number != SIGHUP && ++n_stops > 2)
+        _exit(1);
+}
+
+static void handle_by(void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigfillset(&action.sa_mask); /* one signal at a time, because the counters are not atomic */
     for (int i = 0; i < DG_SIGNALS_N; i++)
         sigaction(numbers[i], &action, NULL);
-    action.sa_handler = SIG_IGN;
+}
+
+void dg_signals_hold(void)
+{
+    struct sigaction action = {.sa_handler = SIG_IGN};
+    handle_by(on_held);
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);
 }
@@ -48,10 +62,8 @@ static void on_signal(uv_signal_t *handle, int number)
         signals->handlers->on_reload(signals->user);
         return;
     }
-    signals->n_stops++;
-    if (signals->n_stops > 2)
-        _exit(1);
-    signals->handlers->on_stop(signals->user, signals->n_stops);
+    count_stop(number);
+    signals->handlers->on_stop(signals->user, n_stops);
 }
 
 enum dg_err dg_signals_open(struct dg_signals *signals, uv_loop_t *loop,
@@ -82,4 +94,5 @@ void dg_signals_close(struct dg_signals *signals)
     signals->open = false;
     for (int i = 0; i < DG_SIGNALS_N; i++)
         uv_close((uv_handle_t *)&signals->handles[i], NULL);
+    handle_by(count_stop);
 }

@@ -10,8 +10,9 @@
  *     dg_signals_close(&signals);                          the loop must run once more
  *
  * SIGTERM and SIGINT call on_stop(user, n): n is 1 for the first of them, 2 for the second. The
- * third ends the process there and then. SIGHUP calls on_reload. SIGPIPE and SIGXFSZ are ignored,
- * because the failed write returns an error as well. */
+ * third ends the process there and then. SIGHUP calls on_reload. After the close, until the process
+ * ends, they are only counted: the third of SIGTERM and SIGINT still ends it. SIGPIPE and SIGXFSZ
+ * are ignored, because the failed write returns an error as well. */
 #ifndef DG_DAEMON_SIGNALS_H
 #define DG_DAEMON_SIGNALS_H
 
@@ -32,7 +33,6 @@ struct dg_signals {
     uv_signal_t handles[DG_SIGNALS_N];
     const struct dg_signals_handlers *handlers; /* borrowed */
     void *user;
-    int n_stops;
     bool open;
 };
 
