@@ -30,8 +30,7 @@ static inline const struct dg_ticket_answer *dg_sentence_best(const struct dg_se
     return ticket && ticket->n_answers ? &ticket->answers[0] : NULL;
 }
 
-/* ---- Making it ready (sentence_ready.c) -------------------------------------------------------
- */
+/* Making it ready (sentence_ready.c). */
 
 /* Tokenises a text for the present hop's model; the caller frees *owned. */
 enum dg_err dg_sentence_encode(const struct dg_sentence *sentence, struct dg_request_tools *tools,
@@ -55,15 +54,13 @@ enum dg_err dg_sentence_begin_text(struct dg_sentence *sentence) DG_MUST_CHECK;
 enum dg_err dg_sentence_carry_numbers(struct dg_sentence *sentence,
                                       struct dg_request_tools *tools) DG_MUST_CHECK;
 
-/* ---- Launching it (sentence_launch.c) ---------------------------------------------------------
- */
+/* Launching it (sentence_launch.c). */
 
 /* Returns true when the sentence needs an alignment: markup is placed by the source words that the
  * words of the answer come from, and terms are followed to the last hop. */
 bool dg_sentence_needs_alignment(const struct dg_sentence *sentence);
 
-/* ---- Its course (sentence.c) ------------------------------------------------------------------
- */
+/* Its course (sentence.c). */
 
 /* Notes when the first token of the request's answer was there. */
 void dg_sentence_note_first(struct dg_sentence *sentence, struct dg_request_tools *tools);

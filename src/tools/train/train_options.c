@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
+/* The options and what is checked of them, one by one and together. */
 #include "tools/train/train_options.h"
 #include "decode/search_opts.h"
 #include "model/config.h"

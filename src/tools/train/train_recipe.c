@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
+/* A recipe is the dump of the options. On resuming it is read twice, as it was and with the command
+ * line over it, to tell which options changed and whether they may. */
 #include "tools/train/train_recipe.h"
 #include "base/file/file_out.h"
 #include "base/file/folder.h"

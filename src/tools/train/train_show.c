@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
+/* A terminal has one line of progress, written over; a log has a line now and then. */
 #include "tools/train/train_show.h"
 #include "base/log/progress.h"
 #include "train/report/curve.h"
