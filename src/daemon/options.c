@@ -178,9 +178,12 @@ static const struct dg_opt_row rows[] = {
      .help = "largest min_length that a request may ask for: it takes that many steps, whatever the text"},
     {DG_OPT_BOOL(T, shortlist), "shortlist", .def = "yes",
      .help = "consider only the words of a model's lexical shortlist, where it has one"},
+    {DG_OPT_ENUM(T, compute_type), "compute-type", .words = dg_net_type_words, .def = "auto",
+     .help = "type that products are computed in, for all models: f32, bf16, i8, or bf16-fast, where the processor "
+             "multiplies BF16 (AVX512_BF16, AMX) at several times the speed of f32; auto: as each model is stored"},
     {DG_OPT_ENUM(T, kv_type), "kv-type", .words = dg_net_kv_words, .def = "auto",
      .help = "how the keys and values that attention reads are stored: f32, f16, or i8, a quarter of the memory and "
-             "fastest for long texts, with other answers here and there; auto: f16 for I8 models, otherwise f32"},
+             "fastest for long texts, with other answers here and there; auto: f16 for I8 and bf16-fast, otherwise f32"},
     {DG_OPT_DURATION(T, batch_delay_ms), "batch-delay", .min = 0, .max = SECOND, .def = "0",
      .help = "how long an idle worker waits for company before it starts"},
     {DG_OPT_SIZE(T, cache_size), "cache-size", .min = 0, .max = 65536ull * MIB, .def = "32MiB",

@@ -47,7 +47,8 @@ struct dg_options {
     struct dg_opt_list models_dir;
     const char *language_data;
     bool require_signed_models, shortlist;
-    int kv_type; /* enum dg_net_kv */
+    int kv_type;      /* enum dg_net_kv */
+    int compute_type; /* enum dg_net_type */
     struct dg_opt_list trusted_keys;
     bool pin_workers;
     int numa; /* 0: off */

@@ -534,6 +534,7 @@ enum dg_err dg_service_open(struct dg_service **out, uv_loop_t *loop, struct dg_
         .batch_delay_ns = (uint64_t)options->batch_delay_ms * DG_CLOCK_MS,
         .whole_vocabulary = !options->shortlist,
         .kv = (enum dg_net_kv)options->kv_type,
+        .compute = (enum dg_net_type)options->compute_type,
         .cache_bytes = plan.cache,
         .cache_per_client = options->cache_scope == DG_CACHE_SCOPE_KEY,
         .models_bytes = plan.models,

@@ -64,6 +64,7 @@ struct dg_decoder_limits {
                               head are 0, the model chooses */
     const struct dg_lexicon *lex; /* the model's shortlist, borrowed; NULL: sentences may use all
                                    * words, unless their options have a list */
+    enum dg_net_type compute;     /* tells the code that opens models what to compute in */
     bool whole_vocabulary; /* tells the code that opens models to ignore their shortlists: `lex`
                               stays NULL */
 };

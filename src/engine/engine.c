@@ -50,6 +50,7 @@ static struct dg_decoder_limits limits_of(const struct dg_engine_opts *opts)
         .prompt_max = or_default(opts->prompt_max, PROMPT_MAX),
         .kv_tokens = opts->kv_tokens,
         .kv = opts->kv,
+        .compute = opts->compute,
         .alignment_layer = opts->alignment_layer,
         .alignment_head = opts->alignment_head,
         .whole_vocabulary = opts->whole_vocabulary,

@@ -58,6 +58,7 @@ struct dg_engine_opts {
                              further limit */
     size_t kv_tokens;     /* cached positions in each worker; 0: 256 for each slot */
     enum dg_net_kv kv;    /* how their keys and values are stored */
+    enum dg_net_type compute; /* the type that the products of all models are computed in */
     uint64_t batch_delay_ns;
     size_t cache_bytes; /* bytes of the sentence cache; 0: there is none */
     /* An answer in the cache serves only the client that asked first, and the remote cache is

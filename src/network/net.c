@@ -16,6 +16,8 @@
 #include <math.h>
 #include <string.h>
 
+const char *const dg_net_type_words[] = {"auto", "f32", "bf16", "bf16-fast", "i8", NULL};
+
 void *dg_net_carve(struct net_carve *carve, size_t n, size_t size)
 {
     size_t bytes, used;
@@ -66,6 +68,8 @@ static enum dg_packed_type type_of(const struct packer *packer,
         return DG_PACKED_F32;
     case DG_NET_BF16:
         return DG_PACKED_BF16;
+    case DG_NET_BF16_FAST:
+        return DG_PACKED_BF16_FAST;
     case DG_NET_I8:
         return DG_PACKED_I8;
     }

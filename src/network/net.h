@@ -71,8 +71,11 @@ enum dg_net_type {
                     matrices must all be stored so. */
     DG_NET_F32,
     DG_NET_BF16,
+    DG_NET_BF16_FAST, /* rows are rounded to BF16 as well: DG_PACKED_BF16_FAST */
     DG_NET_I8,
 };
+
+extern const char *const dg_net_type_words[]; /* "auto", ... for options; NULL after the last */
 
 struct dg_model;
 
@@ -102,7 +105,7 @@ const struct dg_net *dg_net_copy(const struct dg_net *net, size_t node);
 const struct dg_blueprint *dg_net_blueprint(const struct dg_net *net); /* borrowed until free */
 const struct dg_kernels *dg_net_kernels(const struct dg_net *net);
 
-/* Returns the smallest type among the matrices: I8, else BF16, else F32. */
+/* Returns the smallest type among the matrices: I8, else BF16_FAST, else BF16, else F32. */
 enum dg_packed_type dg_net_type(const struct dg_net *net);
 
 /* Returns the operation that a blueprint's activation stands for. */
@@ -124,7 +127,7 @@ struct dg_net_state; /* opaque; one thread at a time */
 
 /* How cached keys and values are stored. */
 enum dg_net_kv {
-    DG_NET_KV_AUTO, /* F16 in an I8 network, otherwise F32 */
+    DG_NET_KV_AUTO, /* F16 in an I8 or BF16_FAST network, otherwise F32 */
     DG_NET_KV_F32,
     DG_NET_KV_F16, /* half the memory and half the bytes to read */
     DG_NET_KV_I8,  /* bytes, with a scale for each head of a key or value: about a quarter */

@@ -50,7 +50,7 @@ static enum dg_err fill_limits(struct dg_net_limits *l, const struct dg_net *net
                                                      there is nothing to save */
         l->kv = DG_NET_KV_F32;
     else if (l->kv == DG_NET_KV_AUTO)
-        l->kv = net->type == DG_PACKED_I8 ? DG_NET_KV_F16 : DG_NET_KV_F32;
+        l->kv = net->type >= DG_PACKED_BF16_FAST ? DG_NET_KV_F16 : DG_NET_KV_F32;
     l->logits_rows = l->logits_rows ? dg_least(l->logits_rows, l->rows) : l->rows;
     return DG_OK;
 }

@@ -128,6 +128,14 @@ class Served(IntegrationTest):
         self.assertEqual(status, 200, body)
         self.assertEqual(json.loads(body)["translations"][0]["text"], CAT_SAID)
 
+    def test_the_daemon_rounds_rows_to_bf16_as_well(self):
+        server = self.start(conf=f"compute-type = bf16-fast\n[model fr-en]\npath = {MODEL}\n")
+        status, _, body = server.request("POST", "/v1/translate", json.dumps({"text": "Le chat dort.", "target": "en"}))
+        self.assertEqual(status, 200, body)
+        self.assertEqual(json.loads(body)["translations"][0]["text"], CAT_SAID)
+        done = run("translate", "-q", "--model", MODEL, "--compute-type", "bf16-fast", text="Le chat dort.\n")
+        self.assertEqual(done.stdout.decode(), CAT_SAID + "\n")
+
 
 if __name__ == "__main__":
     main()

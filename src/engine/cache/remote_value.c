@@ -48,13 +48,15 @@ static uint64_t get_le(const unsigned char *from, size_t n)
     return value;
 }
 
-void dg_remote_key(const unsigned char fingerprint[DG_FINGERPRINT_BYTES], size_t target_max,
-                   enum dg_net_kv kv, struct dg_span local, char key[DG_REMOTE_KEY_MAX])
+void dg_remote_key(const unsigned char fingerprint[DG_FINGERPRINT_BYTES],
+                   const struct dg_decoder_limits *limits, struct dg_span local,
+                   char key[DG_REMOTE_KEY_MAX])
 {
     static const char version[] = PACKAGE_VERSION;
     unsigned char digest[DIGEST], most[8];
     crypto_generichash_state state;
-    put_le(most, target_max | (uint64_t)kv << 32, sizeof most);
+    put_le(most, limits->target_max | (uint64_t)limits->kv << 32 | (uint64_t)limits->compute << 40,
+           sizeof most);
     crypto_generichash_init(&state, NULL, 0, sizeof digest);
     crypto_generichash_update(&state, (const unsigned char *)version, sizeof version);
     crypto_generichash_update(&state, fingerprint, DG_FINGERPRINT_BYTES);

@@ -5,10 +5,12 @@
  * returns.
  *
  *     key     "dragoman:1:" and 64 hexadecimal digits: BLAKE2b-256 of the program's version, the
- *             model's fingerprint, its longest target, how keys and values are stored, and the
- * local cache's key (cache.h) value   "DGA1", answers, then 16 bytes: BLAKE2b of all that precedes,
- * keyed with the key. An answer is its finish and whether it was repaired (a byte each),
- * log-probability and score (8 bytes each), the number of its ids (4 bytes), its ids and their
+ *             model's fingerprint, its longest target, how keys and values are stored, in which
+ *             type products are computed, and the local cache's key (cache.h)
+ *
+ *     value   "DGA1", answers, then 16 bytes: BLAKE2b of all that precedes, keyed with the key. An
+ *             answer is its finish and whether it was repaired (a byte each), log-probability and
+ *             score (8 bytes each), the number of its ids (4 bytes), its ids and their
  *             log-probabilities (4 bytes each); everything in little-endian order
  *
  * Pure functions, any thread. */
@@ -16,6 +18,7 @@
 #define DG_ENGINE_CACHE_REMOTE_VALUE_H
 
 #include "base/memory/buf.h"
+#include "decode/decoder.h"
 #include "engine/cache/remote.h"
 #include "sched/ticket.h"
 
@@ -26,8 +29,9 @@ enum dg_err dg_remote_fingerprint(const char *dir, struct dg_error *error,
                                   unsigned char fingerprint[DG_FINGERPRINT_BYTES]) DG_MUST_CHECK;
 
 /* `local` is the key that dg_cache_key made for version 0. Writes text with its NUL. */
-void dg_remote_key(const unsigned char fingerprint[DG_FINGERPRINT_BYTES], size_t target_max,
-                   enum dg_net_kv kv, struct dg_span local, char key[DG_REMOTE_KEY_MAX]);
+void dg_remote_key(const unsigned char fingerprint[DG_FINGERPRINT_BYTES],
+                   const struct dg_decoder_limits *limits, struct dg_span local,
+                   char key[DG_REMOTE_KEY_MAX]);
 
 /* Appends a ticket's answers. DG_ERR_UNSUPPORTED: the answers cannot be shared (they have an
  * alignment, or one is incomplete). */

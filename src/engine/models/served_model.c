@@ -387,7 +387,7 @@ static enum dg_err choose_limits(struct dg_served_model *served,
 static enum dg_err measure(struct dg_served_model *served, const struct dg_served_model_opts *opts,
                            const struct dg_model *model, struct dg_error *error)
 {
-    const struct dg_net_opts hollow_opts = {.is_hollow = true};
+    const struct dg_net_opts hollow_opts = {.type = opts->limits.compute, .is_hollow = true};
     struct dg_net *hollow = NULL;
     enum dg_err err =
         dg_net_new(&hollow, &served->blueprint, dg_model_weights(model), &hollow_opts, error);
@@ -474,7 +474,8 @@ static enum dg_err load(struct dg_served_model *served, const struct dg_served_m
     if (!err && carries)
         err = dg_placeholders_joining(served->tokenizer, served->blueprint.decoder.V,
                                       &served->joining);
-    const struct dg_net_opts net_opts = {.model = model, .nodes = served->nodes};
+    const struct dg_net_opts net_opts = {
+        .type = opts->limits.compute, .model = model, .nodes = served->nodes};
     if (!err)
         err =
             dg_net_new(&served->net, &served->blueprint, dg_model_weights(model), &net_opts, error);

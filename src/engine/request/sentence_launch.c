@@ -58,7 +58,7 @@ static bool ask_remote(struct dg_sentence *sentence, struct dg_request_tools *to
     if (!tools->lookups.remote.get || tools->cache_per_client || !model->has_fingerprint ||
         sentence->request->asked.no_cache || sentence->flight->ticket->opts.want_alignment)
         return false;
-    dg_remote_key(model->fingerprint, model->limits.target_max, model->limits.kv,
+    dg_remote_key(model->fingerprint, &model->limits,
                   dg_span_sub(local, DG_CACHE_KEY_VERSION, local.len), key);
     return dg_remote_lookups_begin(&tools->lookups, dg_clock_now(tools->tasks->clock),
                                    sentence->flight, key);

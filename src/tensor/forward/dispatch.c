@@ -27,9 +27,28 @@ static const struct dg_kernels *avx512(void)
                : NULL;
 }
 
+static const struct dg_kernels *avx512_bf16(void)
+{
+    return avx512() && dg_cpu_features() & DG_CPU_AVX512BF16 ? &dg_kernels_avx512_bf16 : NULL;
+}
+
+/* Zen multiplies BF16 by vectors at twice the rate of F32, Intel's processors at half of it
+ * (docs/speed-log.md, 2026-11-26). */
+static const struct dg_kernels *avx512_bf16_of_amd(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_is("amd") ? avx512_bf16() : NULL;
+}
+
+static const struct dg_kernels *avx512_bf16_of_others(void)
+{
+    return avx512_bf16_of_amd() ? NULL : avx512_bf16();
+}
+
 static const struct dg_kernels *amx(void)
 {
-    return avx512() && dg_cpu_features() & DG_CPU_AMX_INT8 && dg_cpu_allow_tiles()
+    const uint32_t both = DG_CPU_AMX_INT8 | DG_CPU_AMX_BF16;
+    return avx512_bf16() && (dg_cpu_features() & both) == both && dg_cpu_allow_tiles()
                ? dg_kernels_amx()
                : NULL;
 }
@@ -45,6 +64,16 @@ static const struct dg_kernels *avx2(void)
 }
 #else
 static const struct dg_kernels *amx(void)
+{
+    return NULL;
+}
+
+static const struct dg_kernels *avx512_bf16_of_amd(void)
+{
+    return NULL;
+}
+
+static const struct dg_kernels *avx512_bf16_of_others(void)
 {
     return NULL;
 }
@@ -92,8 +121,11 @@ static const struct dg_kernels *ref(void)
 static const struct {
     const char *name;
     const struct dg_kernels *(*usable)(void);
-} tables[] = {{"amx", amx},   {"avx512", avx512},        {"avx2", avx2}, {"neon-dot", neon_dot},
-              {"neon", neon}, {"blas", dg_kernels_blas}, {"ref", ref}};
+} tables[] = {{"amx", amx},       {"avx512-bf16", avx512_bf16_of_amd},
+              {"avx512", avx512}, {"avx512-bf16", avx512_bf16_of_others},
+              {"avx2", avx2},     {"neon-dot", neon_dot},
+              {"neon", neon},     {"blas", dg_kernels_blas},
+              {"ref", ref}};
 enum { N_TABLES = sizeof tables / sizeof *tables };
 
 const struct dg_kernels *dg_kernels_without_blas(void)
@@ -131,18 +163,21 @@ enum dg_err dg_kernels_find(const struct dg_kernels **kernels, const char *name,
 {
     char choices[128];
     list_usable(choices, sizeof choices);
+    bool is_known = false;
     for (size_t i = 0; i < N_TABLES; i++) {
         if (strcmp(tables[i].name, name) != 0)
             continue;
+        is_known = true;
         const struct dg_kernels *found = tables[i].usable();
         if (!found)
-            return dg_error_set(
-                error, DG_ERR_UNSUPPORTED,
-                "this machine or build cannot run the kernels \"%s\"; it can run: %s", name,
-                choices);
+            continue;
         *kernels = found;
         return DG_OK;
     }
+    if (is_known)
+        return dg_error_set(error, DG_ERR_UNSUPPORTED,
+                            "this machine or build cannot run the kernels \"%s\"; it can run: %s",
+                            name, choices);
     return dg_error_set(error, DG_ERR_NOT_FOUND,
                         "there are no kernels called \"%s\"; choose one of: %s", name, choices);
 }

@@ -9,7 +9,8 @@
  * other rows, on its place among them, or on the memory around it. Sums run in an order fixed by
  * the length of the row; each product of a row with a column of weights is summed over k from 0 up,
  * in one chain. BF16 weights give the same bits as the same numbers in F32 (except in "blas", whose
- * F32 products are OpenBLAS's).
+ * F32 products are OpenBLAS's). BF16_FAST sums pairs of k in the order of the instruction that the
+ * table uses.
  *
  *     const struct dg_kernels *kernels;
  *     err = dg_kernels_default(&kernels, &error);   (DRAGOMAN_KERNELS, else the best of this CPU)
@@ -205,12 +206,13 @@ float dg_log_sum_exp_result(const struct dg_log_sum_exp *all);
 /* Columns in one panel of weights of this type. */
 static inline size_t dg_kernels_panel(const struct dg_kernels *kernels, enum dg_packed_type type)
 {
-    return type == DG_PACKED_I8     ? kernels->panel_i8
-           : type == DG_PACKED_BF16 ? kernels->panel_bf16
-                                    : kernels->panel;
+    return type == DG_PACKED_I8       ? kernels->panel_i8
+           : dg_packed_has_bf16(type) ? kernels->panel_bf16
+                                      : kernels->panel;
 }
 
-/* Finds the table called `name` ("ref", "amx", "avx512", "avx2", "neon", "neon-dot", "blas").
+/* Finds the table called `name` ("ref", "amx", "avx512-bf16", "avx512", "avx2", "neon", "neon-dot",
+ * "blas").
  * DG_ERR_NOT_FOUND: the name is unknown; DG_ERR_UNSUPPORTED: this CPU or build cannot run the
  * table. The sentence names the tables that it can run. */
 enum dg_err dg_kernels_find(const struct dg_kernels **kernels, const char *name,

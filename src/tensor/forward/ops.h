@@ -13,7 +13,8 @@
 extern const struct dg_kernels dg_kernels_ref;
 extern const struct dg_kernels dg_kernels_avx2;   /* x86-64 builds */
 extern const struct dg_kernels dg_kernels_avx512; /* x86-64 builds */
-extern const struct dg_kernels dg_kernels_neon;   /* arm64 builds */
+extern const struct dg_kernels dg_kernels_avx512_bf16;
+extern const struct dg_kernels dg_kernels_neon; /* arm64 builds */
 extern const struct dg_kernels dg_kernels_neon_dot;
 const struct dg_kernels *dg_kernels_amx(void); /* x86-64 builds; NULL: the compiler lacks AMX */
 const struct dg_kernels *dg_kernels_blas(void);
@@ -28,6 +29,9 @@ enum {
 void dg_ops_activate_ref(float *x, size_t n, enum dg_op_act act);
 void dg_ops_quantize_ref(uint8_t *q, size_t ld_q, float *scale, const float *x, size_t ld_x,
                          size_t M, size_t K);
+/* The input of a BF16_FAST product in tables whose processor does not multiply BF16: to[M][K] are
+ * the rows, rounded. */
+void dg_ops_round_ref(float *to, const float *x, size_t ld_x, size_t M, size_t K);
 void dg_ops_linear_ref(float *out, size_t ld_out, const float *x, size_t ld_x, size_t M,
                        const struct dg_packed *w, enum dg_op_act act, const float *residual,
                        size_t ld_residual, void *scratch);

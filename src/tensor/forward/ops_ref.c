@@ -64,13 +64,23 @@ void dg_ops_quantize_ref(uint8_t *q, size_t ld_q, float *scale, const float *x, 
     }
 }
 
-/* An I8 product reads its rows as they lie in the scratch: quantised, then their scales. */
+void dg_ops_round_ref(float *to, const float *x, size_t ld_x, size_t M, size_t K)
+{
+    for (size_t m = 0; m < M; m++)
+        for (size_t k = 0; k < K; k++)
+            to[m * K + k] = dg_convert_bf16(dg_narrow_bf16(x[m * ld_x + k]));
+}
+
+/* An I8 product reads its rows as they lie in the scratch: quantised, then their scales. A product
+ * of BF16_FAST reads them rounded. */
 static void linear_begin(const float *x, size_t ld_x, size_t M, const struct dg_packed *w,
                          void *scratch)
 {
     if (w->type == DG_PACKED_I8)
         dg_ops_quantize_ref(scratch, dg_ops_quantized_ld(w->K),
                             dg_ops_quantized_scale(scratch, M, w->K), x, ld_x, M, w->K);
+    else if (w->type == DG_PACKED_BF16_FAST)
+        dg_ops_round_ref(scratch, x, ld_x, M, w->K);
 }
 
 static void columns_i8(float *out, size_t ld_out, size_t M, const struct dg_packed *w,
@@ -117,7 +127,11 @@ static void linear_columns(float *out, size_t ld_out, const float *x, size_t ld_
         columns_i8(out, ld_out, M, w, act, residual, ld_residual, scratch, first, end);
         return;
     }
-    const bool is_bf16 = w->type == DG_PACKED_BF16;
+    if (w->type == DG_PACKED_BF16_FAST) {
+        x = scratch;
+        ld_x = w->K;
+    }
+    const bool is_bf16 = dg_packed_has_bf16(w->type);
     const size_t K = w->K, ld_w = is_bf16 ? (K + 1) / 2 * 2 : K;
     for (size_t m = 0; m < M; m++)
         for (size_t n = first; n < end; n++) {

@@ -21,7 +21,10 @@ static size_t round_up(size_t n, size_t multiple)
  * number. In both narrow types a group is a 32-bit word. */
 static const struct {
     size_t group, element;
-} forms[] = {[DG_PACKED_F32] = {1, 4}, [DG_PACKED_BF16] = {2, 2}, [DG_PACKED_I8] = {4, 1}};
+} forms[] = {[DG_PACKED_F32] = {1, 4},
+             [DG_PACKED_BF16] = {2, 2},
+             [DG_PACKED_BF16_FAST] = {2, 2},
+             [DG_PACKED_I8] = {4, 1}};
 
 enum { GROUP_BYTES = 4 };
 
@@ -133,14 +136,14 @@ void dg_packed_put_rows(struct dg_packed *packed, size_t first, const struct dg_
             put_i8(packed, first + i, (const int8_t *)rows->data + i * K, rows->scale[i]);
             continue;
         }
-        if (packed->type == DG_PACKED_BF16 && rows->dtype == DG_DTYPE_BF16) {
+        if (dg_packed_has_bf16(packed->type) && rows->dtype == DG_DTYPE_BF16) {
             put_bf16(packed, first + i, (const uint16_t *)rows->data + i * K);
             continue;
         }
         dg_convert_tensor(scratch, rows, i * K, K);
         if (packed->type == DG_PACKED_I8)
             quantize_and_put(packed, first + i, scratch);
-        else if (packed->type == DG_PACKED_BF16)
+        else if (dg_packed_has_bf16(packed->type))
             narrow_and_put(packed, first + i, scratch);
         else
             put_f32(packed, first + i, scratch);
@@ -161,7 +164,7 @@ void dg_packed_row(const struct dg_packed *packed, size_t n, float *out)
             out[k] = data[k * packed->panel];
         return;
     }
-    if (packed->type == DG_PACKED_BF16) {
+    if (dg_packed_has_bf16(packed->type)) {
         const uint16_t *data = (const uint16_t *)packed->data + at(packed, n, 0);
         for (size_t k = 0; k < K; k++)
             out[k] = dg_convert_bf16(data[k / 2 * packed->panel * 2 + k % 2]);
@@ -220,7 +223,9 @@ size_t dg_packed_scratch(const struct dg_packed *packed, size_t M)
         return round_up(DG_OPS_BLAS_ROWS_MAX * packed->K * sizeof(float), 64);
     if (packed->type == DG_PACKED_BF16)
         return 0;
-    const size_t K = round_up(packed->K, 64); /* as the I8 kernels lay it out */
+    const size_t K = round_up(packed->K, 64); /* as the kernels lay it out */
+    if (packed->type == DG_PACKED_BF16_FAST)
+        return M * K * sizeof(float); /* some tables round to BF16 and keep floats */
     return DG_OPS_PRODUCT + round_up(M * (K * sizeof(int16_t) + sizeof(float) + sizeof(uint32_t) +
                                           K / 4 * sizeof(uint16_t)),
                                      64);

@@ -18,6 +18,9 @@
  * BF16 is the upper half of a float. A word of 32 bits holds a pair of k; a shift and a mask turn
  * it into two floats, so that a product gives the bits of the F32 product of the same numbers.
  *
+ * BF16_FAST has the same weights, but rounds each input row to BF16 (to nearest, ties to even) when
+ * it arrives. The sums are of F32, in an order that differs between tables.
+ *
  * I8: weight = scale[n] * q, q in -127..127. An input row is quantised when it arrives: a = max|x|
  * / 127, xq = round-half-even(x / a) + 128 as an unsigned byte (128 is zero); then out[n] = a *
  * scale[n] * (sum_k xq * q - 128 * sum[n]) + bias[n] with the sum in exact 32-bit integers (K up to
@@ -29,18 +32,25 @@
 
 #include "tensor/tensor.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct dg_kernels;
 
-enum dg_packed_type {
-    DG_PACKED_F32,
-    DG_PACKED_BF16,
-    DG_PACKED_I8, /* the last value, because its products need the most scratch */
+enum dg_packed_type { /* the more is rounded, the later */
+                      DG_PACKED_F32,
+                      DG_PACKED_BF16,
+                      DG_PACKED_BF16_FAST, /* as BF16, but the input is rounded to BF16, too */
+                      DG_PACKED_I8, /* the last value, because its products need the most scratch */
 };
 
 enum { DG_PACKED_K_MAX = 65536 }; /* 65536 * 255 * 127 < 2^31 */
+
+static inline bool dg_packed_has_bf16(enum dg_packed_type type)
+{
+    return type == DG_PACKED_BF16 || type == DG_PACKED_BF16_FAST;
+}
 
 struct dg_packed {
     enum dg_packed_type type;
@@ -79,7 +89,8 @@ size_t dg_packed_offset(const struct dg_packed *packed, size_t n);
 void dg_packed_clear_tail(struct dg_packed *packed);
 
 /* Returns the bytes of scratch that a product with M rows needs, a multiple of 64: for I8 the
- * quantised input, for a BLAS a whole tile of rows, for BF16 nothing. */
+ * quantised input, for BF16_FAST the rounded one, for a BLAS a whole tile of rows, for BF16
+ * nothing. */
 size_t dg_packed_scratch(const struct dg_packed *packed, size_t M);
 
 #endif

@@ -93,7 +93,7 @@ static const struct dg_products *bf16(const char *kernels)
     if ((features & wanted) != wanted)
         return &dg_products_f32;
     const bool tiles = features & DG_CPU_AMX_BF16 && dg_products_amx() &&
-                       strcmp(kernels, "avx512") != 0 && dg_cpu_allow_tiles();
+                       strncmp(kernels, "avx512", 6) != 0 && dg_cpu_allow_tiles();
     return tiles ? dg_products_amx() : &dg_products_bf16;
 }
 #else

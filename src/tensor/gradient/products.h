@@ -30,7 +30,8 @@ struct dg_products {
 enum dg_products_kind { DG_PRODUCTS_F32, DG_PRODUCTS_BF16 };
 
 /* Returns BF16 products where this processor multiplies BF16, by AMX if it has that and
- * DRAGOMAN_KERNELS is not "avx512"; else, and where DRAGOMAN_KERNELS is "ref", F32 products. */
+ * DRAGOMAN_KERNELS is not "avx512-bf16" or "avx512"; else, and where DRAGOMAN_KERNELS is "ref", F32
+ * products. */
 const struct dg_products *dg_products_find(enum dg_products_kind kind);
 
 extern const struct dg_products dg_products_f32;      /* OpenBLAS */

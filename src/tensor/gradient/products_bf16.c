@@ -2,39 +2,31 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* Products of BF16 by AVX512_BF16 or AMX. Both multiply words of 32 bits, each of which holds the
- * numbers of two neighbouring k: sum += a[k] b[k] + a[k + 1] b[k + 1]. AVX512_BF16 does so in
- * sixteen columns at once, AMX in sixteen rows by sixteen columns for sixteen words.
+ * numbers of two neighbouring k: AVX512_BF16 as gemm_words.inc says, AMX in sixteen rows by sixteen
+ * columns for sixteen words at once.
  *
  * Both factors are rounded and laid out block by block. b becomes panels of PANEL columns, its
  * words [k / 2][PANEL], so that the kernel reads it from end to end. For AVX512_BF16, a keeps its
  * rows, [m][k / 2], if k runs along them (nt, nn), and becomes [k / 2][m] if m does (tn): the
- * kernel takes one word of each of ROWS rows, and two strides say where they lie. A tile of ROWS by
- * PANEL sums stays in registers. For AMX, a always becomes [m][k / 2], and zeros fill up the rows
- * and words of both factors, so that tiles are always whole. */
+ * kernel takes one word of each of ROWS rows, and two strides say where they lie. For AMX, a always
+ * becomes [m][k / 2], and zeros fill up the rows and words of both factors, so that tiles are
+ * always whole. */
 #include "tensor/gradient/products.h"
 #include "base/memory/bounds.h"
+#include "tensor/forward/gemm_words.inc"
 
-#include <immintrin.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 enum {
-    LANES = 16,
-    VECTORS = 4,
-    PANEL = VECTORS * LANES,
-    ROWS = 6,         /* 24 sums, 4 words of b and one of a use 29 of the 32 registers */
+    PANEL = WORD_PANEL,
+    ROWS = WORD_ROWS,
     BLOCK_K = 512,    /* values of k in a block */
     BLOCK_M = 96,     /* rows in a block of a, which must fit into the same cache */
     EDGE = 2 * LANES, /* AMX keeps the sums of so many rows and columns in four registers */
     A_WORDS = BLOCK_M * BLOCK_K / 2,
     B_WORDS = 128 << 10, /* a block of b fills half of a 1 MiB second-level cache */
 };
-
-static inline __mmask16 first_lanes(size_t n)
-{
-    return n >= LANES ? 0xffff : (__mmask16)((1u << n) - 1);
-}
 
 /* ---- Laying out ------------------------------------------------------------------------------ */
 
@@ -52,9 +44,9 @@ static inline __m512i interleaved(__m512 low, __m512 high)
  * Numbers from n on are zeros. */
 static inline __m512i words_across(const float *row, size_t ld, bool has_next, size_t n)
 {
-    const __m512 low = _mm512_maskz_loadu_ps(first_lanes(n), row);
+    const __m512 low = _mm512_maskz_loadu_ps(lanes_below(n), row);
     const __m512 high =
-        has_next ? _mm512_maskz_loadu_ps(first_lanes(n), row + ld) : _mm512_setzero_ps();
+        has_next ? _mm512_maskz_loadu_ps(lanes_below(n), row + ld) : _mm512_setzero_ps();
     return interleaved(low, high);
 }
 
@@ -67,23 +59,6 @@ static void pair_rows(uint32_t *to, size_t ld_to, const float *from, size_t ld, 
         for (size_t i = 0; i < width; i += LANES)
             _mm512_storeu_si512(to + i, i < n ? words_across(from + i, ld, k + 1 < K, n - i)
                                               : _mm512_setzero_si512());
-}
-
-/* Sixteen words along k of a row. Numbers from n on are zeros. */
-static inline __m512i words_of(const float *row, size_t n)
-{
-    const __m512 low = _mm512_maskz_loadu_ps(first_lanes(n), row);
-    const __m512 high = n > LANES ? _mm512_maskz_loadu_ps(first_lanes(n - LANES), row + LANES)
-                                  : _mm512_setzero_ps();
-    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
-}
-
-/* to[M][BLOCK_K / 2] of from[M][K]: words along the rows. */
-static void along_rows(uint32_t *to, const float *from, size_t ld, size_t M, size_t K)
-{
-    for (size_t m = 0; m < M; m++, to += BLOCK_K / 2, from += ld)
-        for (size_t k = 0; k < K; k += 2 * LANES)
-            _mm512_storeu_si512(to + k / 2, words_of(from + k, K - k));
 }
 
 /* Rows become columns: word j of row i goes to word i of row j. */
@@ -143,77 +118,6 @@ static void turn_rows(uint32_t *to, const float *from, size_t ld, size_t K, size
             for (size_t i = 0; i < n_words; i++)
                 _mm512_storeu_si512(to + (k / 2 + i) * PANEL + first, r[i]);
         }
-}
-
-/* ---- The kernel ------------------------------------------------------------------------------ */
-
-/* Where a word of a lies: a[m * by_row + k / 2 * by_word]. */
-struct factor {
-    const uint32_t *a;
-    size_t by_row, by_word;
-};
-
-#define KERNEL static inline __attribute__((always_inline))
-
-KERNEL void tile(const int rows, float *c, size_t ld_c, const struct factor *f, const uint32_t *b,
-                 size_t n_words, size_t n, float beta)
-{
-    __m512 sum[ROWS][VECTORS];
-    const uint32_t *a = f->a;
-#pragma GCC unroll 8
-    for (int m = 0; m < rows; m++)
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; v++)
-            sum[m][v] = _mm512_setzero_ps();
-    for (size_t k = 0; k < n_words; k++, a += f->by_word, b += PANEL) {
-        __m512bh column[VECTORS];
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; v++)
-            column[v] = (__m512bh)_mm512_loadu_si512(b + v * LANES);
-#pragma GCC unroll 8
-        for (int m = 0; m < rows; m++) {
-            const __m512bh in = (__m512bh)_mm512_set1_epi32((int)a[(size_t)m * f->by_row]);
-#pragma GCC unroll 4
-            for (int v = 0; v < VECTORS; v++)
-                sum[m][v] = _mm512_dpbf16_ps(sum[m][v], in, column[v]);
-        }
-    }
-#pragma GCC unroll 8
-    for (int m = 0; m < rows; m++)
-#pragma GCC unroll 4
-        for (int v = 0; v < VECTORS; v++) {
-            const size_t first = (size_t)v * LANES;
-            const __mmask16 mask = first < n ? first_lanes(n - first) : 0;
-            float *to = c + (size_t)m * ld_c + first;
-            if (beta != 0.0f)
-                sum[m][v] = _mm512_fmadd_ps(_mm512_set1_ps(beta), _mm512_maskz_loadu_ps(mask, to),
-                                            sum[m][v]);
-            _mm512_mask_storeu_ps(to, mask, sum[m][v]);
-        }
-}
-
-static void tiles(size_t rows, float *c, size_t ld_c, const struct factor *f, const uint32_t *b,
-                  size_t n_words, size_t n, float beta)
-{
-    switch (rows) {
-    case 1:
-        tile(1, c, ld_c, f, b, n_words, n, beta);
-        break;
-    case 2:
-        tile(2, c, ld_c, f, b, n_words, n, beta);
-        break;
-    case 3:
-        tile(3, c, ld_c, f, b, n_words, n, beta);
-        break;
-    case 4:
-        tile(4, c, ld_c, f, b, n_words, n, beta);
-        break;
-    case 5:
-        tile(5, c, ld_c, f, b, n_words, n, beta);
-        break;
-    default:
-        tile(ROWS, c, ld_c, f, b, n_words, n, beta);
-    }
 }
 
 #ifdef DG_AMX
@@ -331,7 +235,7 @@ static struct factor lay_out_a(const struct matrix *a, size_t first_m, size_t M,
 {
     const float *from = element(a, first_m, block->k);
     if (a->along) {
-        along_rows(block->a_words, from, a->ld, M, block->K);
+        along_rows(block->a_words, BLOCK_K / 2, from, a->ld, M, block->K);
         return (struct factor){block->a_words, BLOCK_K / 2, 1};
     }
     pair_rows(block->a_words, BLOCK_M, from, a->ld, block->K, M, (M + LANES - 1) / LANES * LANES);
@@ -347,9 +251,9 @@ static void block_by_vectors(float *c, size_t ld_c, const struct matrix *a, size
         for (size_t p = 0; p < block->N; p += PANEL)
             for (size_t i = 0; i < n_rows; i += ROWS) {
                 const struct factor rows = {all.a + i * all.by_row, all.by_row, all.by_word};
-                tiles(dg_least(ROWS, n_rows - i), c + (m + i) * ld_c + block->n + p, ld_c, &rows,
-                      block->b_words + p * block->n_words, block->n_words, block->N - p,
-                      block->beta);
+                word_tiles(dg_least(ROWS, n_rows - i), c + (m + i) * ld_c + block->n + p, ld_c,
+                           &rows, block->b_words + p * block->n_words, block->n_words, block->N - p,
+                           block->beta);
             }
     }
 }
@@ -362,7 +266,7 @@ static void block_by_tiles(float *c, size_t ld_c, const struct matrix *a, size_t
         const size_t n_rows = dg_least(BLOCK_M, M - m);
         const float *from = element(a, m, block->k);
         if (a->along)
-            along_rows(block->a_words, from, a->ld, n_rows, block->K);
+            along_rows(block->a_words, BLOCK_K / 2, from, a->ld, n_rows, block->K);
         else
             turn_columns(block->a_words, from, a->ld, n_rows, block->K);
         const size_t end = (n_rows + EDGE - 1) / EDGE * EDGE;

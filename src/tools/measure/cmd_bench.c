@@ -44,8 +44,6 @@ struct bench {
     bool limits, shortlist, pin;
 };
 
-static const char *const type_words[] = {"auto", "f32", "bf16", "i8", NULL};
-
 static const struct dg_opt_row rows[] = {
     DG_OPT_HELP(struct bench, help),
     {DG_OPT_PATH(struct bench, model), "model", .letter = 'm',
@@ -53,7 +51,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_STRING(struct bench, random), "random", .unit = "SHAPE",
      .help = "measure random weights: base (the paper's), student or tiny, student-ssru, "
              "gpt2-small, bert-base"},
-    {DG_OPT_ENUM(struct bench, type), "type", .words = type_words, .def = "auto",
+    {DG_OPT_ENUM(struct bench, type), "type", .words = dg_net_type_words, .def = "auto",
      .help = "type that products are computed in"},
     {DG_OPT_ENUM(struct bench, kv_type), "kv-type", .words = dg_net_kv_words, .def = "auto",
      .help = "how the keys and values that attention reads are stored"},
@@ -403,8 +401,9 @@ static void print_key(char *key, size_t cap, const struct bench_case *what)
         key, cap,
         "model=%s%s type=%s%s kernels=%s threads=%lld%s batch=%zu beam=%d source=%lld target=%lld",
         *flags->random ? flags->random : flags->model, flags->shortlist ? " shortlist=yes" : "",
-        type_words[flags->type], kv, dg_net_kernels(what->net)->name, (long long)flags->threads,
-        split, what->batch, what->beam, (long long)flags->source_len, (long long)flags->target_len);
+        dg_net_type_words[flags->type], kv, dg_net_kernels(what->net)->name,
+        (long long)flags->threads, split, what->batch, what->beam, (long long)flags->source_len,
+        (long long)flags->target_len);
 }
 
 static void print_case(const struct bench_case *what, const struct runner *runners,
@@ -580,7 +579,9 @@ static void print_share(const struct result *result, const struct dg_limits *lim
     static const double element_bytes[] = {
         [DG_PACKED_F32] = 4, [DG_PACKED_BF16] = 2, [DG_PACKED_I8] = 1};
     const double words = (double)what->beam * work.row, all = work.source + words;
-    if (all <= 0 || what->lex) /* the words that a shortlist spares are not taken into account */
+    /* The words that a shortlist spares are not taken into account, and there is no limit for
+     * BF16. */
+    if (all <= 0 || what->lex || type == DG_PACKED_BF16_FAST)
         return;
     const double arithmetic = 0.5e9 * (type == DG_PACKED_I8 ? limits->i8_gops : limits->f32_gflops);
     const double bytes = work.row * element_bytes[type];
@@ -610,8 +611,7 @@ static enum dg_err print_limits(const struct results *results)
 
 static enum dg_err make_net(const struct bench *flags, struct dg_net **net, struct dg_error *error)
 {
-    static const enum dg_net_type types[] = {DG_NET_AUTO, DG_NET_F32, DG_NET_BF16, DG_NET_I8};
-    struct dg_net_opts opts = {.type = types[flags->type]};
+    struct dg_net_opts opts = {.type = (enum dg_net_type)flags->type};
     if (*flags->random) {
         struct dg_blueprint bp;
         enum dg_err err = dg_net_random_shape(&bp, flags->random, error);

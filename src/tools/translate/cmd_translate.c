@@ -38,9 +38,14 @@ static const struct dg_opt_row rows[] = {
      .help = "workers; 0: one for each core"},
     {DG_OPT_INT_IN(struct translate, slots, 1, 1024), "slots", .def = "32",
      .help = "sentences under way in each worker"},
+    {DG_OPT_ENUM(struct translate, compute_type), "compute-type", .words = dg_net_type_words,
+     .def = "auto",
+     .help =
+         "type that products are computed in; bf16-fast also rounds their input to BF16; auto: as "
+         "the model is stored"},
     {DG_OPT_ENUM(struct translate, kv_type), "kv-type", .words = dg_net_kv_words, .def = "auto",
-     .help = "how the keys and values that attention reads are stored; auto: f16 for I8 models, "
-             "otherwise f32"},
+     .help = "how the keys and values that attention reads are stored; auto: f16 for I8 and "
+             "bf16-fast, otherwise f32"},
     {DG_OPT_BOOL(struct translate, shortlist), "shortlist", .def = "yes",
      .help = "consider only the words of the model's lexical shortlist, where it has one"},
     {DG_OPT_BOOL(struct translate, ids), "ids", .def = "no", .heading = "Text",
@@ -514,6 +519,7 @@ static enum dg_err run_translate(const struct translate *flags, const struct dg_
                                   .alignment_head = (size_t)flags->alignment_head,
                                   .whole_vocabulary = !flags->shortlist,
                                   .kv = (enum dg_net_kv)flags->kv_type,
+                                  .compute = (enum dg_net_type)flags->compute_type,
                                   .langid_path = *flags->model ? NULL : places.langid,
                                   .wake = line_pipe_wake,
                                   .wake_arg = &pipe};
@@ -581,10 +587,10 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
                                 struct dg_error *error)
 {
     static const char *const own[] = {
-        "threads",   "slots",          "shortlist",       "kv-type",        "ids",    "scores",
-        "alignment", "soft-alignment", "alignment-layer", "alignment-head", "json",   "nbest",
-        "prefix",    "must",           "suppress",        "max-extra",      "formal", "informal",
-        "quality",   "template",       "template-stop"};
+        "threads",  "slots",     "shortlist",      "compute-type",    "kv-type",        "ids",
+        "scores",   "alignment", "soft-alignment", "alignment-layer", "alignment-head", "json",
+        "nbest",    "prefix",    "must",           "suppress",        "max-extra",      "formal",
+        "informal", "quality",   "template",       "template-stop"};
     bool is_remote = *flags->remote.server;
     static const char *const of_one[] = {
         "ids",      "quality",         "template",       "formal",

@@ -22,6 +22,7 @@ struct translate {
     int64_t threads, slots;
     bool ids, whole_lines, stream, scores, alignment, soft_alignment, json, quiet, shortlist;
     int64_t alignment_layer, alignment_head;
+    int compute_type;              /* a value of enum dg_net_type */
     int kv_type;                   /* a value of enum dg_net_kv */
     int format;                    /* a value of enum dg_doc_format */
     int formality;                 /* a value of enum dg_formality */

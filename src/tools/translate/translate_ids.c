@@ -281,7 +281,7 @@ enum dg_err translate_ids(const struct translate *flags, const struct dg_search_
     enum dg_err err = read_demands(&forced, flags, &work.search, error);
     if (!err)
         err = dg_model_open(&model, flags->model, error);
-    const struct dg_net_opts opts = {.model = model};
+    const struct dg_net_opts opts = {.type = (enum dg_net_type)flags->compute_type, .model = model};
     if (!err)
         err = dg_net_new(&net, dg_model_blueprint(model), dg_model_weights(model), &opts, error);
     const struct dg_blueprint *bp = err ? NULL : dg_model_blueprint(model);

@@ -449,7 +449,8 @@ static void keep_bits_in_company(size_t which)
     for (size_t t = 0; t < n_tables; t++)
         for (int type = DG_NET_F32; type <= DG_NET_I8; type++) {
             /* test_ops compares the rest, where it costs less */
-            if (type == DG_NET_BF16 && (t > 0 || which % 4))
+            if ((type == DG_NET_BF16 && (t > 0 || which % 4)) ||
+                (type == DG_NET_BF16_FAST && t > 0 && which % 4))
                 continue;
             kv = type == DG_NET_BF16 || (type == DG_NET_I8 && (t + which) % 2) ? DG_NET_KV_I8
                                                                                : DG_NET_KV_AUTO;
@@ -594,10 +595,10 @@ START_TEST(shortlists_give_the_same_bits_for_fewer_words)
     const int32_t words[] = {7, 0, 199, 42, 3, 100, 101};
     enum { N = sizeof words / sizeof *words };
     const struct dg_kernels *tables[DG_KERNELS_MAX];
-    static const enum dg_net_type types[] = {DG_NET_F32, DG_NET_BF16, DG_NET_I8};
-    const size_t n_cases = 3 * dg_kernels_all(tables);
+    static const enum dg_net_type types[] = {DG_NET_F32, DG_NET_BF16, DG_NET_BF16_FAST, DG_NET_I8};
+    const size_t n_cases = 4 * dg_kernels_all(tables);
     for (size_t i_case = 0; i_case < n_cases; i_case++) {
-        struct dg_net *net = make_net(tables[i_case / 3], types[i_case % 3]);
+        struct dg_net *net = make_net(tables[i_case / 4], types[i_case % 4]);
         struct dg_net_state *state = make_state(net, 1, 1, 2);
         struct dg_net_row row = {.token = dg_net_start_token(net), .want_logits = true};
         struct dg_net_step step = {.rows = &row,
@@ -884,13 +885,13 @@ static void step_in_parts(const struct dg_net *net, size_t n_rows, bool in_parts
 
 START_TEST(logits_in_parts_are_the_same_bits)
 {
-    static const enum dg_net_type types[] = {DG_NET_F32, DG_NET_BF16, DG_NET_I8};
+    static const enum dg_net_type types[] = {DG_NET_F32, DG_NET_BF16, DG_NET_BF16_FAST, DG_NET_I8};
     const struct dg_kernels *tables[DG_KERNELS_MAX];
     const size_t n_tables = dg_kernels_all(tables);
     struct parts *whole = calloc(1, sizeof *whole), *parts = calloc(1, sizeof *parts);
     ck_assert(whole && parts);
-    for (size_t i = 0; i < 3 * n_tables; i++) {
-        struct dg_net *net = make_large("student", tables[i / 3], types[i % 3]);
+    for (size_t i = 0; i < 4 * n_tables; i++) {
+        struct dg_net *net = make_large("student", tables[i / 4], types[i % 4]);
         for (size_t n_rows = 2; n_rows <= PARTS_ROWS; n_rows += PARTS_ROWS - 2) {
             step_in_parts(net, n_rows, false, whole);
             step_in_parts(net, n_rows, true, parts);
@@ -943,6 +944,7 @@ START_TEST(narrow_weights_stay_near_the_floats)
     open_model(&options);
     stays_near_the_floats(DG_NET_I8, 1e-3);
     stays_near_the_floats(DG_NET_BF16, 1e-4);
+    stays_near_the_floats(DG_NET_BF16_FAST, 2e-4);
     dg_model_unref(model);
 }
 END_TEST

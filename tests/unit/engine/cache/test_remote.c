@@ -283,11 +283,17 @@ START_TEST(a_value_is_believed_only_whole)
     struct dg_buf value;
     ck_assert(from && to);
     dg_buf_init(&value, DG_REMOTE_VALUE_MAX);
-    dg_remote_key(print, 512, DG_NET_KV_AUTO, DG_SPAN("a"), key);
-    dg_remote_key(print, 512, DG_NET_KV_I8, DG_SPAN("a"), other);
-    ck_assert_str_ne(key, other);
-    dg_remote_key(print, 511, DG_NET_KV_AUTO, DG_SPAN("a"), other);
-    ck_assert_str_ne(key, other);
+    static const struct dg_decoder_limits usual = {.target_max = 512},
+                                          others[] = {
+                                              {.target_max = 512, .kv = DG_NET_KV_I8},
+                                              {.target_max = 512, .compute = DG_NET_BF16_FAST},
+                                              {.target_max = 511},
+                                          };
+    dg_remote_key(print, &usual, DG_SPAN("a"), key);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        dg_remote_key(print, &others[i], DG_SPAN("a"), other);
+        ck_assert_str_ne(key, other);
+    }
     from->answers = &answer;
     from->n_answers = 1;
     ck_assert_int_eq(dg_remote_value_write(from, key, &value), DG_OK);

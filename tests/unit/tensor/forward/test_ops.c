@@ -171,7 +171,7 @@ START_TEST(linear_agrees_for_every_shape)
 END_TEST
 
 /* The table "amx" divides rows, columns and k into tiles of its own. */
-START_TEST(products_by_tiles_have_the_bits_of_the_reference)
+START_TEST(products_by_tiles_agree_with_the_reference)
 {
     setup();
     const struct dg_kernels *amx = tables[0];
@@ -201,7 +201,13 @@ START_TEST(products_by_tiles_have_the_bits_of_the_reference)
                 ck_assert_msg(
                     memcmp(out + m * (c.N + 5), expected + m * (c.N + 5), c.N * sizeof *out) == 0,
                     "row %zu of %zu differs, N %zu, K %zu", m, M, c.N, c.K);
-            float *all[] = {x, rows, bias, residual, expected, out};
+            /* sums of floats, in another order */
+            float *near =
+                run_linear(&dg_kernels_ref, DG_PACKED_BF16_FAST, &c, x, rows, bias, residual);
+            float *fast = run_linear(amx, DG_PACKED_BF16_FAST, &c, x, rows, bias, residual);
+            for (size_t m = 0; m < M; m++)
+                check_near("amx", fast + m * (c.N + 5), near + m * (c.N + 5), c.N, 2e-5f);
+            float *all[] = {x, rows, bias, residual, expected, out, near, fast};
             for (size_t i = 0; i < sizeof all / sizeof *all; i++)
                 dg_free(all[i]);
         }
@@ -266,6 +272,46 @@ START_TEST(bf16_weights_are_floats_in_less_room)
         dg_free(rows);
         dg_free(bias);
     }
+}
+END_TEST
+
+/* BF16_FAST rounds its input and nothing else: a table gives what its BF16 products of rounded rows
+ * give, to the bit unless the processor multiplies BF16. A row that is not finite stays so, and no
+ * other row does. */
+START_TEST(fast_products_of_bf16_round_their_input)
+{
+    setup();
+    static const size_t sizes[][2] = {{1, 1}, {24, 2}, {48, 63}, {65, 64}, {97, 131}, {300, 1001}};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t M = 1; M <= 35; M += M < 8 ? 1 : 9) {
+            const struct linear_case c = {.M = M, .N = sizes[s][0], .K = sizes[s][1]};
+            const size_t n = M * (c.K + 3), bad = M / 2;
+            float *x = floats(n), *rounded = floats(n), *rows = floats(c.N * c.K);
+            x[M > 1 ? bad * (c.K + 3) + c.K / 2 : n - 1] = s % 2 ? NAN : INFINITY;
+            for (size_t i = 0; i < n; i++)
+                rounded[i] = dg_convert_bf16(dg_narrow_bf16(x[i]));
+            for (size_t t = 0; t < n_tables; t++) {
+                const bool exact = strcmp(tables[t]->name, "amx") != 0 &&
+                                   strcmp(tables[t]->name, "avx512-bf16") != 0 &&
+                                   strcmp(tables[t]->name, "blas") != 0;
+                float *slow = run_linear(tables[t], DG_PACKED_BF16, &c, rounded, rows, NULL, NULL);
+                float *fast = run_linear(tables[t], DG_PACKED_BF16_FAST, &c, x, rows, NULL, NULL);
+                for (size_t m = 0; m < M; m++) {
+                    const float *a = fast + m * (c.N + 5), *b = slow + m * (c.N + 5);
+                    for (size_t i = 0; M > 1 && m == bad && i < c.N; i++)
+                        ck_assert(!isfinite(a[i]) && !isfinite(b[i]));
+                    if (M > 1 && m == bad)
+                        continue;
+                    check_near(tables[t]->name, a, b, c.N, 2e-5f);
+                    ck_assert(!exact || memcmp(a, b, c.N * sizeof *a) == 0);
+                }
+                dg_free(slow);
+                dg_free(fast);
+            }
+            dg_free(x);
+            dg_free(rounded);
+            dg_free(rows);
+        }
 }
 END_TEST
 
@@ -800,8 +846,9 @@ START_TEST(the_best_of_a_vocabulary_are_found_in_one_pass)
 }
 END_TEST
 
-DG_UNIT_SLOW(linear_agrees_for_every_shape, products_by_tiles_have_the_bits_of_the_reference,
+DG_UNIT_SLOW(linear_agrees_for_every_shape, products_by_tiles_agree_with_the_reference,
              plain_rows_agree_dense_and_sparse, bf16_weights_are_floats_in_less_room,
+             fast_products_of_bf16_round_their_input,
              a_product_may_be_computed_a_few_columns_at_a_time,
              a_row_does_not_depend_on_its_neighbours, quantised_bytes_are_equal_to_the_bit,
              rows_agree_for_every_length, activations_agree_over_their_whole_range,

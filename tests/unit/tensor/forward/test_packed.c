@@ -51,7 +51,7 @@ START_TEST(rows_come_back_as_they_went_in)
                 for (size_t k = 0; k < K; k++) {
                     const float value = rows[n * K + k];
                     ck_assert(type == DG_PACKED_F32 ? out[k] == value
-                              : type == DG_PACKED_BF16
+                              : dg_packed_has_bf16((enum dg_packed_type)type)
                                   ? out[k] == dg_convert_bf16(dg_narrow_bf16(value))
                                   : fabsf(out[k] - value) <= w.scale[n] * 0.5001f);
                 }
@@ -107,8 +107,9 @@ START_TEST(stored_bytes_and_scales_are_taken_as_they_are)
             dg_packed_row(&w, n, out);
             for (size_t k = 0; k < K; k++) {
                 const float value = scale[n] * (float)bytes[n * K + k];
-                ck_assert(out[k] == (type == DG_PACKED_BF16 ? dg_convert_bf16(dg_narrow_bf16(value))
-                                                            : value));
+                ck_assert(out[k] == (dg_packed_has_bf16((enum dg_packed_type)type)
+                                         ? dg_convert_bf16(dg_narrow_bf16(value))
+                                         : value));
                 sum += bytes[n * K + k];
             }
             ck_assert(type != DG_PACKED_I8 || w.sum[n] == sum);
