@@ -57,6 +57,7 @@ struct dg_api {
     struct dg_langnames *langnames; /* the names of all languages, for chats; NULL until the first
                                        use */
     uint64_t refusals[DG_N_REFUSALS];
+    uint64_t n_local_verdicts;  /* charges that no shared count decided */
     struct dg_live live;        /* for the viewers of /ops */
     char instance[17];          /* identifies this process; hexadecimal, random */
     unsigned char random[1024]; /* a supply of random bytes for request ids */

@@ -274,6 +274,7 @@ static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
     charge->ticket = NULL;
     charge->is_waiting = false;
     charge->is_taken = verdict->allowed;
+    charge->api->n_local_verdicts += verdict->is_local;
     charge->was_refused = charge->is_free = !verdict->allowed;
     add_headers(charge->call, verdict);
     if (verdict->allowed) {
@@ -545,7 +546,12 @@ enum dg_err dg_gate_put_metrics(const struct dg_api *api, struct dg_buf *buf)
     if (!err)
         err = dg_buf_printf(
             buf,
-            "# HELP dragoman_keys Keys in use.\n# TYPE dragoman_keys gauge\ndragoman_keys %zu\n",
-            api->access ? dg_access_n_keys(api->access) : 0);
+            "# HELP dragoman_keys Keys in use.\n# TYPE dragoman_keys gauge\ndragoman_keys %zu\n"
+            "# HELP dragoman_local_charges_total Charges decided by this server's own counts: all, "
+            "or "
+            "those for which Redis did not answer in time.\n"
+            "# TYPE dragoman_local_charges_total counter\ndragoman_local_charges_total %" PRIu64
+            "\n",
+            api->access ? dg_access_n_keys(api->access) : 0, api->n_local_verdicts);
     return err;
 }
