@@ -318,6 +318,8 @@ class OnDisk(Keeping):
                 waited += self.job(one).get("waits_for") == "space"
                 self.plan.rest()
                 wait_for(lambda one=one: self.job(one)["state"] == "done", "the end of the job")
+            else:
+                self.assertEqual((status, json.loads(answer)["error"]["code"]), (503, "overloaded"))
             self.plan.rest()
         self.assertGreater(waited, 0)
 

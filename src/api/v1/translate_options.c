@@ -137,6 +137,8 @@ struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_e
 
 struct dg_failure dg_translate_options_file_failure(enum dg_err err)
 {
+    if (err == DG_ERR_LIMIT) /* no file can be opened now */
+        err = DG_ERR_BUSY;
     struct dg_failure failure = dg_translate_options_failure(NULL, err, NULL, NULL);
     if (failure.status < 500) { /* the failure lies in a file of the server, not in the request */
         failure.status = 500;

@@ -100,7 +100,7 @@ struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_e
                                                const struct dg_error *error, const char *field);
 
 /* Returns the failure for a file of the server that could not be written: 507 when there is no room
- * for it. It does not say where the file lies. */
+ * for it, 503 when too many files are open. It does not say where the file lies. */
 struct dg_failure dg_translate_options_file_failure(enum dg_err err);
 
 /* Returns the failure for a start that failed. With DG_ERR_BUSY it tells the client to come again
