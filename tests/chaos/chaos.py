@@ -95,6 +95,7 @@ class Chaos(IntegrationTest):
         warnings.simplefilter("ignore", ResourceWarning)  # we do not also close a connection that was cut
         self.wrong = []  # (client, what)
         self.counts = collections.Counter()
+        self.broken = []  # when each failure of the disk (EIO) ended; None: it has not
         self.stopped = threading.Event()
         self.chance = random.Random(SEED)
         self.plan = Plan(os.path.join(self.directory, "plan"))
@@ -114,9 +115,17 @@ class Chaos(IntegrationTest):
     # ---- Clients: each asks once. An OSError is one of theirs that trouble may bring; what they assert is not.
 
     def ask(self, path, body, kind=JSON, more=None, method="POST", server=None):
-        status, headers, answer = (server or self.server).request(method, path, body.encode() if isinstance(body, str) else body,
-                                                                  {"Content-Type": kind, **(more or {})})
-        return status, answer.decode()
+        begun = time.monotonic()
+        status, _, answer = (server or self.server).request(method, path, body.encode() if isinstance(body, str) else body,
+                                                            {"Content-Type": kind, **(more or {})})
+        answer = answer.decode()
+        self.check(status != 500 or self.was_broken(begun), (path, body, status, answer))
+        self.check(self.directory not in answer, (path, body, "tells a path of the server", answer))
+        return status, answer
+
+    def was_broken(self, since):
+        """Whether the disk failed at any time since then: no other trouble may become a 500."""
+        return any(end is None or end >= since for end in self.broken)
 
     def normal(self, answer):
         return VOLATILE.sub(r'"\1":0', answer)
@@ -218,7 +227,7 @@ class Chaos(IntegrationTest):
         lines = chance.choices(SENTENCES, k=chance.randint(1, 6))
         status, answer = self.ask("/v1/jobs?target=en", "\n".join(lines), "text/plain; charset=utf-8")
         if status != 201:
-            self.check(status in BUSY or self.disk_is_bad, (status, answer))
+            self.check(status in (500, *BUSY), (status, answer))
             return status
         one = json.loads(answer)["id"]
         with self.lock:
@@ -229,7 +238,7 @@ class Chaos(IntegrationTest):
         text = chance.choice(SENTENCES)
         status, answer = self.ask("/v2/document", multipart({"source_lang": "FR", "target_lang": "EN"}, "a.txt", text), BOUNDARY)
         if status != 200:
-            self.check(status in BUSY or self.disk_is_bad, (status, answer))
+            self.check(status in (500, *BUSY), (status, answer))
             return status
         handle = json.loads(answer)
         path = f"/v2/document/{handle['document_id']}"
@@ -243,20 +252,21 @@ class Chaos(IntegrationTest):
         else:
             return "left"
         if status != 200 or state == "error":
-            self.check(self.disk_is_bad or status in (200, *BUSY), (status, answer))
+            self.check(status in (200, 500, *BUSY), (status, answer))
+            self.check(status != 200 or self.broken, answer)
             return state or status
         status, answer = self.ask(path + "/result", key)
         if status == 200:
             self.check(answer.strip() == self.plain[text], (text, answer))
         else:
-            self.check(status in BUSY or self.disk_is_bad, (status, answer))
+            self.check(status in (500, *BUSY), (status, answer))
         return status
 
     def glossary(self, chance):
         status, answer = self.ask("/v1/glossaries", json.dumps(
             {"name": "g", "source": "fr", "target": "en", "terms": [["chat", chance.choice(("hound", "moggy"))]]}))
         if status != 201:
-            self.check(status in (400, *BUSY) or self.disk_is_bad, (status, answer))
+            self.check(status in (500, *BUSY), (status, answer))
             return status
         path = "/v1/glossaries/" + json.loads(answer)["id"]
         while not self.stopped.is_set() and self.ask(path, None, method="DELETE")[0] != 204:
@@ -334,22 +344,25 @@ class Chaos(IntegrationTest):
         self.plan.jump(self.chance.choice((-86400, -3600, 60, 3600, 40 * 86400)))
         return lambda: self.plan.jump(0)
 
+    def arm(self, kind, number, nth=1, times=1):
+        if number == errno.EIO:
+            self.broken.append(None)
+        self.plan.arm(kind, number, nth, times)
+        return self.rest
+
+    def rest(self):
+        self.plan.rest()
+        self.broken = [end or time.monotonic() for end in self.broken]
+
     def disk_full(self):
-        self.disk_is_bad = True
-        number = self.chance.choice((errno.ENOSPC, errno.EIO))
-        self.disk_broke |= number == errno.EIO
-        self.plan.arm("file-write", number, times=10**9)
-        return self.plan.rest
+        return self.arm("file-write", self.chance.choice((errno.ENOSPC, errno.EIO)), times=10**9)
 
     def calls_failed(self):
         kind, number = self.chance.choice((
             ("socket-read", 0), ("socket-write", 0), ("file-read", 0), ("file-write", 0), ("socket-read", errno.EINTR),
             ("socket-read", errno.ECONNRESET), ("socket-write", errno.EPIPE), ("accept", errno.EMFILE), ("accept", errno.ECONNABORTED),
             ("open", errno.EMFILE), ("fsync", errno.EIO), ("rename", errno.ENOSPC), ("mmap", errno.ENOMEM)))
-        self.disk_is_bad = True
-        self.disk_broke |= number == errno.EIO
-        self.plan.arm(kind, number, self.chance.randint(1, 5), 3 if number == errno.EINTR else self.chance.choice((1, 10, 10**9)))
-        return self.plan.rest
+        return self.arm(kind, number, self.chance.randint(1, 5), 3 if number == errno.EINTR else self.chance.choice((1, 10, 10**9)))
 
     TROUBLE = ("reloaded", "swapped", "stood_still", "redis_died", "redis_stood_still", "clock_jumped", "disk_full",
                "calls_failed", "calls_failed", "calls_failed")
@@ -403,7 +416,7 @@ class Chaos(IntegrationTest):
                 return state["state"] not in ("waiting", "running")
 
             wait_for(over, "the end of a job")
-            if self.disk_broke and state["state"] == "failed" and state.get("error"):
+            if self.broken and state["state"] == "failed" and state.get("error"):
                 continue  # and the client is told
             self.assertEqual((state["state"], state["failed"]), ("done", 0), state)
             status, answer = self.ask(f"/v1/jobs/{one}/result", None, method="GET")
@@ -416,8 +429,7 @@ class Chaos(IntegrationTest):
         return status
 
     def test_answers_are_those_of_an_idle_server(self):
-        self.questions, self.jobs, self.lock, self.disk_is_bad = questions(), {}, threading.Lock(), False
-        self.disk_broke = False
+        self.questions, self.jobs, self.lock = questions(), {}, threading.Lock()
         self.learn()
         self.server = self.start(*self.flags, "--jobs-max=100000", "--cache-size=64KiB", env=self.plan.environment())
         for asked in self.questions[:20]:
