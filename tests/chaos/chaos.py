@@ -25,7 +25,7 @@ import warnings
 SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
 sys.path[:0] = [os.path.join(SOURCES, "tests", folder) for folder in ("integration", "support", "chaos")]
 from faults import Plan, why_not  # noqa: E402
-from harness import PATIENCE_S, IntegrationTest, hesitate, main, wait_for  # noqa: E402
+from harness import PATIENCE_S, IntegrationTest, hesitate, main, multipart, wait_for  # noqa: E402
 from redis import Redis  # noqa: E402
 from ws_client import Socket  # noqa: E402
 
@@ -36,7 +36,6 @@ SENTENCES = ("Le chat dort.", "La maison est grande.", "Je vois un chien dans le
              "Il fait beau aujourd'hui.", "Nous avons trouvé la gare.", "Où est la gare ?", "Merci beaucoup, mes amis.")
 LONG = " ".join(SENTENCES) * 6
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
-BOUNDARY = "multipart/form-data; boundary=XX"
 AMAZON = {"X-Amz-Target": "AWSShineFrontendService_20170701.TranslateText",
           "Authorization": "AWS4-HMAC-SHA256 Credential=x/20260101/us-east-1/translate/aws4_request, Signature=y"}
 
@@ -44,11 +43,6 @@ AMAZON = {"X-Amz-Target": "AWSShineFrontendService_20170701.TranslateText",
 VOLATILE = re.compile(r'"(request_id|requestId|id|created|created_at|time_taken|[a-z_]*duration|took|timing|milliseconds)":\s*("[^"]*"|[-0-9.e]+|\{[^{}]*\})')
 # Too busy, too late, no room: answers that a client may get under trouble.
 BUSY = (429, 503, 504, 507)
-
-
-def multipart(fields, name, text):
-    parts = [f'--XX\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n' for key, value in fields.items()]
-    return "".join([*parts, f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n{text}\r\n--XX--\r\n'])
 
 
 def questions():
@@ -236,7 +230,8 @@ class Chaos(IntegrationTest):
 
     def document(self, chance):
         text = chance.choice(SENTENCES)
-        status, answer = self.ask("/v2/document", multipart({"source_lang": "FR", "target_lang": "EN"}, "a.txt", text), BOUNDARY)
+        form, headers = multipart({"source_lang": "FR", "target_lang": "EN", "file": ("a.txt", text.encode())})
+        status, answer = self.ask("/v2/document", form, headers["Content-Type"])
         if status != 200:
             self.check(status in (500, *BUSY), (status, answer))
             return status

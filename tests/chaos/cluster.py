@@ -27,7 +27,7 @@ SOURCES = os.path.abspath(os.environ.get("srcdir", os.path.join(os.path.dirname(
 sys.path[:0] = [os.path.join(SOURCES, "tests", folder) for folder in ("integration", "support")]
 sys.path.insert(0, os.path.join(SOURCES, "clients", "python"))
 from dragoman import Dragoman, DragomanError  # noqa: E402
-from harness import MODELS_DIR, PATIENCE_S, IntegrationTest, free_ports, main, wait_for  # noqa: E402
+from harness import MODELS_DIR, PATIENCE_S, IntegrationTest, free_ports, main, multipart, wait_for  # noqa: E402
 from proxy import Proxy, conf_file, with_ports  # noqa: E402
 from redis import Redis  # noqa: E402
 
@@ -39,18 +39,12 @@ VERBS = "mange bois vois lis prends veux peux sais".split()
 THINGS = "pain livre train chat thé lait gâteau journal vélo billet".split()
 TEXTS = [f"Je {VERBS[k % 8]} le {THINGS[k % 10]}. Le chat dort dans le jardin. Où est la gare ?" for k in range(40)]
 JOB_S = 600  # on a busy machine
-BOUNDARY = "multipart/form-data; boundary=XX"
 DOCUMENT = "\n".join(TEXTS[:5]) + "\n"
 
 
 def lines(n):
     """Lines that all differ, so that each is work."""
     return [f"Je {VERBS[k % 8]} le {THINGS[k // 8 % 10]} {k}." for k in range(n)]
-
-
-def multipart(fields, name, text):
-    parts = [f'--XX\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n' for key, value in fields.items()]
-    return "".join([*parts, f'--XX\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n{text}\r\n--XX--\r\n'])
 
 
 class Later(Exception):
@@ -185,7 +179,8 @@ class Cluster(IntegrationTest):
 
     def document(self, path, form, expected):
         """A document is sent once, and fetched wherever HAProxy asks for it."""
-        answer = json.loads(self.patiently("POST", path, multipart(form, "a.txt", DOCUMENT), BOUNDARY))
+        body, headers = multipart({**form, "file": ("a.txt", DOCUMENT.encode())})
+        answer = json.loads(self.patiently("POST", path, body, headers["Content-Type"]))
         if "translatedFileUrl" in answer:
             said = self.patiently("GET", "/download_file" + answer["translatedFileUrl"].partition("/download_file")[2])
         else:

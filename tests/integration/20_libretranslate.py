@@ -5,24 +5,12 @@ import json
 import os
 import urllib.parse
 
-from harness import CAT_SAID, MODELS_DIR, SOURCES, IntegrationTest, main
+from harness import CAT_SAID, MODELS_DIR, SOURCES, IntegrationTest, main, multipart
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
 JSON = {"Content-Type": "application/json"}
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-
-
-def multipart(fields, boundary="----frontier"):
-    """A form as browsers and curl send it; a value (name, bytes) is a file."""
-    body = b""
-    for name, value in fields.items():
-        body += f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"'.encode()
-        if isinstance(value, tuple):
-            body += f'; filename="{value[0]}"\r\nContent-Type: application/octet-stream'.encode()
-            value = value[1]
-        body += b"\r\n\r\n" + (value if isinstance(value, bytes) else value.encode()) + b"\r\n"
-    return body + f"--{boundary}--\r\n".encode(), {"Content-Type": f"multipart/form-data; boundary={boundary}"}
 
 
 class LibreTranslate(IntegrationTest):

@@ -9,7 +9,7 @@ import os
 import re
 import urllib.parse
 
-from harness import CAT, CAT_SAID, MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
+from harness import CAT, CAT_SAID, MODELS_DIR, SOURCES, IntegrationTest, main, multipart, wait_for
 
 MODELS = f"--models-dir={MODELS_DIR}"
 LANGUAGES = f"--language-data={os.path.join(SOURCES, 'data', 'langid', 'langid.bin')}"
@@ -26,15 +26,6 @@ GLOSSARY = {"name": "pets", "source_lang": "FR", "target_lang": "EN", "entries":
 
 def without(fields, *names):
     return {name: value for name, value in fields.items() if name not in names}
-
-
-def multipart(fields):
-    body = b""
-    for name, value in fields.items():
-        file = f'; filename="{value[0]}"' if isinstance(value, tuple) else ""
-        value = value[1] if isinstance(value, tuple) else value.encode()
-        body += f'--XX\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n'.encode() + value + b"\r\n"
-    return body + b"--XX--\r\n", {"Content-Type": "multipart/form-data; boundary=XX"}
 
 
 # The request: a dict is sent as JSON, a list of pairs as a form, a tuple (dict,) as a multipart

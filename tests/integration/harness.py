@@ -156,6 +156,18 @@ def free_ports(n):
     return ports
 
 
+def multipart(fields):
+    """A form as browsers and curl send it, and its headers; a value (name, bytes) is a file."""
+    body = b""
+    for name, value in fields.items():
+        body += f'------frontier\r\nContent-Disposition: form-data; name="{name}"'.encode()
+        if isinstance(value, tuple):
+            body += f'; filename="{value[0]}"\r\nContent-Type: application/octet-stream'.encode()
+            value = value[1]
+        body += b"\r\n\r\n" + (value if isinstance(value, bytes) else value.encode()) + b"\r\n"
+    return body + b"------frontier--\r\n", {"Content-Type": "multipart/form-data; boundary=----frontier"}
+
+
 class UnixConnection(http.client.HTTPConnection):
     """HTTP over a Unix socket."""
 
