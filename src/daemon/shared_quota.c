@@ -16,10 +16,11 @@
 #include <string.h>
 
 /* All windows except the month are kept as the time, in microseconds, at which they are full again
- * (access/token_bucket.c). KEYS: the hash. ARGV: the limits, requests and characters to count, what
- * to do (take, peek or give), the month ("" without one), the seconds until the next month.
- * Answers: allowed, refused by, retry, remaining and reset of each window, the month's requests and
- * characters. The windows are those of access/quota.h, in its order. */
+ * (access/token_bucket.c). KEYS: the hash; for what is given once, the key that says that it was,
+ * for a day. ARGV: the limits, requests and characters to count, what to do (take, peek or give),
+ * the month ("" without one), the seconds until the next month. Answers: allowed, refused by,
+ * retry, remaining and reset of each window, the month's requests and characters. The windows are
+ * those of access/quota.h, in its order. */
 static const char script[] =
     "local time = redis.call('TIME')\n"
     "local now, year = time[1] * 1e6 + time[2], 365 * 86400e6\n"
@@ -28,6 +29,7 @@ static const char script[] =
     "local n_cost, c_cost = tonumber(ARGV[6]), tonumber(ARGV[7])\n"
     "local cost = {n_cost, c_cost, n_cost, n_cost, c_cost}\n"
     "local mode, month, left = ARGV[8], ARGV[9], tonumber(ARGV[10])\n"
+    "if KEYS[2] and not redis.call('SET', KEYS[2], '1', 'NX', 'EX', 86400) then mode = 'peek' end\n"
     "local kept = redis.call('HMGET', KEYS[1], 'month', 'requests', 'characters', "
     "unpack(names))\n"
     "local limit, full = {}, {}\n"
@@ -112,11 +114,11 @@ struct dg_quota_ticket {
 
 /* The command's arguments and the texts that they point to. */
 struct command {
-    struct dg_span args[3 + 1 + DG_QUOTA_WINDOWS + 5];
+    struct dg_span args[3 + 2 + DG_QUOTA_WINDOWS + 5];
     size_t n;
     char texts[DG_QUOTA_WINDOWS + 5][24];
     size_t n_texts;
-    char key[32 + DG_QUOTA_ID_MAX];
+    char key[32 + DG_QUOTA_ID_MAX], given[32 + DG_QUOTA_ID_MAX];
 };
 
 static void add_number(struct command *command, uint64_t n)
@@ -143,8 +145,13 @@ static void make_command(struct dg_shared_quota *shared, struct command *command
                  is_key ? "key" : "address", (int)ask->id.len, ask->id.ptr ? ask->id.ptr : "");
     command->args[command->n++] = DG_SPAN("EVAL");
     command->args[command->n++] = dg_span_make(script, sizeof script - 1);
-    command->args[command->n++] = DG_SPAN("1");
+    command->args[command->n++] = ask->once.len ? DG_SPAN("2") : DG_SPAN("1");
     command->args[command->n++] = dg_span_make(command->key, (size_t)len);
+    if (ask->once.len) {
+        snprintf(command->given, sizeof command->given, "dragoman:1:quota:given:%.*s",
+                 DG_SPAN_FMT(ask->once));
+        command->args[command->n++] = dg_span_cstr(command->given);
+    }
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
         add_number(command, ask->limits[w]);
     add_number(command, ask->requests);
@@ -264,7 +271,8 @@ static void refund(void *self, const struct dg_quota_ask *ask)
     struct command command;
     make_command(shared, &command, ask, "give");
     (void)dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, NULL, NULL);
-    dg_quota_refund(&shared->local, ask);
+    if (ask->once.len == 0)
+        dg_quota_refund(&shared->local, ask);
 }
 
 /* Does not stop waiting for the answer, because the local quota is charged according to it. */

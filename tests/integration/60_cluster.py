@@ -2,6 +2,7 @@
 # Copyright (c) 2026 The dragoman authors
 # Tiers: gcc asan
 """Servers that share a Redis and a folder of jobs work on each job together, and any of them answers for it."""
+import hashlib
 import json
 import os
 import re
@@ -17,6 +18,7 @@ from redis import Redis  # noqa: E402
 SLOW = bool(os.environ.get("DRAGOMAN_SLOW"))
 N_LINES = 20000 if SLOW else 300
 VERBS = "mange bois vois lis prends veux peux sais".split()
+ALICE = {"Authorization": "Bearer alice"}
 THINGS = "pain livre train chat thé lait gâteau journal vélo billet".split()
 
 
@@ -35,8 +37,13 @@ class Cluster(IntegrationTest):
             server.wait_for_log("Redis is available")
 
     def start_one(self):
-        return self.start(f"--models-dir={MODELS_DIR}", f"--redis={self.redis.address}", "--access-log=no", "--threads=1",
-                          f"--jobs-dir={self.folder}", "--jobs-shared=yes")
+        keys = os.path.join(self.directory, f"keys{len(self.servers)}")  # each server counts in a file of its own
+        with open(keys, "w", encoding="ascii") as file:
+            file.write("[key alice]\nhash = blake2b:" + hashlib.blake2b(b"alice", digest_size=32).hexdigest() + "\n")
+        os.chmod(keys, 0o600)
+        return self.start(f"--models-dir={MODELS_DIR}", f"--redis={self.redis.address}", "--redis-timeout=1s", "--access-log=no",
+                          "--threads=1", f"--jobs-dir={self.folder}", "--jobs-shared=yes", f"--keys-file={keys}",
+                          f"--glossaries-dir={keys}.glossaries")
 
     def ask(self, n, method, path, body=None, **headers):
         status, _, answer = self.servers[n].request(method, path, body, headers)
@@ -241,6 +248,35 @@ class Cluster(IntegrationTest):
         self.redis.start()
         self.wait_done(1, job["id"])
         self.check_result(1, job["id"], self.expected(texts))
+
+    def used(self, n):
+        return json.loads(self.ask(n, "GET", "/v1/usage", **ALICE)[1])["month"]["characters"]
+
+    def test_a_document_that_fails_costs_nothing_whoever_died(self):
+        """It fails because its glossary is removed after the server that took it has died."""
+        kind = {"Content-Type": "application/json", **ALICE}
+        self.assertEqual(self.ask(0, "POST", "/v1/translate", json.dumps({"text": "Merci.", "target": "en"}), **kind)[0], 200)
+        status, answer = self.ask(1, "POST", "/v1/glossaries", json.dumps(
+            {"name": "g", "source": "fr", "target": "en", "terms": {"pain": "loaf"}}), **kind)
+        self.assertEqual(status, 201, answer)
+        glossary = json.loads(answer)["id"]
+        wait_for(lambda: self.ask(0, "GET", f"/v1/glossaries/{glossary}", **ALICE)[0] == 200, "the glossary")
+        for n in (1, 2):
+            self.servers[n].signal(signal.SIGSTOP)
+        sent = self.form(0, "/v2/document", "\n\n".join(lines(20000)).encode(), source_lang="FR", target_lang="EN",
+                         glossary_id=glossary, auth_key="alice")
+        self.kill(0)
+        for n in (1, 2):
+            self.servers[n].signal(signal.SIGCONT)
+        wait_for(lambda: self.used(1) > 100000, "what the document costs")
+        self.assertEqual(self.ask(1, "DELETE", f"/v1/glossaries/{glossary}", **ALICE)[0], 204)  # so that other parts fail
+        status = lambda n: json.loads(self.deepl(n, sent)[1]).get("status")
+        wait_for(lambda: status(1) == status(2) == "error", "the document to fail")
+        wait_for(lambda: self.used(1) == self.used(2) == 6, "what it has cost to be given back")
+        self.servers[0] = self.start_one()  # it finds a bill that was paid back
+        wait_for(lambda: status(0) == "error", "the document to be known")
+        for _ in range(20):
+            self.assertEqual(self.used(0), 6)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,10 @@ void dg_deepl_not_included(struct dg_call *call); /* 403, as for an account with
 void dg_deepl_document(struct dg_call *call);
 void dg_deepl_document_status(struct dg_call *call);
 void dg_deepl_document_result(struct dg_call *call);
+
+struct dg_bulk_job;
+/* Gives back what a document has cost if it failed (dg_bulk_bill_fn); `api` is the api. */
+void dg_deepl_document_bill(void *api, const struct dg_bulk_job *job);
 void dg_deepl_usage(struct dg_call *call);
 void dg_deepl_glossaries_add(struct dg_call *call);
 void dg_deepl_glossaries(struct dg_call *call);

@@ -43,6 +43,21 @@ static const char *failure_of(const struct dg_bulk_job *job, char text[128])
     return text;
 }
 
+/* Redis gives back once, however many servers ask it to, and whichever of them have died. */
+void dg_deepl_document_bill(void *api, const struct dg_bulk_job *job)
+{
+    const struct dg_access *access = ((struct dg_api *)api)->access;
+    char text[128];
+    struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
+                               .id = dg_span_cstr(job->owner),
+                               .requests = job->bill.requests,
+                               .characters = job->bill.characters,
+                               .once = dg_span_cstr(job->document_key)};
+    memcpy(ask.limits, job->bill.limits, sizeof ask.limits);
+    if (access && failure_of(job, text))
+        dg_quota_refund(dg_access_quota(access), &ask);
+}
+
 /* What the document cost, which is given back if it fails. */
 struct bill {
     struct dg_bulk_watch watch;

@@ -5,6 +5,7 @@
  * what the HTTP machine refuses into the api's error shape; writes the access log. */
 #include "api/http/api.h"
 #include "api/compat/azure.h"
+#include "api/compat/deepl.h"
 #include "api/compat/libretranslate.h"
 #include "api/http/api_int.h"
 #include "api/http/body_memory.h"
@@ -100,6 +101,8 @@ enum dg_err dg_api_open_bulk(struct dg_api *api, const struct dg_bulk_opts *opts
         dg_bulk_open(&api->bulk, opts, loop, api->engine, &api->jobs, api->log, error);
     if (!err)
         dg_bulk_set_glossaries(api->bulk, &api->glossaries);
+    if (!err)
+        dg_bulk_on_bill(api->bulk, dg_deepl_document_bill, api);
     return err;
 }
 

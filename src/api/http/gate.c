@@ -274,6 +274,7 @@ static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
     charge->ticket = NULL;
     charge->is_waiting = false;
     charge->is_taken = verdict->allowed;
+    charge->is_local = verdict->is_local;
     charge->api->n_local_verdicts += verdict->is_local;
     charge->was_refused = charge->is_free = !verdict->allowed;
     add_headers(charge->call, verdict);
@@ -420,6 +421,7 @@ void dg_charge_refund(struct dg_charge *charge, int status, uint64_t n_delivered
     charge->options.requests -= back.requests; /* so that these requests are not given back twice */
     charge->options.characters = 0;
     back.id = dg_span_cstr(charge->id.text);
+    back.once = dg_span_cstr(charge->once);
     if (back.requests || back.characters)
         dg_quota_refund(dg_access_quota(charge->api->access), &back);
 }

@@ -82,12 +82,14 @@ struct dg_charge {
     struct dg_quota_ask options; /* what the quota was asked for */
     struct dg_quota_ticket *ticket;
     bool is_waiting;
-    bool is_taken;         /* the quota is taken and not given back */
-    bool was_refused;      /* refused at the gate */
-    bool is_free;          /* refused by a limit; such a request costs nothing */
-    bool *answered;        /* points to the stack of the caller that is asking the quota */
-    dg_gate_fn then;       /* called with the decision; NULL: the call goes on */
-    dg_quota_fn then_look; /* called with the result of a look at the quota */
+    bool is_taken;                  /* the quota is taken and not given back */
+    char once[DG_QUOTA_ID_MAX + 1]; /* the name of its refund (struct dg_quota_ask); "": none */
+    bool is_local;                  /* this server decided alone, and what others count lacks it */
+    bool was_refused;               /* refused at the gate */
+    bool is_free;                   /* refused by a limit; such a request costs nothing */
+    bool *answered;                 /* points to the stack of the caller that is asking the quota */
+    dg_gate_fn then;                /* called with the decision; NULL: the call goes on */
+    dg_quota_fn then_look;          /* called with the result of a look at the quota */
     void *work;
 };
 

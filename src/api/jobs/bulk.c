@@ -605,6 +605,7 @@ static enum dg_err add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     job->document_bytes = order->document ? order->document->len : 0;
     job->api = order->api;
     job->n_characters = order->n_characters;
+    job->bill = order->bill;
     snprintf(job->document_key, sizeof job->document_key, "%s", order->key ? order->key : "");
     job->state = order->state;
     if (job->state == DG_BULK_FAILED)
@@ -766,6 +767,17 @@ static void run_jobs(struct dg_bulk *bulk, bool tries_again)
     }
 }
 
+static void tell_bills(struct dg_bulk *bulk)
+{
+    for (struct dg_list *at = bulk->jobs.next; bulk->on_bill && at != &bulk->jobs; at = at->next) {
+        struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        if (job->is_billed || job->bill.characters == 0 || !dg_bulk_is_over(job))
+            continue;
+        job->is_billed = true;
+        bulk->on_bill(bulk->bill_ctx, job);
+    }
+}
+
 /* Calls the watches of jobs that are over; when the bulk jobs are closed, all watches. */
 static void tell_watches(struct dg_bulk *bulk)
 {
@@ -773,6 +785,7 @@ static void tell_watches(struct dg_bulk *bulk)
     if (!bulk->has_news)
         return;
     bulk->has_news = false;
+    tell_bills(bulk);
     dg_list_init(&all);
     while (!dg_list_is_empty(&bulk->watches)) {
         struct dg_list *link = bulk->watches.next;
@@ -1029,6 +1042,13 @@ void dg_bulk_close(struct dg_bulk *bulk)
     if (bulk->lock_fd >= 0)
         close(bulk->lock_fd);
     dg_free(bulk);
+}
+
+void dg_bulk_on_bill(struct dg_bulk *bulk, dg_bulk_bill_fn fn, void *ctx)
+{
+    bulk->on_bill = fn;
+    bulk->bill_ctx = ctx;
+    bulk->has_news = true;
 }
 
 void dg_bulk_set_glossaries(struct dg_bulk *bulk, const struct dg_glossaries *glossaries)

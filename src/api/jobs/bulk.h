@@ -18,6 +18,7 @@
 #ifndef DG_API_JOBS_BULK_H
 #define DG_API_JOBS_BULK_H
 
+#include "access/quota.h"
 #include "api/jobs/bulk_file.h"
 #include "base/json/json_out.h"
 #include "base/log/log.h"
@@ -61,6 +62,12 @@ enum dg_bulk_state {
 /* The API through which a document came. Only this API reports on it and hands it out. */
 enum dg_bulk_api { DG_BULK_V1, DG_BULK_DEEPL, DG_BULK_LIBRETRANSLATE };
 
+/* What its owner's key was charged for a job that servers share; all zeros: nothing. */
+struct dg_bulk_bill {
+    uint64_t requests, characters;
+    uint64_t limits[DG_QUOTA_WINDOWS];
+};
+
 /* A new job as it is handed over. Everything is copied, except the body, which is taken. */
 struct dg_bulk_order {
     enum dg_bulk_format format;
@@ -83,6 +90,7 @@ struct dg_bulk_order {
     /* the hash of the key that opens it, DG_BULK_KEY digits; NULL: its id is enough */
     const char *key;
     uint64_t n_characters; /* code points of the document's text */
+    struct dg_bulk_bill bill;
     /* DG_BULK_WAITING: the job is to be done. DG_BULK_DONE: the document stays as it is.
      * DG_BULK_FAILED: the job cannot be done, for this reason. */
     enum dg_bulk_state state;
@@ -183,6 +191,11 @@ struct dg_bulk_stats {
     uint64_t bytes;             /* bytes of all files */
 };
 void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats);
+
+/* Called, in a turn, of each job with a bill that is over: on every server that knows the job, and
+ * again after a restart. */
+typedef void (*dg_bulk_bill_fn)(void *ctx, const struct dg_bulk_job *job);
+void dg_bulk_on_bill(struct dg_bulk *bulk, dg_bulk_bill_fn fn, void *ctx);
 
 /* Sets the glossaries that lines may name; borrowed. Call it after open and before the first
  * turn. */

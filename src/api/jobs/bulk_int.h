@@ -35,6 +35,8 @@ struct dg_bulk {
     struct dg_list watches;     /* list of struct dg_bulk_watch */
     /* a job has ended or was removed, or a watch was added, since watches were last told */
     bool has_news;
+    dg_bulk_bill_fn on_bill; /* NULL: nobody is told */
+    void *bill_ctx;
     size_t n_large; /* lines longer than opts.line_max under way */
 };
 
@@ -94,6 +96,8 @@ struct dg_bulk_job {
     enum dg_bulk_api api;
     char document_key[DG_BULK_KEY + 1]; /* the hash of the key that opens it; "": none does */
     uint64_t n_characters;
+    struct dg_bulk_bill bill;
+    bool is_billed;      /* its bill was told of since this server started */
     uint64_t fetched_ns; /* when this server gave out a document that is fetched once; 0: not yet */
     enum dg_bulk_format format;
     enum dg_bulk_state state;

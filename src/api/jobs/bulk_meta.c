@@ -63,6 +63,35 @@ enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names
     return only ? DG_OK : DG_ERR_NOMEM;
 }
 
+/* ---- The bill ---------------------------------------------------------------------------------
+ */
+
+/* [REQUESTS,CHARACTERS,LIMIT,...] */
+static void put_bill(const struct dg_bulk_bill *bill, struct dg_json_out *out)
+{
+    dg_json_out_put_open(out, "bill", '[');
+    dg_json_out_uint(out, bill->requests);
+    dg_json_out_uint(out, bill->characters);
+    for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
+        dg_json_out_uint(out, bill->limits[w]);
+    dg_json_out_close(out, ']');
+}
+
+static enum dg_err read_bill(const struct dg_json *json, struct dg_bulk_bill *bill,
+                             struct dg_error *error)
+{
+    const struct dg_json *all = NULL;
+    int64_t values[2 + DG_QUOTA_WINDOWS] = {0};
+    enum dg_err err = dg_json_get_array(json, "bill", DG_JSON_OPTIONAL, error, &all);
+    for (size_t i = 0; all && !err && i < 2 + DG_QUOTA_WINDOWS; i++)
+        err = dg_json_at_int(all, "bill", i, 0, INT64_MAX, error, &values[i]);
+    bill->requests = (uint64_t)values[0];
+    bill->characters = (uint64_t)values[1];
+    for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
+        bill->limits[w] = (uint64_t)values[2 + w];
+    return err;
+}
+
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 static void put_numbers(const struct dg_bulk_job *job, struct dg_json_out *out)
@@ -131,6 +160,8 @@ enum dg_err dg_bulk_put_meta(const struct dg_bulk_job *job, struct dg_buf *buf)
         dg_json_out_put_cstr(&out, "api", api_words[job->api]);
     if (job->n_characters)
         dg_json_out_put_uint(&out, "characters", job->n_characters);
+    if (job->bill.characters)
+        put_bill(&job->bill, &out);
     if (job->n_parts)
         dg_json_out_put_uint(&out, "parts", job->n_parts);
     dg_json_out_put_open(&out, "models", '[');
@@ -213,6 +244,8 @@ static enum dg_err read_members(struct dg_bulk_job *job, const struct dg_json *j
         err = dg_json_get_string(json, "key", DG_JSON_OPTIONAL, error, &key);
     if (!err)
         err = read_number(json, "characters", &job->n_characters, error);
+    if (!err)
+        err = read_bill(json, &job->bill, error);
     if (!err && (document.len > DG_DOCUMENT_NAME || columns.len > DG_DOCUMENT_COLUMNS ||
                  output.len > DG_DOCUMENT_OUTPUT))
         err = dg_error_set(error, DG_ERR_RANGE,

@@ -168,6 +168,20 @@ static enum dg_err check_glossaries(struct adding *adding, struct dg_failure *fa
     return err;
 }
 
+/* A document of DeepL's costs nothing if it fails, whichever server then knows. */
+static struct dg_bulk_bill bill_of(const struct adding *adding, const struct dg_call *call)
+{
+    const struct dg_charge *charge = &call->charge;
+    struct dg_bulk_bill bill = {.requests = 0};
+    if (adding->api != DG_BULK_DEEPL || !dg_bulk_is_shared(call->api->bulk) || !charge->is_taken ||
+        charge->is_local || charge->options.kind != DG_QUOTA_KEY)
+        return bill;
+    bill.requests = charge->options.requests;
+    bill.characters = charge->options.characters;
+    memcpy(bill.limits, charge->options.limits, sizeof bill.limits);
+    return bill;
+}
+
 /* Called after the gate: the request now has the key's models. */
 static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
 {
@@ -207,6 +221,7 @@ static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
                                         .api = adding->api,
                                         .key = hash,
                                         .n_characters = adding->text.n_plain,
+                                        .bill = bill_of(adding, call),
                                         .state = fails     ? DG_BULK_FAILED
                                                  : is_over ? DG_BULK_DONE
                                                            : DG_BULK_WAITING,
@@ -215,6 +230,9 @@ static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
     err = dg_bulk_add(call->api->bulk, &order, on_added, adding, &error);
     if (err)
         *failure = failure_of_order(adding, err, &error);
+    else if (order.bill.characters) /* the document may exist although its client is told that it
+                                       does not */
+        memcpy(call->charge.once, hash, sizeof hash);
     return err;
 }
 

@@ -504,6 +504,33 @@ START_TEST(a_cancelled_question_is_not_answered)
 }
 END_TEST
 
+START_TEST(what_servers_give_back_under_one_name_is_given_back_once)
+{
+    struct bench bench;
+    struct quotas quotas;
+    begin(&bench, "secret");
+    start_server();
+    wait_until(&bench, true);
+    make_quotas(&quotas, &bench);
+    struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
+                               .id = DG_SPAN("gina"),
+                               .limits = {[DG_QUOTA_MONTH] = 1000},
+                               .requests = 1,
+                               .characters = 100};
+    for (int i = 0; i < 3; i++)
+        ck_assert(ask_shared(&bench, &quotas.quota, &ask, true).allowed);
+    ask.once = DG_SPAN("0123456789abcdef0123456789abcdef");
+    for (int i = 0; i < 3; i++)
+        dg_quota_refund(&quotas.quota, &ask);
+    ask.once = DG_SPAN("");
+    const struct dg_quota_verdict left = ask_shared(&bench, &quotas.quota, &ask, false);
+    ck_assert_uint_eq(left.month_characters, 200);
+    ck_assert_uint_eq(left.month_requests, 2);
+    free_quotas(&quotas);
+    end(&bench);
+}
+END_TEST
+
 static bool is_installed(void)
 {
     int status = -1;
@@ -526,7 +553,8 @@ int main(void)
                                   counts_as_the_local_quota_does,
                                   windows_of_a_minute_fill_and_refuse,
                                   decides_locally_while_redis_is_away,
-                                  a_cancelled_question_is_not_answered};
+                                  a_cancelled_question_is_not_answered,
+                                  what_servers_give_back_under_one_name_is_given_back_once};
     if (!is_installed()) {
         printf("skipped: needs redis-server\n");
         return 77;
