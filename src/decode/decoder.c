@@ -25,6 +25,9 @@ enum {
     FIRST_STEPS = 24,
     /* a client that has had this many more rows than another client waits for that client */
     LEAD_ROWS = 16,
+    /* the same before the first token of an urgent sentence, which takes about 26 rows with a beam
+     * of 4 */
+    FIRST_LEAD_ROWS = 48,
     /* a step is filled up to this many rows all the same, because they hardly make it longer */
     FEW_ROWS = 8,
     /* a client begins no more sentences while it is this many rows and source tokens ahead of
@@ -43,7 +46,7 @@ struct account {
     uint64_t work_done; /* source tokens, and rows as `charge` counts them */
     size_t n_sentences;
     size_t n_rows, n_positions; /* numbers that are reserved */
-    bool is_ahead;              /* in this step, its rows go before those of others */
+    uint64_t lead;              /* in this step, the rows that it has had more than another */
 };
 
 struct slot {
@@ -694,6 +697,13 @@ static void list_slot(struct dg_decoder *decoder, struct dg_net_step *step, size
     slot->account->n_rows_done += (uint64_t)slot->n_rows;
 }
 
+/* Returns true when the sentence's client is so far ahead of another that it waits for that
+ * client. */
+static bool is_ahead(const struct slot *slot)
+{
+    return slot->account->lead >= (turn_of(slot) == FIRST_WORD ? FIRST_LEAD_ROWS : LEAD_ROWS);
+}
+
 static bool can_step(const struct slot *slot)
 {
     return slot->is_used && !slot->is_reading && dg_search_state(slot->search) == DG_SEARCH_RUNNING;
@@ -702,15 +712,15 @@ static bool can_step(const struct slot *slot)
 /* Lists sentences of one kind in turn, up to `n_max` rows, either of clients that are ahead or of
  * the other clients; of the others at least one sentence if there is one. */
 static void list_rows(struct dg_decoder *decoder, struct dg_net_step *step, enum turn turn,
-                      bool is_ahead, size_t n_max)
+                      bool are_ahead, size_t n_max)
 {
     size_t n = decoder->limits.sentences, first = decoder->next[turn];
-    bool is_any = is_ahead;
+    bool is_any = are_ahead;
     for (size_t i = 0; i < n; i++) {
         size_t s = (first + i) % n;
         struct slot *slot = &decoder->slots[s];
         if (!can_step(slot) || slot->n_turn == decoder->n_turns || turn_of(slot) != turn ||
-            slot->account->is_ahead != is_ahead)
+            is_ahead(slot) != are_ahead)
             continue;
         decoder->next[turn] = s;
         if (is_any && step->n_rows + (size_t)slot->n_rows > n_max)
@@ -751,7 +761,7 @@ static size_t read_prompts(struct dg_decoder *decoder)
 }
 
 /* Compares the clients that have rows for this step. */
-static void find_who_is_ahead(struct dg_decoder *decoder)
+static void find_leads(struct dg_decoder *decoder)
 {
     uint64_t fewest = UINT64_MAX;
     for (size_t s = 0; s < decoder->limits.sentences; s++) {
@@ -761,8 +771,9 @@ static void find_who_is_ahead(struct dg_decoder *decoder)
     }
     for (size_t i = 0; i < decoder->limits.sentences; i++) {
         struct account *account = &decoder->accounts[i];
-        account->is_ahead = account->n_sentences > 0 && fewest != UINT64_MAX &&
-                            account->n_rows_done >= fewest + LEAD_ROWS;
+        account->lead = account->n_sentences > 0 && account->n_rows_done > fewest
+                            ? account->n_rows_done - fewest
+                            : 0;
     }
 }
 
@@ -785,7 +796,7 @@ static void gather(struct dg_decoder *decoder, struct dg_net_step *step)
     size_t most = decoder->limits.step_rows;
     decoder->n_turns++;
     step->shortlist = true;
-    find_who_is_ahead(decoder);
+    find_leads(decoder);
     list_rows(decoder, step, FIRST_WORD, false, most - most / 4);
     list_rows(decoder, step, LATER, false, most);
     if (step->n_rows < most)

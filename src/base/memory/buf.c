@@ -86,12 +86,15 @@ enum dg_err dg_buf_vprintf(struct dg_buf *buf, const char *fmt, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int len = vsnprintf(NULL, 0, fmt, args);
-    enum dg_err err = len < 0 ? DG_ERR_INVALID : dg_buf_reserve(buf, (size_t)len);
-    if (!err) {
+    const size_t room = buf->cap > buf->len ? buf->cap - buf->len : 0;
+    const int len = vsnprintf(room ? buf->ptr + buf->len : NULL, room, fmt, args);
+    enum dg_err err = len < 0 ? DG_ERR_INVALID : DG_OK;
+    if (!err && (size_t)len >= room && !(err = dg_buf_reserve(buf, (size_t)len)))
         vsnprintf(buf->ptr + buf->len, (size_t)len + 1, fmt, again);
+    if (!err)
         buf->len += (size_t)len;
-    }
+    else if (room)
+        buf->ptr[buf->len] = '\0';
     va_end(again);
     return err;
 }
