@@ -22,7 +22,7 @@ import subprocess
 import sys
 import time
 
-from load import Daemon, say, sentence
+from load import Daemon, parse, say, sentence
 
 N_CLIENTS = 16
 PAUSE_S = 0.5  # the mean pause of an ordinary client between two requests
@@ -230,8 +230,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--only", default=",".join(KINDS))
-    parser.add_argument("flags", nargs="*", help="of the server, after --")
-    options = parser.parse_args()
+    options = parse(parser)
     for kind in options.only.split(","):
         measure(options, kind)
 

@@ -41,6 +41,16 @@ def sentence(rng, n=None):
     return " ".join(rng.choice(WORDS) for _ in range(n or rng.randint(6, 18))).capitalize() + "."
 
 
+def parse(parser):
+    """The options of a program; what follows -- on its command line is for the server."""
+    parser.usage = "%(prog)s [options] DRAGOMAND [-- FLAGS OF THE SERVER]"
+    words = sys.argv[1:]
+    end = words.index("--") if "--" in words else len(words)
+    options = parser.parse_args(words[:end])
+    options.flags = words[end + 1:]
+    return options
+
+
 class Daemon:
     def __init__(self, options, *flags, conf=""):
         self.directory = tempfile.TemporaryDirectory()

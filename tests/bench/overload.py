@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 
-from load import Daemon, say, sentence
+from load import Daemon, parse, say, sentence
 
 
 # ---- The clients, in a process of their own
@@ -86,8 +86,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--clients", type=int, default=400)
     parser.add_argument("--newcomer", type=float, default=2)
-    parser.add_argument("flags", nargs="*", help="of the server, after --")
-    options = parser.parse_args()
+    options = parse(parser)
     daemon = Daemon(options, "--trusted-proxies=127.0.0.1", "--max-sentences=1000", *options.flags)
     crowd = subprocess.Popen([sys.executable, os.path.abspath(__file__), "--clients-only", str(daemon.port), str(options.clients),
                               str(options.seconds)], stdout=subprocess.PIPE)

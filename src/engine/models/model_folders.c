@@ -48,16 +48,19 @@ static void cut_last(char *path)
     *(slash ? slash : path) = '\0';
 }
 
-/* Finds the source tree of a program that has not been installed. */
-static bool find_tree(char tree[DG_MODEL_FOLDERS_PATH])
+/* Finds the source tree of a program in a build folder, which need not lie inside of it:
+ * *is_built can be true where no tree is found. */
+static bool find_tree(char tree[DG_MODEL_FOLDERS_PATH], bool *is_built)
 {
     enum { ABOVE = 3 };
+    *is_built = false;
     const ssize_t n = readlink("/proc/self/exe", tree, DG_MODEL_FOLDERS_PATH - 1);
     if (n <= 0)
         return false;
     tree[n] = '\0';
     cut_last(tree);
-    if (!has(tree, "config.status"))
+    *is_built = has(tree, "config.status");
+    if (!*is_built)
         return false;
     for (int i = 0; i <= ABOVE && *tree; i++, cut_last(tree))
         if (has(tree, "configure.ac") && has(tree, "data/langid/langid.bin"))
@@ -90,17 +93,18 @@ static void add(struct dg_model_folders *places, const char *dir)
 void dg_model_folders_find(struct dg_model_folders *places)
 {
     char tree[DG_MODEL_FOLDERS_PATH], models[DG_MODEL_FOLDERS_PATH];
-    const bool is_built = find_tree(tree);
+    bool is_built;
+    const bool has_tree = find_tree(tree, &is_built);
     places->n = 0;
     find_own(places->own, is_built);
     add(places, places->own);
     add(places, SERVER_MODELS);
-    join(models, is_built ? tree : DG_PKGDATADIR, "models");
+    join(models, has_tree ? tree : DG_PKGDATADIR, "models");
     add(places, models);
-    join(places->langid, is_built ? tree : DG_PKGDATADIR,
-         is_built ? "data/langid/langid.bin" : "langid.bin");
-    join(places->catalogue, is_built ? tree : DG_PKGDATADIR,
-         is_built ? "data/catalogue/catalogue.json" : "catalogue.json");
+    join(places->langid, has_tree ? tree : DG_PKGDATADIR,
+         has_tree ? "data/langid/langid.bin" : "langid.bin");
+    join(places->catalogue, has_tree ? tree : DG_PKGDATADIR,
+         has_tree ? "data/catalogue/catalogue.json" : "catalogue.json");
 }
 
 enum dg_err dg_model_folders_each_in(const char *path, dg_model_folders_fn *on_model, void *ctx,
