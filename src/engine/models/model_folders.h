@@ -13,8 +13,8 @@
  * An account's own folder is $XDG_DATA_HOME/dragoman/models (~/.local/share/dragoman/models); if
  * the program is installed, root's own folder is the server's, /var/lib/dragoman/models. After the
  * account's own folder come the server's folder and the one installed with the program; a program
- * in its build folder uses the folders of the source tree around it. Relative paths in the environment are
- * ignored. Any thread. */
+ * in its build folder uses the folders of the source tree around it. Relative paths in the
+ * environment are ignored. Any thread. */
 #ifndef DG_ENGINE_MODELS_MODEL_FOLDERS_H
 #define DG_ENGINE_MODELS_MODEL_FOLDERS_H
 

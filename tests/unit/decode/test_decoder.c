@@ -382,6 +382,57 @@ START_TEST(a_client_with_wide_searches_gets_no_more_rows_than_another)
 }
 END_TEST
 
+/* With a beam of 4, the first token takes more rows than the lead that later tokens may have. */
+START_TEST(a_first_token_with_a_beam_does_not_wait_for_narrow_clients)
+{
+    enum { N = 12 };
+    set_up();
+    struct dg_search_opts narrow = DG_SEARCH_OPTS_DEFAULT, wide = DG_SEARCH_OPTS_DEFAULT;
+    struct dg_decode_job others[N], newcomer;
+    size_t slowest = N, n_alone = 0;
+    narrow.min_len = wide.min_len = 40;
+    narrow.max_ratio = wide.max_ratio = 0;
+    wide.beam = 4;
+    memset(outcomes, 0, sizeof outcomes);
+    struct dg_decoder *decoder = new_decoder(1, 4);
+    for (size_t i = N; i < n_sentences; i++) {
+        newcomer = job_of(i, &wide);
+        ck_assert_int_eq(dg_decoder_add(decoder, &newcomer, 1, NULL, NULL), DG_OK);
+        const size_t n_steps = n_steps_to_first(decoder, i);
+        if (n_steps > n_alone && 3 * n_steps < 48) {
+            slowest = i;
+            n_alone = n_steps;
+        }
+        while (dg_decoder_step(decoder) > 0)
+            ;
+    }
+    /* In each step it gets three rows more than a narrow client. */
+    ck_assert_uint_gt(3 * n_alone, 16);
+    dg_decoder_free(decoder);
+    newcomer = job_of(slowest, &wide);
+    newcomer.is_urgent = true;
+    newcomer.client = N + 1;
+    decoder = new_decoder(N + 1, 4);
+    for (size_t i = 0; i < N; i++) {
+        others[i] = job_of(i, &narrow);
+        others[i].client = i + 1;
+    }
+    ck_assert_int_eq(dg_decoder_add(decoder, others, N, NULL, NULL), DG_OK);
+    for (int i = 0; i < 4; i++)
+        ck_assert_uint_gt(dg_decoder_step(decoder), 0);
+    outcomes[slowest] = (struct outcome){.n_told = 0};
+    ck_assert_int_eq(dg_decoder_add(decoder, &newcomer, 1, NULL, NULL), DG_OK);
+    ck_assert_uint_eq(n_steps_to_first(decoder, slowest), n_alone);
+    while (dg_decoder_step(decoder) > 0)
+        ;
+    for (size_t i = 0; i < N; i++)
+        ck_assert_int_eq(outcomes[i].n_done, 1);
+    ck_assert_int_eq(outcomes[slowest].n_done, 1);
+    dg_decoder_free(decoder);
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_client_leaves_a_quarter_of_the_room_to_others)
 {
     enum { N = 8 };
@@ -602,6 +653,7 @@ DG_UNIT_SLOW(greedy_says_what_an_independent_implementation_says,
              a_newcomer_says_its_first_word_before_the_others_say_their_next,
              newcomers_leave_a_quarter_of_each_step_to_the_others,
              a_client_with_wide_searches_gets_no_more_rows_than_another,
+             a_first_token_with_a_beam_does_not_wait_for_narrow_clients,
              a_client_leaves_a_quarter_of_the_room_to_others,
              a_cancelled_sentence_ends_at_once_and_alone, nothing_is_allocated_per_token,
              jobs_that_can_never_fit_are_refused_with_a_reason, alignment_is_kept_for_every_token,
