@@ -35,31 +35,34 @@ static void attend_rows(struct dg_net_state *state, const struct dg_relative *re
 {
     const struct dg_net *net = state->net;
     const size_t D = net->bp.D, H = net->bp.encoder.H, dh = D / H;
-    const float scale = 1.0f / sqrtf((float)dh);
     for (size_t s = 0; s < n_sources; s++) {
         const size_t from = state->encoded_first[s], S = state->encoded_len[s];
         const float *qkv = state->wide + from * 3 * D;
+        const size_t start = first > from ? first - from : 0;
         const size_t stop = from + S < end ? S : end > from ? end - from : 0;
-        for (size_t i = first > from ? first - from : 0, Q; i < stop; i += Q) {
-            float *out = state->z + (from + i) * D;
-            Q = relative->reach ? 1 : stop - i < DG_ATTEND_QUERIES ? stop - i : DG_ATTEND_QUERIES;
-            net->kernels->attend(
-                &(struct dg_attention){.type = DG_KV_F32,
-                                       .kv = qkv + D,
-                                       .stride = 3 * D * sizeof(float),
-                                       .n = S,
-                                       .n_shared = S,
-                                       .Q = Q,
-                                       .H = H,
-                                       .dh = dh,
-                                       .q = qkv + i * 3 * D,
-                                       .ld_q = 3 * D,
-                                       .out = out,
-                                       .ld_out = D,
-                                       .scale = scale,
-                                       .weights = state->scores,
-                                       .relative = relative->reach ? relative : NULL,
-                                       .self = i});
+        const size_t step = relative->reach ? 1 : S;
+        for (size_t i = start; i < stop; i += step) {
+            const struct dg_attention of = {.type = DG_KV_F32,
+                                            .kv = qkv + D,
+                                            .stride = 3 * D * sizeof(float),
+                                            .n = S,
+                                            .n_shared = S,
+                                            .Q = stop - i < step ? stop - i : step,
+                                            .H = H,
+                                            .dh = dh,
+                                            .q = qkv + i * 3 * D,
+                                            .ld_q = 3 * D,
+                                            .out = state->z + (from + i) * D,
+                                            .ld_out = D,
+                                            .scale = 1.0f / sqrtf((float)dh),
+                                            .weights = state->scores,
+                                            .scratch = state->attend_scratch,
+                                            .relative = relative->reach ? relative : NULL,
+                                            .self = i};
+            if (relative->reach)
+                net->kernels->attend(&of);
+            else
+                net->kernels->attend_rows(&of);
         }
     }
 }

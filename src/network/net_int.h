@@ -273,7 +273,7 @@ struct dg_net_state {
     float *wide;      /* [work_rows][3D], [ffn_rows][F], or two rows of the widest inner layer */
     size_t wide_len;
     float *scores;         /* [DG_ATTEND_QUERIES][H][longest] */
-    float *attend_scratch; /* for attention over I8 records */
+    float *attend_scratch; /* for attention over I8 records, and of an encoder's rows */
     float *logits;         /* [logits_rows][ld_logits] */
     size_t ld_logits;
     float *attention;        /* [rows][source_len] */

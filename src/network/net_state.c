@@ -114,10 +114,13 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
         dg_most(state->work_rows * qkv, dg_most(state->ffn_rows, 2) * F * (bp->lm.gated ? 2 : 1));
     state->wide = dg_net_carve(carve, state->wide_len, sizeof(float));
     state->scores = dg_net_carve(carve, DG_ATTEND_QUERIES * H * longest, sizeof(float));
-    state->attend_scratch = dg_net_carve(
-        carve,
-        dg_attention_scratch(state->kv_type, longest, kv_heads, state->net->kv_width / kv_heads),
-        sizeof(float));
+    const size_t head = bp->encoder.H ? D / bp->encoder.H : 0;
+    state->attend_scratch =
+        dg_net_carve(carve,
+                     dg_most(dg_attention_scratch(state->kv_type, longest, kv_heads,
+                                                  state->net->kv_width / kv_heads),
+                             head ? dg_attend_rows_scratch(l->source_len, head) : 0),
+                     sizeof(float));
     state->ld_logits = (bp->decoder.V + 15) & ~(size_t)15;
     state->logits = dg_net_carve(carve, l->logits_rows, state->ld_logits * sizeof(float));
     state->attention = dg_net_carve(carve, l->rows * l->source_len, sizeof(float));

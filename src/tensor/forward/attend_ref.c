@@ -35,13 +35,13 @@ static float stored(const struct dg_attention *of, const char *record, size_t pa
     return number * (float)((const int8_t *)record)[2 * of->H * sizeof number + at];
 }
 
-/* Attention of query m by head h. */
-static void attend_head(const struct dg_attention *of, size_t m, size_t h)
+/* Attention of query m by head h, whose probabilities become p [n]. */
+static void attend_head(const struct dg_attention *of, size_t m, size_t h, float *p)
 {
     const size_t n = of->n, dh = of->dh;
     const uint32_t *at = of->at ? of->at[m] : NULL;
     const float *q = of->q + m * of->ld_q + h * dh;
-    float *p = of->weights + (m * of->H + h) * n, *out = of->out + m * of->ld_out + h * dh;
+    float *out = of->out + m * of->ld_out + h * dh;
     const struct dg_relative *relative = of->relative;
     for (size_t t = 0; t < n; t++) {
         const char *record = (const char *)of->kv + (at ? at[t] : t) * of->stride;
@@ -71,7 +71,14 @@ void dg_ops_attend_ref(const struct dg_attention *of)
 {
     for (size_t m = 0; m < of->Q; m++)
         for (size_t h = 0; h < of->H; h++)
-            attend_head(of, m, h);
+            attend_head(of, m, h, of->weights + (m * of->H + h) * of->n);
+}
+
+void dg_ops_attend_rows_ref(const struct dg_attention *of)
+{
+    for (size_t m = 0; m < of->Q; m++)
+        for (size_t h = 0; h < of->H; h++)
+            attend_head(of, m, h, of->scratch);
 }
 
 void dg_ops_store_i8_ref(void *record, const float *x, size_t H, size_t dh)

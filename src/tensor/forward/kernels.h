@@ -56,6 +56,7 @@ struct dg_log_sum_exp {
 enum { DG_VOCABULARY_BLOCK = 1024 }; /* values: they stay in the first cache while they are used */
 
 enum { DG_ATTEND_QUERIES = 4 };
+enum { DG_ATTEND_ROWS = 12 }; /* queries of attend_rows whose scores are in `scratch` */
 
 enum { DG_RELATIVE_REACH_MAX = 256 };
 
@@ -112,6 +113,12 @@ static inline size_t dg_attention_scratch(enum dg_kv_type type, size_t n, size_t
     return type == DG_KV_I8 ? H * (2 * n + dh + 16) : 0;
 }
 
+/* The same for attend_rows. Panels of keys are at most 64 wide, and so are vectors. */
+static inline size_t dg_attend_rows_scratch(size_t n, size_t dh)
+{
+    return (n + 64) * (dh + DG_ATTEND_ROWS) + n * (dh + 16);
+}
+
 struct dg_kernels {
     const char *name;  /* "ref", "avx2", ... */
     size_t panel;      /* columns of one packed panel of F32 weights (packed.h) */
@@ -147,6 +154,11 @@ struct dg_kernels {
 
     /* Attention, as struct dg_attention says. */
     void (*attend)(const struct dg_attention *of);
+
+    /* The same for an encoder's rows: for any number Q of queries over the same n F32 records, the
+     * first ones (`at` and `relative` NULL). `weights` is not used; `scratch`:
+     * dg_attend_rows_scratch numbers, at a multiple of 64 bytes. */
+    void (*attend_rows)(const struct dg_attention *of);
 
     /* out = x as F16, nearest-even; numbers too large for F16 become its largest. NaN stays NaN. */
     void (*store_f16)(uint16_t *out, const float *x, size_t n);

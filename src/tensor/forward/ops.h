@@ -40,6 +40,7 @@ void dg_ops_norm_ref(float *out, const float *x, const float *gain, const float 
 void dg_ops_embed_ref(float *out, const float *row, float scale, const float *position, size_t D);
 void dg_ops_softmax_ref(float *x, size_t n);
 void dg_ops_attend_ref(const struct dg_attention *of);
+void dg_ops_attend_rows_ref(const struct dg_attention *of);
 void dg_ops_store_f16_ref(uint16_t *out, const float *x, size_t n);
 void dg_ops_store_i8_ref(void *record, const float *x, size_t H, size_t dh);
 void dg_ops_ssru_ref(float *y, float *c_out, const float *c_in, const float *candidate,

@@ -296,6 +296,7 @@ const struct dg_kernels dg_kernels_ref = {
     .norm = dg_ops_norm_ref,
     .embed = dg_ops_embed_ref,
     .attend = dg_ops_attend_ref,
+    .attend_rows = dg_ops_attend_rows_ref,
     .store_f16 = dg_ops_store_f16_ref,
     .store_i8 = dg_ops_store_i8_ref,
     .ssru = dg_ops_ssru_ref,

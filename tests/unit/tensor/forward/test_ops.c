@@ -741,6 +741,59 @@ START_TEST(attention_agrees_for_every_length_and_head)
 }
 END_TEST
 
+/* An encoder's rows: each gets what the reference gives, and the bits that it gets alone. The rows
+ * of queries, keys and values lie in one matrix. */
+static void check_rows(const struct dg_kernels *table, size_t n, size_t H, size_t dh)
+{
+    const size_t D = H * dh, ld = 3 * D + 1, ld_out = D + 3;
+    float *qkv = floats(n * ld), *out = floats(n * ld_out), *exact = floats(n * ld_out);
+    float *one = floats(D);
+    float *scratch = dg_try_aligned(dg_attend_rows_scratch(n, dh) * sizeof *scratch);
+    ck_assert_ptr_nonnull(scratch);
+    struct dg_attention of = {.type = DG_KV_F32,
+                              .kv = qkv + D,
+                              .stride = ld * sizeof *qkv,
+                              .n = n,
+                              .n_shared = n,
+                              .Q = n,
+                              .H = H,
+                              .dh = dh,
+                              .q = qkv,
+                              .ld_q = ld,
+                              .out = exact,
+                              .ld_out = ld_out,
+                              .scale = 2.0f / sqrtf((float)dh),
+                              .scratch = scratch};
+    dg_ops_attend_rows_ref(&of);
+    of.out = out;
+    table->attend_rows(&of);
+    for (size_t m = 0; m < n; m++)
+        check_near(table->name, out + m * ld_out, exact + m * ld_out, D, 1e-5f);
+    of.Q = 1;
+    of.out = one;
+    for (size_t m = 0; m < n; m += 1 + m / 4) {
+        of.q = qkv + m * ld;
+        table->attend_rows(&of);
+        ck_assert_mem_eq(out + m * ld_out, one, D * sizeof *one);
+    }
+    float *all[] = {qkv, out, exact, one, scratch};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        dg_free(all[i]);
+}
+
+START_TEST(rows_of_an_encoder_agree_and_get_the_bits_of_each_alone)
+{
+    setup();
+    static const size_t heads[] = {1, 3, 8}, widths[] = {1, 7, 16, 24, 30, 32, 48, 64, 65, 128};
+    static const size_t lengths[] = {1, 2, 5, 12, 13, 25, 47, 64, 65, 127, 129, 150, 300};
+    for (size_t t = 0; t < n_tables; t++)
+        for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+            for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+                check_rows(tables[t], lengths[i], lengths[i] < 100 ? heads[(i + w) % 3] : 2,
+                           widths[w]);
+}
+END_TEST
+
 /* Bytes: a NaN in a key, a value or a query reaches the result; zeros stay zeros; a head with large
  * numbers does not spoil its neighbour's precision. */
 START_TEST(bytes_carry_nan_and_keep_heads_apart)
@@ -855,5 +908,6 @@ DG_UNIT_SLOW(linear_agrees_for_every_shape, products_by_tiles_agree_with_the_ref
              halves_keep_to_their_range, attention_agrees_for_every_length_and_head,
              lanes_that_share_keys_get_the_bits_of_each_alone,
              queries_side_by_side_get_the_bits_of_each_alone,
+             rows_of_an_encoder_agree_and_get_the_bits_of_each_alone,
              relative_positions_agree_for_every_reach, bytes_carry_nan_and_keep_heads_apart,
              the_best_of_a_vocabulary_are_found_in_one_pass)
