@@ -66,8 +66,8 @@ struct dg_quota_ask {
     struct dg_span id;                 /* a key's name, or an address by dg_quota_address */
     uint64_t limits[DG_QUOTA_WINDOWS]; /* 0: no limit, but usage is still counted */
     uint64_t requests, characters;     /* the cost */
-    /* Of a refund that several servers may make, each of them more than once: the shared store
-     * gives back once under this name. The servers' own counts stay. "": this server makes it,
+    /* The name of a refund that several servers may ask for, some of them repeatedly: the shared
+     * store makes it once, and the servers' own counts keep the charge. "": only this server asks,
      * once. */
     struct dg_span once;
 };

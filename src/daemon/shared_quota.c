@@ -16,11 +16,11 @@
 #include <string.h>
 
 /* All windows except the month are kept as the time, in microseconds, at which they are full again
- * (access/token_bucket.c). KEYS: the hash; for what is given once, the key that says that it was,
- * for a day. ARGV: the limits, requests and characters to count, what to do (take, peek or give),
- * the month ("" without one), the seconds until the next month. Answers: allowed, refused by,
- * retry, remaining and reset of each window, the month's requests and characters. The windows are
- * those of access/quota.h, in its order. */
+ * (access/token_bucket.c). KEYS: the hash; for a refund with a name, a key that remembers for a
+ * day that it was made. ARGV: the limits, requests and characters to count, what to do (take, peek
+ * or give), the month ("" without one), the seconds until the next month. Answers: allowed, refused
+ * by, retry, remaining and reset of each window, the month's requests and characters. The windows
+ * are those of access/quota.h, in its order. */
 static const char script[] =
     "local time = redis.call('TIME')\n"
     "local now, year = time[1] * 1e6 + time[2], 365 * 86400e6\n"

@@ -2,8 +2,9 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* libuv turns signals into events by a pipe of its own. Until it listens, a handler only counts
- * them. When it listens no more, another one does, because libuv leaves the default behind: a
- * second SIGTERM would kill a process that still has to write what keys have used. */
+ * them. After it has stopped listening a handler counts them again, because libuv restores the
+ * default action: a second SIGTERM would kill a process that still has to write what keys have
+ * used. (For some microseconds between the two it would.) */
 #include "daemon/signals.h"
 
 #include <signal.h>

@@ -697,8 +697,7 @@ static void list_slot(struct dg_decoder *decoder, struct dg_net_step *step, size
     slot->account->n_rows_done += (uint64_t)slot->n_rows;
 }
 
-/* Returns true when the sentence's client is so far ahead of another that it waits for that
- * client. */
+/* Returns true when the sentence has to wait because its client is too far ahead of another. */
 static bool is_ahead(const struct slot *slot)
 {
     return slot->account->lead >= (turn_of(slot) == FIRST_WORD ? FIRST_LEAD_ROWS : LEAD_ROWS);

@@ -274,6 +274,7 @@ class Cluster(IntegrationTest):
         wait_for(lambda: status(1) == status(2) == "error", "the document to fail")
         wait_for(lambda: self.used(1) == self.used(2) == 6, "what it has cost to be given back")
         self.servers[0] = self.start_one()  # it finds a bill that was paid back
+        self.servers[0].wait_for_log("Redis is available")
         wait_for(lambda: status(0) == "error", "the document to be known")
         for _ in range(20):
             self.assertEqual(self.used(0), 6)

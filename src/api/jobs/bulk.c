@@ -28,6 +28,7 @@
 enum {
     TASKS_MAX = 4096,
     FILE_MODE = 0600,
+    BILL_S = 86400, /* as long as the shared store knows of a refund that it was made */
     LITTER_S = 3600,
     DAY_S = 86400,
     DOCUMENT_S = 3600, /* how long documents of other APIs are kept */
@@ -767,12 +768,26 @@ static void run_jobs(struct dg_bulk *bulk, bool tries_again)
     }
 }
 
+/* How long ago the job ended, in seconds. */
+static uint64_t age_of(const struct dg_bulk_job *job)
+{
+    return job->age_s + (dg_clock_now(&job->bulk->clock) - job->seen_ns) / DG_CLOCK_S;
+}
+
+/* Tells of jobs that are over and have a bill. While servers share jobs and Redis does not answer,
+ * the bills wait, because a refund would be lost; after a day Redis has forgotten that it was made.
+ */
 static void tell_bills(struct dg_bulk *bulk)
 {
     for (struct dg_list *at = bulk->jobs.next; bulk->on_bill && at != &bulk->jobs; at = at->next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
-        if (job->is_billed || job->bill.characters == 0 || !dg_bulk_is_over(job))
+        if (job->is_billed || job->bill.characters == 0 || !dg_bulk_is_over(job) ||
+            age_of(job) >= BILL_S)
             continue;
+        if (dg_bulk_may_lack(bulk)) {
+            bulk->has_news = true;
+            return;
+        }
         job->is_billed = true;
         bulk->on_bill(bulk->bill_ctx, job);
     }
@@ -841,11 +856,10 @@ void dg_bulk_retry(struct dg_bulk *bulk)
 static bool is_old(const struct dg_bulk_job *job)
 {
     const uint64_t now = dg_clock_now(&job->bulk->clock);
-    const uint64_t seen_s = (now - job->seen_ns) / DG_CLOCK_S;
     const uint64_t retention_s = job->api ? DOCUMENT_S : job->bulk->opts.retention_s;
     const bool is_fetched =
         job->fetched_ns && (now - job->fetched_ns) / DG_CLOCK_S >= (uint64_t)FETCHED_S;
-    return dg_bulk_is_over(job) && (is_fetched || job->age_s + seen_s >= retention_s);
+    return dg_bulk_is_over(job) && (is_fetched || age_of(job) >= retention_s);
 }
 
 void dg_bulk_tick(struct dg_bulk *bulk)

@@ -135,6 +135,8 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
     struct adding *adding = owner;
     (void)error; /* it names a file; the log has the sentence */
     if (!job) {
+        if (err != DG_ERR_BUSY && adding->work.call) /* no server has the document */
+            *adding->work.call->charge.once = '\0';
         dg_work_fail(&adding->work, err == DG_ERR_BUSY ? dg_call_redis_away
                                                        : dg_translate_options_file_failure(err));
         return;

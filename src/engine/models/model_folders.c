@@ -48,8 +48,8 @@ static void cut_last(char *path)
     *(slash ? slash : path) = '\0';
 }
 
-/* Finds the source tree of a program in a build folder, which need not lie inside of it:
- * *is_built can be true where no tree is found. */
+/* Finds the source tree around a program's build folder. The folder may lie outside the tree: then
+ * *is_built is true and no tree is found. */
 static bool find_tree(char tree[DG_MODEL_FOLDERS_PATH], bool *is_built)
 {
     enum { ABOVE = 3 };

@@ -16,7 +16,7 @@ bool dg_sentence_is_showable(const struct dg_sentence *sentence)
            (sentence->casing == DG_CASING_PLAIN || sentence->is_over);
 }
 
-/* The same for a language model: appends the translation in each of its answers. */
+/* Appends the translation that is in an answer of a language model. */
 static enum dg_err other_heard(const struct dg_sentence *sentence,
                                const struct dg_ticket_answer *answer, struct dg_buf *texts)
 {

@@ -38,11 +38,12 @@
 
 struct dg_kernels;
 
-enum dg_packed_type { /* the more is rounded, the later */
-                      DG_PACKED_F32,
-                      DG_PACKED_BF16,
-                      DG_PACKED_BF16_FAST, /* as BF16, but the input is rounded to BF16, too */
-                      DG_PACKED_I8, /* the last value, because its products need the most scratch */
+/* In order of how much is rounded. */
+enum dg_packed_type {
+    DG_PACKED_F32,
+    DG_PACKED_BF16,
+    DG_PACKED_BF16_FAST, /* as BF16, but the input is rounded to BF16, too */
+    DG_PACKED_I8,
 };
 
 enum { DG_PACKED_K_MAX = 65536 }; /* 65536 * 255 * 127 < 2^31 */

@@ -24,8 +24,8 @@ static void on_reload(void *user)
 
 static const struct dg_signals_handlers handlers = {.on_stop = on_stop, .on_reload = on_reload};
 
-/* What is held comes as an event, and what comes after the close, while the process ends, does not
- * kill it: the third stop does. */
+/* Signals that were held arrive as events. After the close, while the process ends, only the third
+ * stop kills it. */
 START_TEST(no_signal_kills_before_the_loop_listens_or_after_it_has_listened)
 {
     struct seen seen = {0};
