@@ -349,14 +349,20 @@ static void free_quotas(struct quotas *quotas)
     }
 }
 
+/* With Redis there, and quotas that count in it. */
+static void begin_counting(struct bench *bench, struct quotas *quotas)
+{
+    begin(bench, "secret");
+    start_server();
+    wait_until(bench, true);
+    make_quotas(quotas, bench);
+}
+
 START_TEST(counts_as_the_local_quota_does)
 {
     struct bench bench;
     struct quotas quotas;
-    begin(&bench, "secret");
-    start_server();
-    wait_until(&bench, true);
-    make_quotas(&quotas, &bench);
+    begin_counting(&bench, &quotas);
     uint64_t rng = 7;
     int n_refused = 0;
     for (int round = 0; round < 300; round++) {
@@ -399,10 +405,7 @@ START_TEST(windows_of_a_minute_fill_and_refuse)
 {
     struct bench bench;
     struct quotas quotas;
-    begin(&bench, "secret");
-    start_server();
-    wait_until(&bench, true);
-    make_quotas(&quotas, &bench);
+    begin_counting(&bench, &quotas);
     struct dg_quota_ask ask = {.kind = DG_QUOTA_ADDRESS,
                                .id = DG_SPAN("192.0.2.1"),
                                .limits = {[DG_QUOTA_REQUESTS] = 3, [DG_QUOTA_CHARACTERS] = 1000},
@@ -458,10 +461,7 @@ START_TEST(decides_locally_while_redis_is_away)
 {
     struct bench bench;
     struct quotas quotas;
-    begin(&bench, "secret");
-    start_server();
-    wait_until(&bench, true);
-    make_quotas(&quotas, &bench);
+    begin_counting(&bench, &quotas);
     struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
                                .id = DG_SPAN("alice"),
                                .limits = {[DG_QUOTA_MONTH] = 100},
@@ -485,10 +485,7 @@ START_TEST(a_cancelled_question_is_not_answered)
     struct bench bench;
     struct quotas quotas;
     struct verdicts verdicts = {.n = 0};
-    begin(&bench, "secret");
-    start_server();
-    wait_until(&bench, true);
-    make_quotas(&quotas, &bench);
+    begin_counting(&bench, &quotas);
     struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
                                .id = DG_SPAN("alice"),
                                .limits = {[DG_QUOTA_MONTH] = 100},
@@ -508,10 +505,7 @@ START_TEST(what_servers_give_back_under_one_name_is_given_back_once)
 {
     struct bench bench;
     struct quotas quotas;
-    begin(&bench, "secret");
-    start_server();
-    wait_until(&bench, true);
-    make_quotas(&quotas, &bench);
+    begin_counting(&bench, &quotas);
     struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
                                .id = DG_SPAN("gina"),
                                .limits = {[DG_QUOTA_MONTH] = 1000},
