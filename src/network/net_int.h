@@ -133,7 +133,7 @@ struct dg_net {
     struct dg_blueprint bp;
     const struct dg_kernels *kernels;
     enum dg_packed_type type; /* The type of those matrices whose products need the most scratch: I8
-                                 if any matrix is I8. */
+                                 if any matrix is I8. None is then BF16_FAST, which needs more. */
     enum dg_op_act act;
 
     struct net_embedding source, target;

@@ -54,7 +54,7 @@ void dg_deepl_document_bill(void *api, const struct dg_bulk_job *job)
                                .characters = job->bill.characters,
                                .once = dg_span_cstr(job->document_key)};
     memcpy(ask.limits, job->bill.limits, sizeof ask.limits);
-    if (access && dg_bulk_is_shared(job->bulk) && failure_of(job, text))
+    if (access && failure_of(job, text))
         dg_quota_refund(dg_access_quota(access), &ask);
 }
 

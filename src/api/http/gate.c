@@ -550,8 +550,7 @@ enum dg_err dg_gate_put_metrics(const struct dg_api *api, struct dg_buf *buf)
             buf,
             "# HELP dragoman_keys Keys in use.\n# TYPE dragoman_keys gauge\ndragoman_keys %zu\n"
             "# HELP dragoman_local_charges_total Charges decided by this server's own counts: all, "
-            "or "
-            "those for which Redis did not answer in time.\n"
+            "or those for which Redis did not answer in time.\n"
             "# TYPE dragoman_local_charges_total counter\ndragoman_local_charges_total %" PRIu64
             "\n",
             api->access ? dg_access_n_keys(api->access) : 0, api->n_local_verdicts);

@@ -28,9 +28,9 @@
 enum {
     TASKS_MAX = 4096,
     FILE_MODE = 0600,
-    BILL_S = 86400, /* as long as the shared store knows of a refund that it was made */
     LITTER_S = 3600,
     DAY_S = 86400,
+    BILL_S = DAY_S,    /* as long as the shared store knows of a refund that it was made */
     DOCUMENT_S = 3600, /* how long documents of other APIs are kept */
     FETCHED_S = 60,
 };
@@ -774,12 +774,14 @@ static uint64_t age_of(const struct dg_bulk_job *job)
     return job->age_s + (dg_clock_now(&job->bulk->clock) - job->seen_ns) / DG_CLOCK_S;
 }
 
-/* Tells of jobs that are over and have a bill. While servers share jobs and Redis does not answer,
- * the bills wait, because a refund would be lost; after a day Redis has forgotten that it was made.
- */
+/* Tells of jobs that are over and have a bill, if servers still share jobs. While Redis does not
+ * answer, the bills wait, because a refund would be lost; after a day Redis has forgotten that it
+ * was made. */
 static void tell_bills(struct dg_bulk *bulk)
 {
-    for (struct dg_list *at = bulk->jobs.next; bulk->on_bill && at != &bulk->jobs; at = at->next) {
+    if (!bulk->on_bill || !dg_bulk_is_shared(bulk))
+        return;
+    for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         if (job->is_billed || job->bill.characters == 0 || !dg_bulk_is_over(job) ||
             age_of(job) >= BILL_S)

@@ -192,8 +192,8 @@ struct dg_bulk_stats {
 };
 void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats);
 
-/* Called in a turn for each job that is over and has a bill: on every server that knows the job,
- * and again after a restart. */
+/* Called in a turn for each job that is over and has a bill, once Redis answers: on every server
+ * that knows the job, and again after a restart. */
 typedef void (*dg_bulk_bill_fn)(void *ctx, const struct dg_bulk_job *job);
 void dg_bulk_on_bill(struct dg_bulk *bulk, dg_bulk_bill_fn fn, void *ctx);
 

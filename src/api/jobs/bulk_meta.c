@@ -63,8 +63,7 @@ enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names
     return only ? DG_OK : DG_ERR_NOMEM;
 }
 
-/* ---- The bill ---------------------------------------------------------------------------------
- */
+/* ---- The bill -------------------------------------------------------------------------------- */
 
 /* [REQUESTS,CHARACTERS,LIMIT,...] */
 static void put_bill(const struct dg_bulk_bill *bill, struct dg_json_out *out)

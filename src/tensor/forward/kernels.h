@@ -113,7 +113,7 @@ static inline size_t dg_attention_scratch(enum dg_kv_type type, size_t n, size_t
     return type == DG_KV_I8 ? H * (2 * n + dh + 16) : 0;
 }
 
-/* The same for attend_rows. Panels of keys are at most 64 wide, and so are vectors. */
+/* The same for attend_rows. Panels of keys are at most 64 wide, vectors 16. */
 static inline size_t dg_attend_rows_scratch(size_t n, size_t dh)
 {
     return (n + 64) * (dh + DG_ATTEND_ROWS) + n * (dh + 16);

@@ -364,6 +364,37 @@ START_TEST(a_server_removes_what_it_writes_of_a_job_that_another_removed)
 }
 END_TEST
 
+static void count_bill(void *ctx, const struct dg_bulk_job *job)
+{
+    ck_assert_uint_eq(job->bill.requests, 1);
+    ck_assert_uint_eq(job->bill.characters, 100);
+    ++*(int *)ctx;
+}
+
+/* A refund for which Redis was asked while it cannot answer would be lost. */
+START_TEST(a_bill_is_told_of_once_and_only_while_redis_answers)
+{
+    struct bench bench;
+    int n_bills = 0;
+    row_more = "\"bill\":[1,100,0,0,0,0,1000],";
+    begin(&bench);
+    write_file(&bench, "json", row("done", 2, 8));
+    bench.upto = "2";
+    bench.rows[0] = id, bench.rows[1] = "2", bench.rows[2] = row("done", 2, 8);
+    bench.says[SYNC] = "-LOADING Redis is loading the dataset in memory\r\n";
+    open_bulk(&bench);
+    dg_bulk_on_bill(bench.bulk, count_bill, &n_bills);
+    AWAIT(&bench, job_of(&bench) && bench.n[SYNC] >= 3);
+    ck_assert_int_eq(n_bills, 0);
+    bench.says[SYNC] = NULL;
+    const int n_before = bench.n[SYNC];
+    AWAIT(&bench, n_bills > 0 && bench.n[SYNC] >= n_before + 3);
+    ck_assert_int_eq(n_bills, 1);
+    end(&bench);
+    row_more = "";
+}
+END_TEST
+
 START_TEST(nonsense_about_work_and_rows_is_left_alone)
 {
     static const char *const works[] = {
@@ -408,6 +439,7 @@ int main(void)
                                   a_job_that_another_replaces_is_forgotten,
                                   a_job_that_is_over_does_not_begin_anew,
                                   a_server_removes_what_it_writes_of_a_job_that_another_removed,
+                                  a_bill_is_told_of_once_and_only_while_redis_answers,
                                   nonsense_about_work_and_rows_is_left_alone};
     return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests, DG_TORTURE_DENSE);
 }
