@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* The internals of a part: part.c reads XML into atoms, part_formatting.c makes nodes and text of a
- * paragraph's atoms, part_out.c writes it. Private to these. */
+/* The internals of a part: part.c and its helpers (part_reader.h) read XML into atoms,
+ * part_formatting.c makes nodes and text of a paragraph's atoms, part_out.c writes it. Private to
+ * these. */
 #ifndef DG_OFFICE_PART_INT_H
 #define DG_OFFICE_PART_INT_H
 
