@@ -50,79 +50,10 @@ void dg_setup_say(dg_setup_say_fn say, void *ctx, const char *fmt, ...)
     say(ctx, line);
 }
 
-void dg_setup_blueprint(struct dg_blueprint *bp)
-{
-    *bp = (struct dg_blueprint){
-        .D = 256,
-        .encoder = {4, 8, 1024, 0},
-        .decoder = {2, 8, 1024, 0},
-        .norm_epsilon = 1e-5f,
-        .positions = DG_POS_HALVES,
-        .embedding_scale = 16.0f,
-        .tie_source_target = true,
-        .tie_output = true,
-        .output_bias = true,
-        .pad_id = DG_ID_NONE,
-        .bos_id = DG_ID_NONE,
-        .start = DG_START_ZERO,
-        .start_id = DG_ID_NONE,
-        .forced_bos_id = DG_ID_NONE,
-        .forced_eos_id = DG_ID_NONE,
-        .source_len_max = 512,
-        .target_len_max = 512,
-        .n_beams = 4,
-        .length_penalty = 1.0f,
-        .lowers_titles = true,
-    };
-}
-
-void dg_setup_blueprint_seq(struct dg_blueprint *bp)
-{
-    dg_setup_blueprint(bp);
-    bp->family = DG_FAMILY_SEQ;
-    bp->decoder_kind = DG_DECODER_GRU;
-    bp->encoder = bp->decoder = (struct dg_stack){1, 1, 1, 0};
-    bp->positions = DG_POS_NONE;
-    bp->embedding_scale = 1.0f;
-    bp->tie_source_target = bp->tie_output = false;
-    bp->start = DG_START_TOKEN; /* the end token, because the model never reads it otherwise */
-}
-
-void dg_setup_blueprint_lm(struct dg_blueprint *bp, enum dg_setup_shape shape)
-{
-    const bool is_gpt = shape == DG_SETUP_GPT;
-    dg_setup_blueprint(bp);
-    bp->family = DG_FAMILY_LM;
-    bp->decoder = (struct dg_stack){4, 8, 1024, 0};
-    bp->encoder = bp->decoder;
-    bp->encoder.n_layers = 0;
-    bp->lm = (struct dg_lm){.head = 32,
-                            .kv_heads = 8,
-                            .gated = !is_gpt,
-                            .qkv_bias = is_gpt,
-                            .o_bias = is_gpt,
-                            .ffn_bias = is_gpt,
-                            .rope = {.theta = 10000.0, .factor = 1.0, .low = 1.0, .high = 4.0}};
-    bp->positions = is_gpt ? DG_POS_LEARNED : DG_POS_ROTARY;
-    bp->norm_kind = is_gpt ? DG_NORM_LAYER : DG_NORM_RMS;
-    bp->norm_place = DG_NORM_PRE;
-    bp->final_norm = true;
-    bp->activation = is_gpt ? DG_ACT_GELU_TANH : DG_ACT_SILU;
-    bp->embedding_scale = 1.0f;
-    bp->tie_source_target = bp->output_bias = false;
-    bp->start = DG_START_PROMPT;
-    bp->n_beams = 1;
-}
-
-/* Whether a language model is to be trained; and whether it learns from lines of text. */
+/* Whether a language model is to be trained. */
 static bool is_lm(const struct make *make)
 {
     return dg_blueprint_family(&make->opts->bp)->has_prompt;
-}
-
-static bool has_lines(const struct make *make)
-{
-    return is_lm(make) && !*make->opts->bp.lm.ask.form;
 }
 
 /* ---- Pairs ----------------------------------------------------------------------------------- */
@@ -222,9 +153,9 @@ static enum dg_err write_dev(const struct make *make, struct dg_error *error)
     if (err)
         return err;
     for (size_t i = 0; i < n && !err; i++) {
-        if (!has_lines(make))
+        if (!dg_setup_learns_lines(&make->opts->bp))
             err = dg_file_out_write(out, pairs[i].source.ptr, pairs[i].source.len, error);
-        if (!err && !has_lines(make))
+        if (!err && !dg_setup_learns_lines(&make->opts->bp))
             err = dg_file_out_write(out, "\t", 1, error);
         if (!err)
             err = dg_file_out_write(out, pairs[i].target.ptr, pairs[i].target.len, error);
@@ -293,7 +224,7 @@ static enum dg_err learn_source(struct make *make, struct dg_spm_train *train,
 {
     struct dg_buf prompt;
     size_t at = 0;
-    if (has_lines(make))
+    if (dg_setup_learns_lines(&make->opts->bp))
         return DG_OK;
     if (!is_lm(make))
         return dg_spm_train_add(train, source);
@@ -550,12 +481,11 @@ enum dg_err dg_setup_save_config(const struct dg_blueprint *bp, const char *dir,
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* Writes the ids of these pairs into a file. The tokenizer, the blueprint and the labels of the run
- * decide how a pair becomes ids. */
-static enum dg_err write_set(const char *path, const struct dg_tokenizer *tokenizer,
-                             const struct dg_blueprint *bp, const struct dg_labels *labels,
-                             bool is_packed, bool is_dev, const struct dg_pair *pairs, size_t n,
-                             size_t len_max, struct dg_corpus_stats *stats, struct dg_error *error)
+enum dg_err dg_setup_write_set(const char *path, const struct dg_tokenizer *tokenizer,
+                               const struct dg_blueprint *bp, const struct dg_labels *labels,
+                               bool is_packed, bool is_dev, const struct dg_pair *pairs, size_t n,
+                               size_t len_max, struct dg_corpus_stats *stats,
+                               struct dg_error *error)
 {
     const struct dg_texts_opts texts = {.tokenizer = tokenizer,
                                         .bp = bp,
@@ -574,12 +504,12 @@ static enum dg_err write_ids(const struct make *make, const char *name, const st
     struct dg_corpus_stats stats;
     enum dg_err err = dg_folder_path(make->dir, name, path, error);
     if (!err)
-        err = write_set(path, make->tokenizer, &make->bp,
-                        make->bp.seq.is_classifier ? &make->labels : NULL, make->opts->is_packed,
-                        false, pairs, n, len_max, &stats, error);
+        err = dg_setup_write_set(path, make->tokenizer, &make->bp,
+                                 make->bp.seq.is_classifier ? &make->labels : NULL,
+                                 make->opts->is_packed, false, pairs, n, len_max, &stats, error);
     if (err)
         return err;
-    if (has_lines(make)) {
+    if (dg_setup_learns_lines(&make->opts->bp)) {
         dg_setup_say(make->say, make->ctx,
                      "%s: %zu stretches of text, %" PRIu64 " tokens, %" PRIu64 " of them unknown",
                      name, stats.n_written, stats.n_target_tokens, stats.n_unknown);
@@ -749,160 +679,4 @@ enum dg_err dg_setup_make(const char *dir, const char *const *files, size_t n_fi
     dg_labels_close(&make.labels);
     dg_free(make.all);
     return err;
-}
-
-/* ---- Opening --------------------------------------------------------------------------------- */
-
-static bool learns_lines(const struct dg_blueprint *bp)
-{
-    return dg_blueprint_family(bp)->has_prompt && !*bp->lm.ask.form;
-}
-
-/* Ids are made anew each time, because only the text is kept. */
-static enum dg_err open_set(const struct dg_setup *setup, const char *text, const char *ids,
-                            struct dg_pairs *pairs, struct dg_corpus *corpus, size_t *n_cut,
-                            struct dg_error *error)
-{
-    struct dg_corpus_stats stats = {.n_long = 0};
-    enum dg_err err = dg_pairs_read(pairs, text, error);
-    if (!err)
-        err = write_set(ids, setup->tokenizer, &setup->bp, setup->labels, false, true, pairs->list,
-                        pairs->n, setup->bp.source_len_max, &stats, error);
-    if (!err && stats.n_written != pairs->n)
-        err =
-            dg_error_set(error, DG_ERR_INVALID, "%s: %zu of its pairs are too long for the network",
-                         text, pairs->n - stats.n_written);
-    *n_cut = stats.n_long;
-    return err ? err : dg_corpus_open(corpus, ids, &setup->bp, error);
-}
-
-enum dg_err dg_setup_open_set(struct dg_setup_set *set, const struct dg_setup *setup,
-                              const char *path, bool swap, const char *ids_path,
-                              struct dg_error *error)
-{
-    const struct dg_pairs_opts opts = {.len_max = SIZE_MAX,
-                                       .duplicates = true,
-                                       .swap = swap,
-                                       .labels = setup->labels != NULL,
-                                       .lines = learns_lines(&setup->bp),
-                                       .source_script = DG_SCRIPT_ANY,
-                                       .target_script = DG_SCRIPT_ANY};
-    size_t n_cut;
-    *set = (struct dg_setup_set){.corpus = {.n = 0}};
-    dg_pairs_init(&set->pairs, &opts);
-    const enum dg_err err =
-        dg_blueprint_family(&setup->bp)->has_head
-            ? dg_setup_open_set_enc(set, setup, path, ids_path, error)
-            : open_set(setup, path, ids_path, &set->pairs, &set->corpus, &n_cut, error);
-    if (err)
-        dg_setup_close_set(set);
-    return err;
-}
-
-void dg_setup_close_set(struct dg_setup_set *set)
-{
-    dg_corpus_close(&set->corpus);
-    dg_pairs_deinit(&set->pairs);
-}
-
-static enum dg_err open_dev(struct dg_setup *setup, const char *dir, struct dg_error *error)
-{
-    char text[DG_PATH_CAP], ids[DG_PATH_CAP];
-    enum dg_err err = dg_folder_path(dir, "training/dev.tsv", text, error);
-    if (!err)
-        err = dg_folder_path(dir, "training/dev.bin", ids, error);
-    if (!err)
-        err = open_set(setup, text, ids, &setup->dev_pairs, &setup->dev, &setup->n_dev_cut, error);
-    setup->dev_texts = setup->dev_pairs.list;
-    return err;
-}
-
-static enum dg_err open_links(struct dg_corpus *corpus, const char *dir, const char *name,
-                              struct dg_error *error)
-{
-    char path[DG_PATH_CAP];
-    const enum dg_err err = dg_folder_path(dir, name, path, error);
-    return err || access(path, F_OK) != 0 ? err : dg_corpus_open_links(corpus, path, error);
-}
-
-static enum dg_err open_rivals(struct dg_setup *setup, const char *dir, struct dg_error *error)
-{
-    char path[DG_PATH_CAP];
-    const enum dg_err err = dg_folder_path(dir, "training/rivals.bin", path, error);
-    return err || access(path, F_OK) != 0
-               ? err
-               : dg_risk_candidates_open(&setup->candidates, dir, &setup->bp, error);
-}
-
-enum dg_err dg_setup_open_labels(struct dg_setup *setup, const char *dir, struct dg_error *error)
-{
-    struct dg_labels *labels = dg_try_malloc(sizeof *labels);
-    if (!labels)
-        return DG_ERR_NOMEM;
-    const enum dg_err err = dg_labels_open(labels, dir, error);
-    if (err)
-        dg_free(labels);
-    else
-        setup->labels = labels;
-    return err;
-}
-
-enum dg_err dg_setup_open_corpus(struct dg_setup *setup, const char *dir, const char *name,
-                                 struct dg_corpus *corpus, struct dg_error *error)
-{
-    char path[DG_PATH_CAP];
-    const enum dg_err err = dg_folder_path(dir, name, path, error);
-    return err ? err : dg_corpus_open(corpus, path, &setup->bp, error);
-}
-
-/* Opens the other files of a network that translates, or of a recurrent classifier. */
-static enum dg_err open_pairs(struct dg_setup *setup, const char *dir, struct dg_error *error)
-{
-    const bool has_labels = setup->bp.seq.is_classifier;
-    setup->dev_pairs.opts.lines = learns_lines(&setup->bp);
-    setup->dev_pairs.opts.labels = has_labels;
-    enum dg_err err = has_labels ? dg_setup_open_labels(setup, dir, error) : DG_OK;
-    if (!err)
-        err = dg_setup_open_corpus(setup, dir, "training/pairs.bin", &setup->train, error);
-    if (!err)
-        err = open_links(&setup->train, dir, "training/links.bin", error);
-    if (!err)
-        err = open_rivals(setup, dir, error);
-    if (!err)
-        err = open_dev(setup, dir, error);
-    return err ? err : open_links(&setup->dev, dir, "training/dev-links.bin", error);
-}
-
-enum dg_err dg_setup_open(struct dg_setup *setup, const char *dir, struct dg_error *error)
-{
-    const struct dg_pairs_opts all = {.len_max = SIZE_MAX,
-                                      .duplicates = true,
-                                      .source_script = DG_SCRIPT_ANY,
-                                      .target_script = DG_SCRIPT_ANY};
-    struct dg_setup opened = {0};
-    dg_pairs_init(&opened.dev_pairs, &all);
-    enum dg_err err = dg_config_read(&opened.bp, dir, error);
-    if (!err)
-        err = dg_tokenizer_open(dir, error, &opened.tokenizer);
-    if (!err)
-        err = dg_blueprint_family(&opened.bp)->has_head ? dg_setup_open_enc(&opened, dir, error)
-                                                        : open_pairs(&opened, dir, error);
-    if (err)
-        dg_setup_close(&opened);
-    else
-        *setup = opened;
-    return err;
-}
-
-void dg_setup_close(struct dg_setup *setup)
-{
-    dg_corpus_close(&setup->train);
-    dg_corpus_close(&setup->dev);
-    dg_risk_candidates_close(&setup->candidates);
-    dg_pairs_deinit(&setup->dev_pairs);
-    dg_tokenizer_close(setup->tokenizer);
-    if (setup->labels)
-        dg_labels_close(setup->labels);
-    dg_free(setup->labels);
-    *setup = (struct dg_setup){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* What setup.c and setup_enc.c share. */
+/* What setup.c, setup_enc.c and setup_open.c share. */
 #ifndef DG_TRAIN_RUN_SETUP_INT_H
 #define DG_TRAIN_RUN_SETUP_INT_H
 
@@ -28,6 +28,13 @@ static inline bool dg_setup_is_given(const char *text)
     return text && *text;
 }
 
+/* Whether the network is a language model that learns from lines of text, rather than from prompts
+ * and answers. */
+static inline bool dg_setup_learns_lines(const struct dg_blueprint *bp)
+{
+    return dg_blueprint_family(bp)->has_prompt && !*bp->lm.ask.form;
+}
+
 /* Makes the directory and its training/. */
 enum dg_err dg_setup_make_dirs(const char *dir, struct dg_error *error) DG_MUST_CHECK;
 
@@ -40,6 +47,14 @@ enum dg_err dg_setup_copy_file(const char *from, const char *to,
 /* Writes a file of the directory. */
 enum dg_err dg_setup_save(const char *dir, const char *name, const struct dg_buf *text,
                           struct dg_error *error) DG_MUST_CHECK;
+
+/* Writes the ids of these pairs into a file. The tokenizer, the blueprint and the labels of the run
+ * decide how a pair becomes ids. */
+enum dg_err dg_setup_write_set(const char *path, const struct dg_tokenizer *tokenizer,
+                               const struct dg_blueprint *bp, const struct dg_labels *labels,
+                               bool is_packed, bool is_dev, const struct dg_pair *pairs, size_t n,
+                               size_t len_max, struct dg_corpus_stats *stats,
+                               struct dg_error *error) DG_MUST_CHECK;
 
 /* Opens a corpus of the directory. */
 enum dg_err dg_setup_open_corpus(struct dg_setup *setup, const char *dir, const char *name,
