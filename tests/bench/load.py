@@ -95,9 +95,15 @@ class Daemon:
         self.directory.cleanup()
 
 
-async def ask(port, body):
-    """Writes a request on its own connection; returns (reader, writer)."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+def address(n):
+    """The address and port that client `n` comes from. Each has an address of its own, because the server divides its workers
+    between addresses: one alone has three quarters of the slots."""
+    return f"127.1.{n // 250}.{n % 250 + 1}", 0
+
+
+async def ask(port, body, n=0):
+    """Writes a request of client `n` on its own connection; returns (reader, writer)."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=address(n))
     content = json.dumps(body).encode()
     writer.write(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nConnection: close\r\n"
                  b"Content-Length: %d\r\n\r\n%s" % (len(content), content))
@@ -107,11 +113,11 @@ async def ask(port, body):
 BEAM = {}  # {"beam": N} with --beam
 
 
-async def stream(port, text, rng=None):
-    """One streamed request; returns the seconds to the first token. With `rng` the client may
-    vanish in the middle: None."""
+async def stream(port, text, n, rng=None):
+    """One streamed request of client `n`; returns the seconds to the first token. With `rng` the
+    client may vanish in the middle: None."""
     started = time.perf_counter()
-    reader, writer = await ask(port, {"text": text, "target": "en", "stream": True, "cache": False, **BEAM})
+    reader, writer = await ask(port, {"text": text, "target": "en", "stream": True, "cache": False, **BEAM}, n)
     first, vanish = None, rng and rng.random() < 0.5
     try:
         async for line in reader:
@@ -138,7 +144,7 @@ async def vanishers(port, n, seconds):
     async def one(seed):
         rng = random.Random(seed)
         while time.monotonic() < end:
-            await stream(port, sentence(rng), rng)
+            await stream(port, sentence(rng), seed, rng)
 
     await asyncio.gather(*(one(i) for i in range(n)))
 
@@ -147,13 +153,12 @@ class Client:
     """Asks for one stream after the other on one connection, and only scans the bytes as they come:
     a client that parsed them would use more of the machine than the server."""
 
-    def __init__(self, port, seed):
-        self.rng = random.Random(seed)
-        self.socket = socket.create_connection(("127.0.0.1", port))
+    def __init__(self, port, number):
+        self.socket = socket.create_connection(("127.0.0.1", port), source_address=address(number))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def ask(self):
-        content = json.dumps({"text": sentence(self.rng), "target": "en", "stream": True, "cache": False, **BEAM}).encode()
+    def ask(self, text):
+        content = json.dumps({"text": text, "target": "en", "stream": True, "cache": False, **BEAM}).encode()
         self.first, self.tail, self.began = None, b"", time.perf_counter()
         self.socket.sendall(b"POST /v1/translate HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n"
                             b"Content-Length: %d\r\n\r\n%s" % (len(content), content))
@@ -171,37 +176,42 @@ class Client:
         return True
 
 
-def crowd(port, n, seconds):
-    """`n` clients for so many seconds; returns the times to first tokens."""
-    firsts, end = [], time.monotonic() + seconds
-    clients, poll = {}, select.epoll()
-    for seed in range(n):
-        client = Client(port, seed)
+def crowd(port, n, texts):
+    """`n` clients, which stream one text after the other; returns the times to first tokens."""
+    firsts, clients, poll = [], {}, select.epoll()
+    for number, text in zip(range(n), texts):
+        client = Client(port, number)
         clients[client.socket.fileno()] = client
         poll.register(client.socket, select.EPOLLIN)
-        client.ask()
+        client.ask(text)
     while clients:
-        for number, _ in poll.poll():
-            client = clients[number]
+        for fd, _ in poll.poll():
+            client = clients[fd]
             if not client.read():
                 continue
             firsts.append(client.first)
-            if time.monotonic() < end:
-                client.ask()
+            if (text := next(texts, None)) is not None:
+                client.ask(text)
             else:
                 poll.unregister(client.socket)
                 client.socket.close()
-                del clients[number]
+                del clients[fd]
     return firsts
+
+
+def texts_for(seconds):
+    rng, end = random.Random(1), time.monotonic() + seconds
+    while time.monotonic() < end:
+        yield sentence(rng)
 
 
 def section_clients(options):
     daemon = Daemon(options)
     rates, medians, p99s, costs = {}, {}, {}, {}
-    crowd(daemon.port, 4, 1)
+    crowd(daemon.port, 4, texts_for(1))
     for n in (1, options.clients):
         before, started, cpu = daemon.number("output_tokens_total"), time.monotonic(), daemon.cpu()
-        firsts = sorted(crowd(daemon.port, n, options.seconds))
+        firsts = sorted(crowd(daemon.port, n, texts_for(options.seconds)))
         tokens = daemon.number("output_tokens_total") - before
         rates[n], costs[n] = tokens / (time.monotonic() - started), tokens / (daemon.cpu() - cpu)
         medians[n], p99s[n] = statistics.median(firsts), firsts[int(len(firsts) * 0.99)]
@@ -288,7 +298,7 @@ def section_reload(options):
     async def one(seed):
         rng, n = random.Random(seed), 0
         while not stop.is_set():
-            await stream(daemon.port, sentence(rng))
+            await stream(daemon.port, sentence(rng), seed)
             n += 1
         return n
 
@@ -327,13 +337,13 @@ def section_models(options):
 
 
 def by_tool(options, sentences):
-    """Sentences per second, and per second of processor time, of `dragoman translate` with one
-    worker, without the loading."""
+    """Sentences per second, and per second of processor time, of `dragoman translate`, without the
+    loading."""
     tool = os.path.join(os.path.dirname(os.path.abspath(options.dragomand)), "dragoman")
 
     def run(lines):
         started, before = time.perf_counter(), os.times()
-        subprocess.run([tool, "translate", "-q", "--threads", "1", "--beam", str(options.beam or 1), "--whole-lines",
+        subprocess.run([tool, "translate", "-q", "--threads", str(options.path_workers), "--beam", str(options.beam or 1), "--whole-lines",
                         "-m", os.path.join(options.models_dir, "fr-en")], check=True, stdout=subprocess.DEVNULL,
                        input="".join(line + "\n" for line in lines).encode())
         after = os.times()
@@ -378,17 +388,20 @@ def by_socket(port, sentences, at_once=48):
 
 
 def section_path(options):
-    """What the way through the server costs: the tool, arrays and a socket in turns, with the same
-    sentences and one worker."""
+    """What the way through the server costs: the tool, arrays, a socket and many clients that
+    stream, in turns, with the same sentences. A worker that has a core of its own is not disturbed
+    by the clients; with more workers than that only processor time says something."""
     rng = random.Random(1)
     sentences = [sentence(rng) for _ in range(options.path_sentences)]
     BEAM.setdefault("beam", 1)
-    daemon = Daemon(options, "--threads=1", "--cache-size=0")
-    figures = {"tool": [], "arrays": [], "socket": []}
+    daemon = Daemon(options, f"--threads={options.path_workers}", "--cache-size=0")
+    ways = {"arrays": by_arrays, "socket": by_socket,
+            "streams": lambda port, sentences: crowd(port, options.clients, iter(sentences))}
+    figures = {name: [] for name in ("tool", *ways)}
     by_arrays(daemon.port, sentences[:64])
     for _ in range(options.path_rounds):
         figures["tool"].append(by_tool(options, sentences))
-        for name, way in (("arrays", by_arrays), ("socket", by_socket)):
+        for name, way in ways.items():
             started, before = time.perf_counter(), daemon.cpu()
             way(daemon.port, sentences)
             figures[name].append((len(sentences) / (time.perf_counter() - started), len(sentences) / (daemon.cpu() - before)))
@@ -414,6 +427,7 @@ def main():
     parser.add_argument("--limit", type=int, default=256)
     parser.add_argument("--path-sentences", type=int, default=2000)
     parser.add_argument("--path-rounds", type=int, default=3)
+    parser.add_argument("--path-workers", type=int, default=1)
     parser.add_argument("--only", default="clients,vanish,memory,reload,models,path")
     parser.add_argument("--beam", type=int, help="instead of the model's own")
     options = parser.parse_args()
