@@ -294,6 +294,24 @@ class Jobs(IntegrationTest):
         self.assertEqual(server.request("GET", "/v1/admin/status", headers=auth("two"))[0], 403)
         self.assertEqual(server.request("GET", "/v1/admin/status", headers=auth("boss"))[0], 200)
 
+    def test_a_client_of_this_machine_without_a_key_sees_no_jobs_of_keys(self):
+        keys = os.path.join(self.directory, "keys")
+        with open(keys, "w", encoding="utf-8") as file:
+            file.write(f"[key one]\nhash = blake2b:{hashlib.blake2b(b'secret-of-one', digest_size=32).hexdigest()}\n")
+        os.chmod(keys, 0o640)
+        server = self.start(MODELS, self.folder, f"--keys-file={keys}")
+        auth = {"Authorization": "Bearer secret-of-one", "Content-Type": TEXT}
+        status, _, answer = server.request("POST", "/v1/jobs?target=en", b"Le chat dort.", auth)
+        self.assertEqual(status, 201, answer)
+        path = "/v1/jobs/" + json.loads(answer)["id"]
+        wait_for(lambda: json.loads(server.request("GET", path, headers=auth)[2])["state"] == "done", "the end")
+        # such a client may read what is below /v1/admin (ops-loopback), and nothing else
+        self.assertEqual(server.request("GET", "/v1/admin/status")[0], 200)
+        for tail in ("", "/result"):
+            self.assertEqual(server.request("GET", path + tail)[0], 404)
+        self.assertEqual(self.ask(server, "GET", "/v1/jobs"), {"jobs": []})
+        self.assertEqual(self.ask(server, "GET", "/v1/documents"), {"documents": []})
+
     def test_clients_without_keys_have_their_share_and_see_their_own(self):
         server = self.start(MODELS, self.folder, "--jobs-max=4", "--jobs-space=1MiB", "--trusted-proxies=127.0.0.1")
 

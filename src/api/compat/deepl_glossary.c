@@ -386,7 +386,7 @@ void dg_deepl_glossaries_add(struct dg_call *call)
 static struct dg_glossaries_entry *open_entry(struct dg_call *call)
 {
     struct dg_glossaries_entry *entry = dg_glossaries_find(
-        &call->api->glossaries, call->arg, dg_call_owner(call), dg_glossaries_is_admin(call));
+        &call->api->glossaries, call->arg, dg_call_owner(call), dg_gate_is_admin(call));
     if (entry && is_single(entry))
         return entry;
     dg_deepl_glossary_fail_unknown(call);

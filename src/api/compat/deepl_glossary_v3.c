@@ -124,7 +124,7 @@ static void answer_dropped(struct dg_call *call, struct dg_glossaries_change *ch
 static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_change)
 {
     struct dg_failure failure;
-    bool is_admin = dg_glossaries_is_admin(call);
+    bool is_admin = dg_gate_is_admin(call);
     struct dg_glossaries_entry *entry =
         dg_glossaries_find(&call->api->glossaries, call->arg, dg_call_owner(call), is_admin);
     if (!entry || !is_shown(entry)) {

@@ -148,7 +148,8 @@ bool dg_gate_head(struct dg_call *call)
 
 bool dg_gate_is_admin(const struct dg_call *call)
 {
-    return dg_who_has_key(&call->charge.who) && call->charge.who.role == DG_KEY_ADMIN;
+    return call->req->is_private ||
+           (dg_who_has_key(&call->charge.who) && call->charge.who.role == DG_KEY_ADMIN);
 }
 
 const char *dg_gate_name(const struct dg_call *call)
@@ -166,7 +167,7 @@ uint64_t dg_gate_client(const struct dg_call *call)
 {
     const struct dg_api *api = call->api;
     const bool has_key = dg_who_has_key(&call->charge.who);
-    if (call->req->is_private || dg_gate_is_admin(call))
+    if (dg_gate_is_admin(call))
         return 0;
     const struct dg_quota_id address = dg_gate_address(call);
     return dg_jobs_client(&api->jobs, has_key,

@@ -134,7 +134,7 @@ uint64_t dg_gate_client(const struct dg_call *call);
 /* Returns the sender's address (dg_quota_address) if it sent no key; else "". */
 struct dg_quota_id dg_gate_address(const struct dg_call *call);
 
-/* Returns true when an administrator's key was sent. */
+/* Returns true when an administrator's key was sent, or the call came through the admin socket. */
 bool dg_gate_is_admin(const struct dg_call *call);
 
 /* Returns the name of reason `i` of DG_N_REFUSALS: "key_required", ... */

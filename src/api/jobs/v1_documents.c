@@ -212,7 +212,7 @@ static struct dg_bulk_job *document_of(struct dg_call *call)
 
 static void put_documents(struct dg_call *call, struct dg_json_out *out)
 {
-    const bool all = dg_admin_allows(call);
+    const bool all = dg_gate_is_admin(call);
     for (struct dg_bulk_job *job = NULL; (job = dg_bulk_next(call->api->bulk, job));) {
         const bool is_ours = *job->document_name && !job->api;
         if (is_ours && (all || dg_call_lists(call, dg_bulk_owner(job), dg_bulk_client(job))))

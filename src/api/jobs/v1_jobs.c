@@ -19,7 +19,6 @@
 #include "api/http/work.h"
 #include "api/jobs/v1_jobs_int.h"
 #include "api/http/client_share.h"
-#include "api/ops/admin.h"
 #include "api/v1/translate_options.h"
 #include "base/json/json_out.h"
 #include "base/memory/chars.h"
@@ -65,7 +64,7 @@ struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call)
     struct dg_bulk_job *job = dg_bulk_find(call->api->bulk, call->arg);
     const bool is_own = job && !dg_bulk_is_foreign(job) &&
                         dg_span_eq(dg_span_cstr(dg_bulk_owner(job)), dg_call_owner(call));
-    if (job && (is_own || dg_admin_allows(call)))
+    if (job && (is_own || dg_gate_is_admin(call)))
         return job;
     fail_unknown(call);
     return NULL;
@@ -334,7 +333,7 @@ void dg_api_v1_jobs_add(struct dg_call *call)
 
 static void put_jobs(struct dg_call *call, struct dg_json_out *out)
 {
-    bool all = dg_admin_allows(call);
+    bool all = dg_gate_is_admin(call);
     for (struct dg_bulk_job *job = NULL; (job = dg_bulk_next(call->api->bulk, job));)
         if (all || (!dg_bulk_is_foreign(job) &&
                     dg_call_lists(call, dg_bulk_owner(job), dg_bulk_client(job))))

@@ -67,7 +67,7 @@ static bool may_look(const struct dg_call *call)
 
 bool dg_admin_allows(const struct dg_call *call)
 {
-    return call->req->is_private || dg_gate_is_admin(call) || may_look(call);
+    return dg_gate_is_admin(call) || may_look(call);
 }
 
 void dg_admin_refuse(struct dg_call *call)

@@ -331,7 +331,7 @@ struct dg_glossaries_change *dg_glossaries_change_new(struct dg_call *call,
     dg_work_init(&change->work, call->api, call, &change_ops);
     change->entry = entry;
     change->is_new = !replaced;
-    change->may_share = dg_glossaries_is_admin(call);
+    change->may_share = dg_gate_is_admin(call);
     dg_list_init(&change->link);
     dg_list_init(&entry->link);
     if (replaced) {
@@ -722,16 +722,11 @@ void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entr
 
 /* ---- Who ------------------------------------------------------------------------------------- */
 
-bool dg_glossaries_is_admin(const struct dg_call *call)
-{
-    return call->req->is_private || dg_gate_is_admin(call);
-}
-
 bool dg_glossaries_owns(const struct dg_call *call, const struct dg_glossaries_entry *entry)
 {
     const bool is_theirs =
         strcmp(entry->owner, dg_gate_name(call)) == 0 && (*entry->owner || !entry->is_shared);
-    return dg_glossaries_is_admin(call) || is_theirs;
+    return dg_gate_is_admin(call) || is_theirs;
 }
 
 bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure)
@@ -739,7 +734,7 @@ bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure)
     enum dg_glossaries_whose whose = call->api->glossaries.opts.whose;
     bool has_key = *dg_gate_name(call) != '\0',
          has_keys = call->api->access && dg_access_has_keys(call->api->access);
-    bool may = dg_glossaries_is_admin(call) || (whose == DG_GLOSSARIES_KEYS && has_key) ||
+    bool may = dg_gate_is_admin(call) || (whose == DG_GLOSSARIES_KEYS && has_key) ||
                (whose == DG_GLOSSARIES_ALL && (has_key || !has_keys));
     if (whose == DG_GLOSSARIES_NOBODY)
         may = false;
@@ -824,5 +819,5 @@ enum dg_err dg_glossaries_apply_call(const struct dg_call *call, struct dg_job *
     const struct dg_access *access = call->api->access;
     const struct dg_key *key = access ? dg_access_key(access, &call->charge.who) : NULL;
     return dg_glossaries_apply(&call->api->glossaries, job, dg_gate_name(call),
-                               dg_glossaries_is_admin(call), key, failure);
+                               dg_gate_is_admin(call), key, failure);
 }

@@ -159,9 +159,6 @@ void dg_glossaries_remove(struct dg_call *call, struct dg_glossaries_entry *entr
  * answer. */
 bool dg_glossaries_may(struct dg_call *call, struct dg_failure *failure);
 
-/* Returns true when the caller is an administrator, or callers cannot be told apart. */
-bool dg_glossaries_is_admin(const struct dg_call *call);
-
 /* Returns whether the caller may change it: it was made with the caller's key, or it was made
  * without a key and the caller knows its id. Only administrators may change what is shared with
  * everybody, since everybody knows its id. */

@@ -248,7 +248,7 @@ static void change(struct dg_call *call, const struct dg_glossaries_entry *repla
 static struct dg_glossaries_entry *open_entry(struct dg_call *call, bool to_change)
 {
     struct dg_failure failure;
-    bool is_admin = dg_glossaries_is_admin(call);
+    bool is_admin = dg_gate_is_admin(call);
     struct dg_glossaries_entry *entry =
         dg_glossaries_find(&call->api->glossaries, call->arg, dg_call_owner(call), is_admin);
     if (!entry) {
@@ -300,7 +300,7 @@ void dg_api_v1_glossary_remove(struct dg_call *call)
 static void fill_list(struct dg_call *call, struct dg_json_out *out)
 {
     const struct dg_glossaries *store = &call->api->glossaries;
-    bool is_admin = dg_glossaries_is_admin(call);
+    bool is_admin = dg_gate_is_admin(call);
     for (struct dg_list *at = store->all.next; at != &store->all; at = at->next) {
         const struct dg_glossaries_entry *entry =
             DG_LIST_ITEM(at, struct dg_glossaries_entry, link);
