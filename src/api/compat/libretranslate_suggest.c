@@ -30,7 +30,7 @@ static enum dg_err append(const char *path, struct dg_span line)
     const int fd =
         open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     struct stat st;
-    enum dg_err err = fd < 0 || fstat(fd, &st) != 0 ? DG_ERR_IO : DG_OK;
+    enum dg_err err = fd < 0 || fstat(fd, &st) != 0 ? dg_err_from_errno(errno) : DG_OK;
     if (!err && !S_ISREG(st.st_mode))
         err = DG_ERR_IO;
     if (!err && (uint64_t)st.st_size + line.len > FILE_MAX)
@@ -38,7 +38,7 @@ static enum dg_err append(const char *path, struct dg_span line)
     if (!err) {
         const ssize_t n = write(fd, line.ptr, line.len);
         if (n < 0)
-            err = errno == ENOSPC || errno == EDQUOT ? DG_ERR_NO_SPACE : DG_ERR_IO;
+            err = dg_err_from_errno(errno);
         else if ((size_t)n < line.len)
             err = ftruncate(fd, st.st_size) == 0 ? DG_ERR_NO_SPACE : DG_ERR_IO;
     }
@@ -100,7 +100,7 @@ static enum dg_err begin(struct dg_compat *compat, struct dg_failure *failure)
         dg_work_hold(&compat->work);
     else
         dg_buf_deinit(&suggestion->line);
-    return err == DG_ERR_LIMIT ? DG_ERR_NOMEM : err;
+    return err;
 }
 
 static void on_open(struct dg_call *call, struct dg_compat *compat)

@@ -50,7 +50,7 @@ static enum dg_err put_aside(const struct dg_api *api, struct dg_span bytes,
                              dg_json_offload_read_fn read, dg_json_offload_done_fn done, void *work)
 {
     if (dg_offload_in_line(api->readers) > WAITING_BYTES)
-        return DG_ERR_LIMIT;
+        return DG_ERR_BUSY;
     struct reading *reading = dg_try_malloc(sizeof *reading + bytes.len);
     if (!reading)
         return DG_ERR_NOMEM;

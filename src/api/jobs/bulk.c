@@ -643,7 +643,7 @@ static enum dg_err add(struct dg_bulk *bulk, const struct dg_bulk_order *order,
     err = dg_offload_submit(bulk->files, &chore->task, run_create, on_created);
     if (err) {
         free_chore(chore);
-        return err == DG_ERR_LIMIT ? DG_ERR_BUSY : err;
+        return err;
     }
     dg_list_link_last(&bulk->coming, &job->link);
     bulk->n_jobs++;

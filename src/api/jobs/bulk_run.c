@@ -372,7 +372,7 @@ static enum dg_err refuse_line(struct dg_bulk_job *job)
  * done. */
 static bool passes_by(enum dg_err err)
 {
-    return err == DG_ERR_NO_SPACE || err == DG_ERR_LIMIT || err == DG_ERR_NOMEM;
+    return err == DG_ERR_NO_SPACE || err == DG_ERR_NO_FILES || err == DG_ERR_NOMEM;
 }
 
 /* ---- The input ------------------------------------------------------------------------------- */

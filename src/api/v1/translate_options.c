@@ -64,6 +64,7 @@ static int status_of(enum dg_err err)
     case DG_ERR_CANCELLED:
     case DG_ERR_CLOSED:
     case DG_ERR_MODEL:
+    case DG_ERR_NO_FILES:
         return 503;
     case DG_ERR_TIMEOUT:
         return 504;
@@ -87,6 +88,7 @@ static const char *code_of(enum dg_err err)
     switch (err) {
     case DG_ERR_NOMEM:
     case DG_ERR_BUSY:
+    case DG_ERR_NO_FILES:
         return "overloaded";
     case DG_ERR_CANCELLED:
         return "cancelled";
@@ -124,21 +126,20 @@ struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_e
 {
     struct dg_span text = {NULL, 0};
     /* these errors have sentences that name files */
-    if (error && err != DG_ERR_IO && err != DG_ERR_NO_SPACE)
+    if (error && err != DG_ERR_IO && err != DG_ERR_NO_SPACE && err != DG_ERR_NO_FILES)
         text = dg_arena_copy(arena, dg_span_cstr(dg_error_text(error, err)));
     return (struct dg_failure){
         .status = status_of(err),
         .code = code_of(err),
         .message = text.ptr ? text.ptr : dg_err_sentence(err),
         .field = field,
-        .retry_after_s = err == DG_ERR_BUSY || err == DG_ERR_NOMEM ? 1 : 0,
+        .retry_after_s =
+            err == DG_ERR_BUSY || err == DG_ERR_NOMEM || err == DG_ERR_NO_FILES ? 1 : 0,
     };
 }
 
 struct dg_failure dg_translate_options_file_failure(enum dg_err err)
 {
-    if (err == DG_ERR_LIMIT) /* no file can be opened now */
-        err = DG_ERR_BUSY;
     struct dg_failure failure = dg_translate_options_failure(NULL, err, NULL, NULL);
     if (failure.status < 500) { /* the failure lies in a file of the server, not in the request */
         failure.status = 500;

@@ -95,12 +95,14 @@ struct dg_failure dg_translate_options_field_failure(struct dg_arena *arena, enu
                                                      const char *field);
 
 /* Returns the failure for an error, whose sentence is copied into the arena. `field` may be NULL.
- * Sentences of DG_ERR_IO and DG_ERR_NO_SPACE name files of the server and are not passed on. */
+ * Sentences of DG_ERR_IO, DG_ERR_NO_SPACE and DG_ERR_NO_FILES name files of the server and are not
+ * passed on. */
 struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_err err,
                                                const struct dg_error *error, const char *field);
 
 /* Returns the failure for a file of the server that could not be written: 507 when there is no room
- * for it, 503 when too many files are open. It does not say where the file lies. */
+ * for it, 503 when too many files are open, 500 for what will not pass. It does not say where the
+ * file lies. */
 struct dg_failure dg_translate_options_file_failure(enum dg_err err);
 
 /* Returns the failure for a start that failed. With DG_ERR_BUSY it tells the client to come again

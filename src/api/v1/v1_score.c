@@ -392,8 +392,8 @@ static enum dg_err begin(struct dg_work *owner, struct dg_failure *failure)
     if (!err) {
         field = NULL;
         err = dg_offload_submit(api->threads, &work->task, run_scoring, on_scoring_done);
-        if (err == DG_ERR_LIMIT)
-            err = dg_error_set(&error, DG_ERR_BUSY,
+        if (err == DG_ERR_BUSY)
+            err = dg_error_set(&error, err,
                                "too many requests are waiting to be scored; try again later");
     }
     if (err)

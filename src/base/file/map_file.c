@@ -129,8 +129,8 @@ static enum dg_err map(struct dg_map_file *file, const char *path, int fd, const
     const size_t len = (size_t)st->st_size;
     struct dg_mapping *mapping = take_mapping();
     if (!mapping)
-        return dg_error_set(error, DG_ERR_LIMIT, "cannot map %s: %d files are mapped already", path,
-                            DG_MAP_FILES_MAX);
+        return dg_error_set(error, DG_ERR_NO_FILES, "cannot map %s: %d files are mapped already",
+                            path, DG_MAP_FILES_MAX);
     void *bytes = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
     if (bytes == MAP_FAILED) {
         const int code = errno;

@@ -62,7 +62,7 @@ enum dg_err dg_err_from_errno(int errno_value)
         return DG_ERR_TIMEOUT;
     case EMFILE:
     case ENFILE:
-        return DG_ERR_LIMIT;
+        return DG_ERR_NO_FILES;
     case ENOSPC:
     case EDQUOT:
     case EFBIG:

@@ -42,7 +42,8 @@
     X(DG_ERR_INTERNAL, -19, "internal", "an internal check failed; please report this")            \
     X(DG_ERR_MODEL, -20, "model", "the model could not be loaded")                                 \
     X(DG_ERR_NO_SPACE, -21, "no-space", "there is no room left on the disk")                       \
-    X(DG_ERR_NOT_YET, -22, "not-yet", "what it waits for is not there yet")
+    X(DG_ERR_NOT_YET, -22, "not-yet", "what it waits for is not there yet")                        \
+    X(DG_ERR_NO_FILES, -23, "no-files", "too many files are open at the moment")
 
 enum dg_err {
     DG_OK = 0,

@@ -74,7 +74,7 @@ static enum dg_err start(struct dg_pool *pool, size_t n_threads, const char *nam
         pool->n_threads++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed ? DG_ERR_LIMIT : DG_OK;
+    return failed ? DG_ERR_BUSY : DG_OK;
 }
 
 enum dg_err dg_pool_new(const struct dg_pool_opts *opts, struct dg_pool **out)
@@ -128,7 +128,7 @@ enum dg_err dg_pool_submit(struct dg_pool *pool, dg_pool_job_fn fn, void *arg)
     if (!err)
         pthread_cond_signal(&pool->work);
     pthread_mutex_unlock(&pool->lock);
-    return err;
+    return err ? DG_ERR_BUSY : DG_OK;
 }
 
 void dg_pool_wait(struct dg_pool *pool)

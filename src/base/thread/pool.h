@@ -5,7 +5,7 @@
  *
  *     err = dg_pool_new(&(struct dg_pool_opts){.n_threads = 2, .max_jobs = 64, .name = "split"},
  *                       &pool);
- *     err = dg_pool_submit(pool, split_document, document);       DG_ERR_LIMIT when 64 wait
+ *     err = dg_pool_submit(pool, split_document, document);       DG_ERR_BUSY when 64 wait
  *     dg_pool_wait(pool);                                 until no job waits or runs
  *     dg_pool_free(pool);                       runs the waiting jobs, then ends the threads
  *

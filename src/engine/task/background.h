@@ -39,7 +39,7 @@ struct dg_background_task {
     atomic_bool is_done, is_unwanted;
 };
 
-/* Begins a task on the background thread. On failure (DG_ERR_LIMIT, DG_ERR_NOMEM) nothing has
+/* Begins a task on the background thread. On failure (DG_ERR_BUSY, DG_ERR_NOMEM) nothing has
  * begun. */
 enum dg_err dg_background_begin(struct dg_background *background, struct dg_background_task *task,
                                 dg_background_fn run) DG_MUST_CHECK;

@@ -150,7 +150,7 @@ enum dg_err dg_offload_submit_sized(struct dg_offload *offload, struct dg_offloa
 {
     enum dg_err err = take(offload, task, size, run_task, done);
     if (!err && offload->n_line >= offload->line_max)
-        err = DG_ERR_LIMIT;
+        err = DG_ERR_BUSY;
     if (err)
         return err;
     get_in_line(offload, task);

@@ -47,12 +47,12 @@ enum dg_err dg_offload_open(uv_loop_t *loop, struct dg_turn *turn, const struct 
  * submitted meanwhile is refused with DG_ERR_CLOSED. NULL is fine. */
 void dg_offload_close(struct dg_offload *offload);
 
-/* DG_ERR_LIMIT: max_jobs tasks are waiting. */
+/* DG_ERR_BUSY: max_jobs tasks are waiting. */
 enum dg_err dg_offload_submit(struct dg_offload *offload, struct dg_offload_task *task,
                               dg_offload_fn run, dg_offload_fn done) DG_MUST_CHECK;
 
 /* The same for the line of sized tasks; `size`, above 0, is a measure of the task's duration.
- * DG_ERR_LIMIT: max_jobs sized tasks are waiting. */
+ * DG_ERR_BUSY: max_jobs sized tasks are waiting. */
 enum dg_err dg_offload_submit_sized(struct dg_offload *offload, struct dg_offload_task *task,
                                     size_t size, dg_offload_fn run,
                                     dg_offload_fn done) DG_MUST_CHECK;

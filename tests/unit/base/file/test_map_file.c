@@ -278,7 +278,7 @@ START_TEST(a_mapping_too_many_is_refused)
     put_file("abc", 3);
     for (size_t i = 0; i < DG_MAP_FILES_MAX; i++)
         ck_assert_int_eq(dg_map_file_open(&files[i], path, 3, NULL), DG_OK);
-    ck_assert_int_eq(dg_map_file_open(&more, path, 3, &error), DG_ERR_LIMIT);
+    ck_assert_int_eq(dg_map_file_open(&more, path, 3, &error), DG_ERR_NO_FILES);
     ck_assert_ptr_nonnull(strstr(error.text, "256 files are mapped already"));
     ck_assert_ptr_null(more.bytes);
     for (size_t i = 0; i < DG_MAP_FILES_MAX; i++)

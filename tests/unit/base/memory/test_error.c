@@ -49,7 +49,7 @@ START_TEST(maps_system_errors_to_the_nearest)
     ck_assert_int_eq(dg_err_from_errno(ENOTDIR), DG_ERR_NOT_FOUND);
     ck_assert_int_eq(dg_err_from_errno(EACCES), DG_ERR_DENIED);
     ck_assert_int_eq(dg_err_from_errno(EEXIST), DG_ERR_EXISTS);
-    ck_assert_int_eq(dg_err_from_errno(EMFILE), DG_ERR_LIMIT);
+    ck_assert_int_eq(dg_err_from_errno(EMFILE), DG_ERR_NO_FILES);
     ck_assert_int_eq(dg_err_from_errno(ENOSPC), DG_ERR_NO_SPACE);
     ck_assert_int_eq(dg_err_from_errno(EFBIG), DG_ERR_NO_SPACE);
     ck_assert_int_eq(dg_err_from_errno(ECONNRESET), DG_ERR_IO);

@@ -93,7 +93,7 @@ START_TEST(refuses_jobs_when_its_queue_is_full)
     await_reached();
     ck_assert_int_eq(dg_pool_submit(pool, count, &one), DG_OK);
     ck_assert_int_eq(dg_pool_submit(pool, count, &one), DG_OK);
-    ck_assert_int_eq(dg_pool_submit(pool, count, &one), DG_ERR_LIMIT);
+    ck_assert_int_eq(dg_pool_submit(pool, count, &one), DG_ERR_BUSY);
     ck_assert_int_eq(atomic_load(&n_done), 0);
     open_door();
     dg_pool_wait(pool);

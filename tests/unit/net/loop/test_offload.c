@@ -139,7 +139,7 @@ START_TEST(the_line_has_an_end_and_a_close_serves_it)
                                                  i ? run : run_late, on_done),
                          DG_OK);
     ck_assert_int_eq(dg_offload_submit_sized(bench.offload, &bench.steps[4].task, 1, run, on_done),
-                     DG_ERR_LIMIT);
+                     DG_ERR_BUSY);
     bench.steps[3].submits_at_end = true;
     uv_sem_post(&stands);
     dg_offload_close(bench.offload);
