@@ -6,73 +6,21 @@
  * gradients; the optimiser does the rest. Only the moments at which checkpoints are written depend
  * on time. */
 #include "train/run/trainer.h"
-#include "base/file/file_out.h"
-#include "base/file/folder.h"
-#include "base/file/text_in.h"
 #include "base/memory/bounds.h"
-#include "base/memory/clock.h"
 #include "base/memory/error.h"
 #include "base/memory/mem.h"
 #include "model/model_dir.h"
 #include "train/data/random.h"
-#include "train/run/checkpoint.h"
 #include "train/run/snapshots.h"
+#include "train/run/trainer_int.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { LOG_MAX = 1 << 30, SKIPPED_MAX = 20, RIVALS_STREAM = 0x7269 };
-
-/* What a checkpoint stores about a run besides the optimiser. A double is stored as its bits. The
- * last number is stored only when losses are counted by sentence or by the task of an encoder-only
- * model: elsewhere it would equal `tokens`. */
-struct kept {
-    uint64_t epoch, position, seconds, best, best_step, n_worse, n_skipped;
-    uint64_t plain, objective, tokens;
-    uint64_t line_seconds, line_loss, line_objective, line_speed;
-    uint64_t losses;
-};
-enum { N_KEPT = sizeof(struct kept) / sizeof(uint64_t) };
-
-struct share {
-    size_t first, n; /* the part of the step's examples */
-    uint64_t source_row, target_row;
-    struct dg_pass_sums sums;
-};
-
-struct dg_trainer {
-    struct dg_trainer_opts opts;
-    struct dg_trainer_data data;
-    struct dg_params params;
-    struct dg_team *team;
-    struct dg_optimiser *optimiser;
-    struct dg_pass **passes; /* [threads] */
-    struct share *shares;    /* [threads] */
-    struct dg_order order;
-    struct dg_example *examples; /* the examples of the step under way */
-    size_t cap_examples;
-    struct dg_pass_batch batch; /* what all parts of the step have in common */
-    struct dg_trainer_now now;
-    struct dg_pass_sums window; /* sums since the last line of the log */
-    double line_seconds;
-    double earlier_seconds; /* seconds of earlier parts of the run */
-    uint64_t started_ns, saved_ns;
-    struct dg_clock clock;
-    int log; /* file descriptor; -1: not open */
-    unsigned n_skipped_in_a_row;
-};
-
-static size_t n_kept(const struct dg_trainer *t)
-{
-    const bool is_enc = dg_blueprint_family(&t->params.bp)->has_head;
-    return t->opts.loss == DG_PASS_LOSS_SENTENCE || is_enc ? N_KEPT : N_KEPT - 1;
-}
+enum { SKIPPED_MAX = 20, RIVALS_STREAM = 0x7269 };
 
 const char *dg_trainer_end_text(enum dg_trainer_end end)
 {
@@ -89,12 +37,6 @@ const char *dg_trainer_end_text(enum dg_trainer_end end)
         break;
     }
     return "it was stopped";
-}
-
-static enum dg_err path_of(const struct dg_trainer *t, const char *name, char path[DG_PATH_CAP],
-                           struct dg_error *error)
-{
-    return dg_folder_path(t->opts.dir, name, path, error);
 }
 
 /* ---- Making and freeing ---------------------------------------------------------------------- */
@@ -248,250 +190,6 @@ static double seconds_now(const struct dg_trainer *t)
     return t->earlier_seconds + (double)(dg_clock_now(&t->clock) - t->started_ns) / 1e9;
 }
 
-/* ---- Checkpoints ----------------------------------------------------------------------------- */
-
-static uint64_t bits_of(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static double double_of(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static struct kept keep(const struct dg_trainer *t)
-{
-    return (struct kept){
-        .epoch = t->now.epoch,
-        .position = t->now.position,
-        .seconds = bits_of(t->now.seconds),
-        .best = bits_of(t->now.best),
-        .best_step = t->now.best_step,
-        .n_worse = t->now.n_worse,
-        .n_skipped = t->now.n_skipped,
-        .plain = bits_of(t->window.plain),
-        .objective = bits_of(t->window.loss),
-        .tokens = t->window.n_tokens,
-        .losses = bits_of(t->window.n_losses),
-        .line_seconds = bits_of(t->line_seconds),
-        .line_loss = bits_of(t->now.loss),
-        .line_objective = bits_of(t->now.objective),
-        .line_speed = bits_of(t->now.tokens_per_second),
-    };
-}
-
-/* Keeps the last `k` snapshots up to now; a resumed run takes the later ones again. */
-static void prune(const struct dg_trainer *t, size_t k)
-{
-    char path[DG_PATH_CAP];
-    if (t->opts.optimiser.average_last && path_of(t, "training", path, NULL) == DG_OK)
-        dg_snapshots_prune(path, t->now.step, k);
-}
-
-static enum dg_err save(struct dg_trainer *t, const struct dg_trainer_events *events, void *ctx,
-                        struct dg_error *error)
-{
-    char path[DG_PATH_CAP];
-    struct kept kept = keep(t);
-    const struct dg_checkpoint point = {&t->params, dg_optimiser_state(t->optimiser),
-                                        (uint64_t *)&kept, n_kept(t)};
-    enum dg_err err = path_of(t, "training/checkpoint.safetensors", path, error);
-    if (!err)
-        err = dg_checkpoint_save(&point, path, error);
-    if (err)
-        return dg_error_wrap(error, err,
-                             "the checkpoint could not be written; the one before it is whole");
-    t->saved_ns = dg_clock_now(&t->clock);
-    prune(t, t->opts.optimiser.average_last);
-    if (events->on_save)
-        events->on_save(ctx, &t->now);
-    return DG_OK;
-}
-
-/* Cuts a file at the checkpoint's step: the later lines belong to steps that will be done again. */
-static enum dg_err cut_log(struct dg_trainer *t, const char *path, struct dg_error *error)
-{
-    struct dg_text_in in;
-    struct dg_buf kept;
-    struct dg_span line;
-    if (access(path, F_OK) != 0)
-        return DG_OK;
-    enum dg_err err = dg_text_in_open(&in, path, error);
-    if (err)
-        return err;
-    dg_buf_init(&kept, LOG_MAX);
-    while (!err && dg_text_in_line(&in, &line)) {
-        const bool is_head = dg_span_starts(line, DG_SPAN("step"));
-        if (!is_head && (line.len == 0 || strtoull(line.ptr, NULL, 10) > t->now.step))
-            continue;
-        err = dg_buf_append_span(&kept, line);
-        if (!err)
-            err = dg_buf_append_byte(&kept, '\n');
-    }
-    if (!err)
-        err = dg_file_out_save(path, 0644, kept.ptr ? kept.ptr : "", kept.len, error);
-    dg_text_in_close(&in);
-    dg_buf_deinit(&kept);
-    return err;
-}
-
-/* Removes the temporary files that killed writers left of any file of the run. */
-static void sweep(const struct dg_trainer *t)
-{
-    static const char *const names[] = {"training/checkpoint.safetensors",
-                                        "training/log.tsv",
-                                        "training/samples.tsv",
-                                        "training/curve.csv",
-                                        "training/curve.svg",
-                                        "training/scores.tsv",
-                                        "training/dev.bin",
-                                        "training/test.bin",
-                                        "training/recipe.conf",
-                                        "model.safetensors",
-                                        "card.md"};
-    char path[DG_PATH_CAP];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (path_of(t, names[i], path, NULL) == DG_OK)
-            dg_checkpoint_sweep(path);
-}
-
-enum dg_err dg_trainer_resume(struct dg_trainer *t, struct dg_error *error)
-{
-    char path[DG_PATH_CAP], log[DG_PATH_CAP], samples[DG_PATH_CAP];
-    struct kept kept;
-    struct dg_optimiser_state state = dg_optimiser_state(t->optimiser);
-    const struct dg_checkpoint point = {&t->params, state, (uint64_t *)&kept, n_kept(t)};
-    enum dg_err err = path_of(t, "training/checkpoint.safetensors", path, error);
-    if (!err)
-        err = path_of(t, "training/log.tsv", log, error);
-    if (!err)
-        err = path_of(t, "training/samples.tsv", samples, error);
-    if (err)
-        return err;
-    sweep(t);
-    if (access(path, F_OK) != 0) {
-        err = cut_log(t, log, error);
-        if (!err)
-            err = cut_log(t, samples, error);
-        return err ? err
-                   : dg_error_set(error, DG_ERR_NOT_FOUND, "%s: there is no checkpoint yet", path);
-    }
-    err = dg_checkpoint_load(&point, path, error);
-    if (err)
-        return err;
-    t->now.step = *state.step;
-    t->now.epoch = kept.epoch;
-    t->now.position = (size_t)kept.position;
-    t->now.seconds = t->earlier_seconds = double_of(kept.seconds);
-    t->now.best = double_of(kept.best);
-    t->now.best_step = kept.best_step;
-    t->now.n_worse = (size_t)kept.n_worse;
-    t->now.n_skipped = kept.n_skipped;
-    t->window = (struct dg_pass_sums){.plain = double_of(kept.plain),
-                                      .loss = double_of(kept.objective),
-                                      .n_tokens = kept.tokens,
-                                      .n_losses = n_kept(t) == N_KEPT ? double_of(kept.losses)
-                                                                      : (double)kept.tokens};
-    t->line_seconds = double_of(kept.line_seconds);
-    t->now.loss = double_of(kept.line_loss);
-    t->now.objective = double_of(kept.line_objective);
-    t->now.tokens_per_second = double_of(kept.line_speed);
-    prune(t, DG_SNAPSHOTS_MAX);
-    if (t->now.epoch == 0 || t->now.position > t->order.n)
-        return dg_error_set(error, DG_ERR_INVALID, "%s belongs to other pairs", path);
-    err = cut_log(t, log, error);
-    return err ? err : cut_log(t, samples, error);
-}
-
-/* ---- The log --------------------------------------------------------------------------------- */
-
-static enum dg_err open_log(struct dg_trainer *t, struct dg_error *error)
-{
-    static const char head[] = "step\tepoch\tseconds\tloss\tobjective\tnorm\trate\ttokens_per_"
-                               "second\tdev_loss\tbleu\tchrf\ttask\n";
-    char path[DG_PATH_CAP];
-    enum dg_err err = path_of(t, "training/log.tsv", path, error);
-    if (err)
-        return err;
-    t->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (t->log < 0)
-        return dg_error_errno(error, "cannot open %s", path);
-    if (lseek(t->log, 0, SEEK_END) == 0 && write(t->log, head, sizeof head - 1) < 0)
-        return dg_error_errno(error, "cannot write %s", path);
-    return DG_OK;
-}
-
-/* Until the first line of the log, the means are those of the steps so far, since no window is
- * complete yet. */
-static struct dg_trainer_now now_of(const struct dg_trainer *t)
-{
-    struct dg_trainer_now now = t->now;
-    const double seconds = now.seconds - t->line_seconds;
-    if (now.loss <= 0.0 && t->window.n_losses > 0.0) {
-        now.loss = t->window.plain / t->window.n_losses;
-        now.objective = t->window.loss / t->window.n_losses;
-        now.tokens_per_second = seconds > 0.0 ? (double)t->window.n_tokens / seconds : 0.0;
-    }
-    return now;
-}
-
-static enum dg_err put_line(struct dg_trainer *t, const struct dg_validate_report *report,
-                            struct dg_error *error)
-{
-    char line[320], scores[96] = "\t\t\t";
-    const struct dg_validate_figure task =
-        report ? dg_validate_task(report) : (struct dg_validate_figure){"", NAN};
-    if (report && report->bleu >= 0.0)
-        snprintf(scores, sizeof scores, "%.6f\t%.2f\t%.2f\t", report->loss, report->bleu,
-                 report->chrf);
-    else if (report && isfinite(task.value))
-        snprintf(scores, sizeof scores, "%.6f\t\t\t%.4f", report->loss, task.value);
-    else if (report)
-        snprintf(scores, sizeof scores, "%.6f\t\t\t", report->loss);
-    const struct dg_trainer_now now = now_of(t);
-    const int n = snprintf(line, sizeof line,
-                           "%" PRIu64 "\t%" PRIu64 "\t%.1f\t%.6f\t%.6f\t%.4f\t%.4g\t%.0f\t%s\n",
-                           now.step, now.epoch, now.seconds, now.loss, now.objective, now.norm,
-                           now.rate, now.tokens_per_second, scores);
-    if (write(t->log, line, (size_t)n) != n)
-        return dg_error_set(error, DG_ERR_IO, "the log could not be written: %s", strerror(errno));
-    return DG_OK;
-}
-
-/* Writes one line for each sample; characters that would end a line or a column become spaces. */
-static enum dg_err put_samples(const struct dg_trainer *t, const struct dg_validate_report *report,
-                               struct dg_error *error)
-{
-    char path[DG_PATH_CAP];
-    struct dg_buf text;
-    enum dg_err err = path_of(t, "training/samples.tsv", path, error);
-    if (err || report->n_samples == 0)
-        return err;
-    dg_buf_init(&text, LOG_MAX);
-    for (size_t i = 0; i < report->n_samples && !err; i++) {
-        err = dg_buf_printf(&text, "%" PRIu64, t->now.step);
-        for (size_t j = 0; j < 3 && !err; j++) {
-            err = dg_buf_append_byte(&text, '\t');
-            for (const char *at = report->samples[i][j]; *at && !err; at++)
-                err = dg_buf_append_byte(&text, (unsigned char)*at < 0x20 ? ' ' : *at);
-        }
-        if (!err)
-            err = dg_buf_append_byte(&text, '\n');
-    }
-    const int fd = err ? -1 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (!err && (fd < 0 || write(fd, text.ptr, text.len) != (ssize_t)text.len))
-        err = dg_error_errno(error, "cannot write %s", path);
-    if (fd >= 0)
-        close(fd);
-    dg_buf_deinit(&text);
-    return err;
-}
-
 static enum dg_err end_window(struct dg_trainer *t, const struct dg_trainer_events *events,
                               void *ctx, struct dg_error *error)
 {
@@ -505,7 +203,7 @@ static enum dg_err end_window(struct dg_trainer *t, const struct dg_trainer_even
     t->line_seconds = t->now.seconds;
     if (events->on_line)
         events->on_line(ctx, &t->now);
-    return put_line(t, NULL, error);
+    return dg_trainer_put_line(t, NULL, error);
 }
 
 /* ---- A step ---------------------------------------------------------------------------------- */
@@ -559,9 +257,9 @@ static void deal(struct dg_trainer *t, size_t n, uint64_t all_tokens)
     uint64_t source = 0, target = 0;
     size_t i = 0;
     for (size_t member = 0; member < members; member++) {
-        struct share *share = &t->shares[member];
+        struct dg_trainer_share *share = &t->shares[member];
         const uint64_t until = all_tokens * (member + 1) / members;
-        *share = (struct share){.first = i, .source_row = source, .target_row = target};
+        *share = (struct dg_trainer_share){.first = i, .source_row = source, .target_row = target};
         for (; i < n; i++) {
             const struct dg_example *example = &t->examples[i];
             /* An example belongs to the member in whose share its middle lies. */
@@ -578,7 +276,7 @@ static void deal(struct dg_trainer *t, size_t n, uint64_t all_tokens)
 static void run_share(void *ctx, size_t member)
 {
     struct dg_trainer *t = ctx;
-    struct share *share = &t->shares[member];
+    struct dg_trainer_share *share = &t->shares[member];
     float *gradient = dg_optimiser_gradient(t->optimiser, member);
     struct dg_pass_batch part = t->batch;
     part.source_row = share->source_row;
@@ -609,7 +307,7 @@ static float *direct(const struct dg_trainer *t)
 static enum dg_err learn(struct dg_trainer *t, struct dg_optimiser_report *report,
                          struct dg_error *error)
 {
-    struct share *share = &t->shares[0];
+    struct dg_trainer_share *share = &t->shares[0];
     float *weights = direct(t);
     if (!weights) {
         dg_team_run(t->team, run_share, t);
@@ -726,7 +424,7 @@ static enum dg_err take_snapshot(struct dg_trainer *t, struct dg_error *error)
 {
     char path[DG_PATH_CAP];
     const size_t k = t->opts.optimiser.average_last;
-    enum dg_err err = k ? path_of(t, "training", path, error) : DG_OK;
+    enum dg_err err = k ? dg_trainer_path(t, "training", path, error) : DG_OK;
     if (!err && k)
         err = dg_snapshots_take(&t->params, path, t->now.step, k,
                                 dg_optimiser_state(t->optimiser).average, error);
@@ -750,7 +448,7 @@ static bool is_better(const struct dg_trainer *t, const struct dg_validate_repor
 static enum dg_err publish(struct dg_trainer *t, struct dg_error *error)
 {
     char path[DG_PATH_CAP];
-    enum dg_err err = path_of(t, "model.safetensors", path, error);
+    enum dg_err err = dg_trainer_path(t, "model.safetensors", path, error);
     return err ? err
                : dg_params_save(&t->params, dg_optimiser_best(t->optimiser), DG_DTYPE_F16, path,
                                 error);
@@ -813,9 +511,9 @@ static enum dg_err validate(struct dg_trainer *t, const struct dg_trainer_events
     }
     t->now.seconds = seconds_now(t);
     if (!err)
-        err = put_line(t, &report, error);
+        err = dg_trainer_put_line(t, &report, error);
     if (!err)
-        err = put_samples(t, &report, error);
+        err = dg_trainer_put_samples(t, &report, error);
     if (!err && events->on_valid)
         events->on_valid(ctx, &t->now, &report, is_best);
     return err;
@@ -849,7 +547,7 @@ static enum dg_err go_on(struct dg_trainer *t, const struct dg_trainer_events *e
     enum dg_err err = DG_OK;
     while (!err && !is_over(t, events, ctx, end)) {
         err = take_step(t, error);
-        const struct dg_trainer_now now = now_of(t);
+        const struct dg_trainer_now now = dg_trainer_now_of(t);
         if (!err && events->on_step)
             events->on_step(ctx, &now);
         if (!err && t->opts.log_every && t->now.step % t->opts.log_every == 0)
@@ -861,7 +559,7 @@ static enum dg_err go_on(struct dg_trainer *t, const struct dg_trainer_events *e
             *validated = true;
         }
         if (!err && dg_clock_now(&t->clock) - t->saved_ns >= t->opts.save_ms * DG_CLOCK_MS)
-            err = save(t, events, ctx, error);
+            err = dg_trainer_save(t, events, ctx, error);
     }
     return err;
 }
@@ -871,7 +569,7 @@ enum dg_err dg_trainer_run(struct dg_trainer *t, const struct dg_trainer_events 
 {
     bool validated = true;
     t->started_ns = t->saved_ns = dg_clock_now(&t->clock);
-    enum dg_err err = open_log(t, error);
+    enum dg_err err = dg_trainer_open_log(t, error);
     if (!err)
         err = go_on(t, events, ctx, end, &validated, error);
     if (!err && !validated && *end != DG_TRAINER_STOPPED && t->data.dev->n)
@@ -884,5 +582,5 @@ enum dg_err dg_trainer_run(struct dg_trainer *t, const struct dg_trainer_events 
         if (!err)
             err = publish(t, error);
     }
-    return err ? err : save(t, events, ctx, error);
+    return err ? err : dg_trainer_save(t, events, ctx, error);
 }
