@@ -470,18 +470,12 @@ static void on_whole(struct dg_compat *compat, struct dg_json_out *out)
 
 /* ---- Streams --------------------------------------------------------------------------------- */
 
-static void send_out(struct dg_compat *compat, struct dg_json_out *out)
+/* Ends and sends one of Ollama's lines. */
+static void send_line(struct dg_call *call, struct dg_json_out *out)
 {
-    const struct chat *chat = compat->user;
-    if (dg_json_out_end(out) != DG_OK) {
-        dg_buf_deinit(out->buf);
-        return;
-    }
-    if (chat->form == OPENAI)
-        dg_call_event(compat->work.call, NULL, NULL, dg_buf_span(out->buf));
-    else if (dg_buf_append_byte(out->buf, '\n') == DG_OK)
-        (void)!dg_http_reply_write(compat->work.call->req, dg_buf_span(out->buf));
-    dg_buf_deinit(out->buf);
+    if (dg_json_out_end(out) == DG_OK && dg_buf_append_byte(out->buf, '\n') == DG_OK)
+        (void)!dg_http_reply_write(call->req, dg_buf_span(out->buf));
+    dg_api_message_sent(call->api);
 }
 
 /* Writes one chunk of OpenAI's: the first has the role, the next ones have text, and the last
@@ -490,10 +484,8 @@ static void send_chunk(struct dg_compat *compat, const char *role, const struct 
                        const char *reason, bool is_usage)
 {
     const struct chat *chat = compat->user;
-    struct dg_buf buf;
     struct dg_json_out out;
-    dg_buf_init(&buf, 4 * TEXT_MAX);
-    dg_json_out_init(&out, &buf);
+    dg_call_event_open(compat->work.call, NULL, NULL, &out);
     put_head(&out, compat, "chat.completion.chunk");
     dg_json_out_put_open(&out, "choices", '[');
     if (!is_usage) {
@@ -509,13 +501,12 @@ static void send_chunk(struct dg_compat *compat, const char *role, const struct 
     else if (chat->has_usage)
         dg_json_out_put_cstr(&out, "usage", NULL);
     dg_json_out_close(&out, '}');
-    send_out(compat, &out);
+    dg_call_event_send(compat->work.call, &out);
 }
 
 static void send_text(struct dg_compat *compat, struct dg_span text, bool is_last)
 {
     const struct chat *chat = compat->user;
-    struct dg_buf buf;
     struct dg_json_out out;
     if (chat->form == OPENAI) {
         send_chunk(compat, NULL, is_last ? NULL : &text, is_last ? "stop" : NULL, false);
@@ -523,10 +514,9 @@ static void send_text(struct dg_compat *compat, struct dg_span text, bool is_las
             send_chunk(compat, NULL, NULL, NULL, true);
         return;
     }
-    dg_buf_init(&buf, 4 * TEXT_MAX);
-    dg_json_out_init(&out, &buf);
+    dg_json_out_init(&out, dg_api_message(compat->work.call->api));
     put_ollama(&out, compat, text, is_last);
-    send_out(compat, &out);
+    send_line(compat->work.call, &out);
 }
 
 static void begin_stream(struct dg_compat *compat)
@@ -550,19 +540,17 @@ static void on_delta(struct dg_compat *compat, struct dg_span text)
 static void fail_stream(struct dg_compat *compat, const struct dg_failure *failure)
 {
     const struct chat *chat = compat->user;
-    struct dg_buf buf;
     struct dg_json_out out;
     dg_gate_refund(compat->work.call, failure->status, compat->job->n_shown);
     if (chat->form == OPENAI) {
         dg_call_event_failure(compat->work.call, NULL, NULL, failure);
         return;
     }
-    dg_buf_init(&buf, 64 * 1024);
-    dg_json_out_init(&out, &buf);
+    dg_json_out_init(&out, dg_api_message(compat->work.call->api));
     dg_json_out_open(&out, '{');
     dg_json_out_put_cstr(&out, "error", failure->message);
     dg_json_out_close(&out, '}');
-    send_out(compat, &out);
+    send_line(compat->work.call, &out);
 }
 
 static void on_end(struct dg_compat *compat, const struct dg_failure *failure)

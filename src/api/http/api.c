@@ -21,7 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HEADER_LIST_MAX = 2000 };
+enum { HEADER_LIST_MAX = 2000, MESSAGE_MAX = 512 << 20, MESSAGE_KEPT = 64 << 10 };
 
 enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struct dg_error *error,
                        struct dg_api **api)
@@ -42,6 +42,8 @@ enum dg_err dg_api_new(const struct dg_api_opts *opts, struct dg_log *log, struc
     dg_list_init(&made->bodies);
     dg_list_init(&made->event_streams);
     dg_live_init(&made->live);
+    dg_buf_init(&made->message, MESSAGE_MAX);
+    dg_buf_init(&made->event_id, DG_EVENT_ID_MAX);
     made->random_used = sizeof made->random;
     made->started_ns = dg_clock_now(&made->clock);
     unsigned char bytes[sizeof made->instance / 2];
@@ -63,7 +65,30 @@ void dg_api_free(struct dg_api *api)
     dg_glossaries_deinit(&api->glossaries);
     dg_langnames_free(api->langnames);
     dg_segmenter_free(api->segmenter);
+    dg_buf_deinit(&api->message);
+    dg_buf_deinit(&api->event_id);
     dg_free(api);
+}
+
+struct dg_buf *dg_api_message(struct dg_api *api)
+{
+    dg_buf_clear(&api->message);
+    return &api->message;
+}
+
+void dg_api_message_sent(struct dg_api *api)
+{
+    if (api->message.cap > MESSAGE_KEPT)
+        dg_buf_deinit(&api->message);
+}
+
+enum dg_err dg_api_event_id(struct dg_api *api, const struct dg_event_ids *ids, struct dg_span *id)
+{
+    dg_buf_clear(&api->event_id);
+    enum dg_err err = dg_event_ids_write(ids, &api->event_id);
+    if (!err)
+        *id = dg_buf_span(&api->event_id);
+    return err;
 }
 
 void dg_api_set_server(struct dg_api *api, struct dg_server *server)

@@ -8,6 +8,7 @@
 #include "api/http/documents.h"
 #include "api/http/api.h"
 #include "api/http/call.h"
+#include "api/http/event_id.h"
 #include "api/http/gate.h"
 #include "api/jobs/bulk.h"
 #include "api/ops/admin.h"
@@ -57,12 +58,24 @@ struct dg_api {
     struct dg_langnames *langnames; /* the names of all languages, for chats; NULL until the first
                                        use */
     uint64_t refusals[DG_N_REFUSALS];
-    uint64_t n_local_verdicts;  /* charges that no shared count decided */
-    struct dg_live live;        /* for the viewers of /ops */
-    char instance[17];          /* identifies this process; hexadecimal, random */
-    unsigned char random[1024]; /* a supply of random bytes for request ids */
-    size_t random_used;         /* bytes of `random` that are used up */
+    uint64_t n_local_verdicts;       /* charges that no shared count decided */
+    struct dg_live live;             /* for the viewers of /ops */
+    char instance[17];               /* identifies this process; hexadecimal, random */
+    unsigned char random[1024];      /* a supply of random bytes for request ids */
+    size_t random_used;              /* bytes of `random` that are used up */
+    struct dg_buf message, event_id; /* memory of dg_api_message and dg_api_event_id */
 };
+
+/* Returns an empty buffer for one message of a stream: a server-sent event, a line, or a
+ * WebSocket's message. All messages share its memory, so that nothing is allocated per token: one
+ * is finished, and dg_api_message_sent called, before the next begins. */
+struct dg_buf *dg_api_message(struct dg_api *api);
+void dg_api_message_sent(struct dg_api *api);
+
+/* Writes the id of an event that is sent now; *id is valid until the next one. DG_ERR_NOMEM,
+ * DG_ERR_LIMIT. */
+enum dg_err dg_api_event_id(struct dg_api *api, const struct dg_event_ids *ids,
+                            struct dg_span *id) DG_MUST_CHECK;
 
 struct dg_route {
     enum dg_http_method method; /* a route for GET answers HEAD too */

@@ -13,7 +13,7 @@
 #include <sodium.h>
 #include <string.h>
 
-enum { ID_RANDOM_BYTES = 16, LIST_MAX = 16 << 20, EVENT_MAX = 512 << 20, FAILURE_MAX = 64 << 10 };
+enum { ID_RANDOM_BYTES = 16, LIST_MAX = 16 << 20, FAILURE_MAX = 64 << 10 };
 
 const struct dg_failure dg_call_redis_away = {
     .status = 503,
@@ -172,17 +172,32 @@ void dg_call_keep_streams(struct dg_api *api)
     }
 }
 
+void dg_call_event_open(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
+                        struct dg_json_out *out)
+{
+    struct dg_buf *event = dg_api_message(call->api);
+    struct dg_span id = {NULL, 0};
+    enum dg_err err = ids ? dg_api_event_id(call->api, ids, &id) : DG_OK;
+    if (!err)
+        err = dg_sse_open(event, name, id);
+    dg_json_out_init(out, event);
+    out->err = err;
+}
+
+void dg_call_event_send(struct dg_call *call, struct dg_json_out *out)
+{
+    if (dg_json_out_end(out) == DG_OK && dg_sse_close(out->buf) == DG_OK)
+        (void)!dg_http_reply_write(call->req, dg_buf_span(out->buf));
+    dg_api_message_sent(call->api);
+}
+
 void dg_call_event(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
                    struct dg_span json)
 {
-    struct dg_buf buf, id;
-    dg_buf_init(&buf, EVENT_MAX);
-    dg_buf_init(&id, DG_EVENT_ID_MAX);
-    if ((!ids || dg_event_ids_write(ids, &id) == DG_OK) &&
-        dg_sse_event(&buf, name, dg_buf_span(&id), json) == DG_OK)
-        (void)!dg_http_reply_write(call->req, dg_buf_span(&buf));
-    dg_buf_deinit(&buf);
-    dg_buf_deinit(&id);
+    struct dg_json_out out;
+    dg_call_event_open(call, name, ids, &out);
+    dg_json_out_raw(&out, json);
+    dg_call_event_send(call, &out);
 }
 
 void dg_call_event_failure(struct dg_call *call, const char *name, const struct dg_event_ids *ids,

@@ -134,8 +134,12 @@ void dg_call_begin_stream(struct dg_call *call, const char *type);
  * that has had nothing for DG_CALL_QUIET_S, so that no proxy takes it for dead. */
 void dg_call_keep_streams(struct dg_api *api);
 
-/* Sends one server-sent event of such an answer, with its id (event_id.h); `name` and `ids` may be
- * NULL. If the client has left, the work is told. */
+/* Send one server-sent event of such an answer, with its id (event_id.h); `name` and `ids` may be
+ * NULL. Between open and send the caller writes the event's JSON, and sends nothing else; what
+ * cannot be written is not sent. If the client has left, the work is told. */
+void dg_call_event_open(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
+                        struct dg_json_out *out);
+void dg_call_event_send(struct dg_call *call, struct dg_json_out *out);
 void dg_call_event(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
                    struct dg_span json);
 void dg_call_event_failure(struct dg_call *call, const char *name, const struct dg_event_ids *ids,

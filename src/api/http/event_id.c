@@ -4,8 +4,7 @@
 /* Texts are begun in order, and few are under way at once, so that an id is short however many
  * texts there are. */
 #include "api/http/event_id.h"
-
-#include <inttypes.h>
+#include "base/memory/chars.h"
 
 /* FNV-1a with 32 bits: a hash that can be continued from any place in a text. */
 static const uint32_t HASH_START = 2166136261u, HASH_PRIME = 16777619u;
@@ -167,6 +166,15 @@ void dg_event_ids_done(struct dg_event_ids *ids, size_t i)
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+/* Appends a separator, and a number after it. */
+static enum dg_err put(struct dg_buf *buf, const char *separator, uint64_t number, unsigned base,
+                       size_t n_min)
+{
+    char room[DG_CHARS_DIGITS];
+    enum dg_err err = dg_buf_append_cstr(buf, separator);
+    return err ? err : dg_buf_append_span(buf, dg_chars_digits(number, base, n_min, room));
+}
+
 /* Writes how much of a text the client has once this event arrives, whether it was sent now or
  * before. */
 static enum dg_err write_place(const struct dg_event_place *place, struct dg_buf *buf)
@@ -174,9 +182,10 @@ static enum dg_err write_place(const struct dg_event_place *place, struct dg_buf
     const bool is_behind = place->n_bytes < place->n_seen_bytes;
     const uint64_t n_sentences =
         place->n_sentences < place->n_seen_sentences ? place->n_seen_sentences : place->n_sentences;
-    return dg_buf_printf(buf, ",%" PRIu64 ".%" PRIu64 ".%08" PRIx32, n_sentences,
-                         is_behind ? place->n_seen_bytes : place->n_bytes,
-                         is_behind ? place->seen_hash : place->hash);
+    enum dg_err err = put(buf, ",", n_sentences, 10, 1);
+    if (!err)
+        err = put(buf, ".", is_behind ? place->n_seen_bytes : place->n_bytes, 10, 1);
+    return err ? err : put(buf, ".", is_behind ? place->seen_hash : place->hash, 16, 8);
 }
 
 static char kind_of(const struct dg_event_place *place)
@@ -191,14 +200,14 @@ static char kind_of(const struct dg_event_place *place)
 enum dg_err dg_event_ids_write(const struct dg_event_ids *ids, struct dg_buf *buf)
 {
     size_t at = ids->n_done, end = ids->n_begun;
-    enum dg_err err = ids->texts ? dg_buf_printf(buf, "%zu", at) : DG_OK;
+    enum dg_err err = ids->texts ? put(buf, "", at, 10, 1) : DG_OK;
     while (at < end && !err) {
         const char kind = kind_of(&ids->texts[at]);
         size_t n = 1;
         while (kind != '.' && at + n < end && kind_of(&ids->texts[at + n]) == kind)
             n++;
-        err =
-            kind == '.' ? write_place(&ids->texts[at], buf) : dg_buf_printf(buf, ",%c%zu", kind, n);
+        err = kind == '.' ? write_place(&ids->texts[at], buf)
+                          : put(buf, kind == 'x' ? ",x" : ",-", n, 10, 1);
         at += n;
     }
     return err;

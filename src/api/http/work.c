@@ -92,7 +92,7 @@ void dg_work_give(struct dg_work *work, struct dg_buf *json)
         answer(work, json);
         return;
     }
-    dg_work_event(work, "done", dg_buf_span(json));
+    dg_call_event(work->call, "done", &work->ids, dg_buf_span(json));
     dg_http_reply_end(dg_work_end(work)->req);
 }
 
@@ -109,17 +109,17 @@ static enum dg_err settle(struct dg_failure *failure, enum dg_err err)
 static enum dg_err write_answer(void *owner, struct dg_buf *bytes)
 {
     struct dg_work *work = owner;
-    struct dg_buf json, id;
+    struct dg_buf id;
     if (!work->is_stream)
         return settle(&work->failure, work->ops->write(work, bytes, &work->failure));
-    dg_buf_init(&json, bytes->max);
     dg_buf_init(&id, DG_EVENT_ID_MAX);
-    enum dg_err err = work->ops->write(work, &json, &work->failure);
+    enum dg_err err = dg_event_ids_write(&work->ids, &id);
     if (!err)
-        err = dg_event_ids_write(&work->ids, &id);
+        err = dg_sse_open(bytes, "done", dg_buf_span(&id));
     if (!err)
-        err = dg_sse_event(bytes, "done", dg_buf_span(&id), dg_buf_span(&json));
-    dg_buf_deinit(&json);
+        err = work->ops->write(work, bytes, &work->failure);
+    if (!err)
+        err = dg_sse_close(bytes);
     dg_buf_deinit(&id);
     return settle(&work->failure, err);
 }
@@ -225,9 +225,4 @@ enum dg_err dg_work_event_ids(struct dg_work *work, struct dg_arena *arena, size
         seen = dg_http_header(work->call->req, "last-event-id");
     enum dg_err err = dg_event_ids_init(&work->ids, arena, n_texts);
     return err || seen.len == 0 ? err : dg_event_ids_resume(&work->ids, seen, error);
-}
-
-void dg_work_event(struct dg_work *work, const char *name, struct dg_span json)
-{
-    dg_call_event(work->call, name, &work->ids, json);
 }

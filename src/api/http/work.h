@@ -121,9 +121,6 @@ struct dg_call *dg_work_detach(struct dg_work *work);
 enum dg_err dg_work_event_ids(struct dg_work *work, struct dg_arena *arena, size_t n_texts,
                               struct dg_span seen, struct dg_error *error) DG_MUST_CHECK;
 
-/* Sends an event of the answer. */
-void dg_work_event(struct dg_work *work, const char *name, struct dg_span json);
-
 /* Begins an answer of server-sent events. From here on the end of the work is an event: "done" with
  * the JSON, or "error". */
 void dg_work_begin_stream(struct dg_work *work);

@@ -133,23 +133,28 @@ static void put_refusals(struct dg_json_out *out, const struct dg_api *api)
     dg_json_out_close(out, '}');
 }
 
-/* Ends an object and makes an event of it; reports a failure of what was put before, too. */
-static enum dg_err finish(struct dg_json_out *out, const struct dg_buf *json, const char *event,
-                          struct dg_buf *text)
+/* Begins an event, whose data is an object. */
+static void begin(struct dg_json_out *out, const char *event, struct dg_buf *text)
+{
+    const enum dg_err err = dg_sse_open(text, event, DG_SPAN(""));
+    dg_json_out_init(out, text);
+    out->err = err;
+    dg_json_out_open(out, '{');
+}
+
+/* Ends it; reports a failure of what was put before, too. */
+static enum dg_err finish(struct dg_json_out *out)
 {
     dg_json_out_close(out, '}');
     enum dg_err err = dg_json_out_end(out);
-    return err ? err : dg_sse_event(text, event, DG_SPAN(""), dg_buf_span(json));
+    return err ? err : dg_sse_close(out->buf);
 }
 
 static enum dg_err put_history(struct dg_api *api, struct dg_buf *text)
 {
     const struct dg_live *live = &api->live;
-    struct dg_buf json;
     struct dg_json_out out;
-    dg_buf_init(&json, TEXT_MAX);
-    dg_json_out_init(&out, &json);
-    dg_json_out_open(&out, '{');
+    begin(&out, "history", text);
     dg_json_out_put_cstr(&out, "version", api->opts.version);
     uint64_t uptime_s = (dg_clock_now(&api->clock) - api->started_ns) / DG_CLOCK_S;
     dg_json_out_put_uint(&out, "started", dg_clock_wall(&api->clock) / DG_CLOCK_S - uptime_s);
@@ -164,19 +169,14 @@ static enum dg_err put_history(struct dg_api *api, struct dg_buf *text)
         put_row(&out, dg_live_row(live, i));
     dg_json_out_close(&out, ']');
     (void)put_log(&out, api->log, 0);
-    enum dg_err err = finish(&out, &json, "history", text);
-    dg_buf_deinit(&json);
-    return err;
+    return finish(&out);
 }
 
 static enum dg_err put_now(struct dg_api *api, struct dg_buf *text)
 {
     struct dg_live *live = &api->live;
-    struct dg_buf json;
     struct dg_json_out out;
-    dg_buf_init(&json, TEXT_MAX);
-    dg_json_out_init(&out, &json);
-    dg_json_out_open(&out, '{');
+    begin(&out, "now", text);
     dg_json_out_put_uint(&out, "time", live->wall_ns / DG_CLOCK_S);
     dg_json_out_put_uint(&out, "uptime_seconds", (live->taken_ns - api->started_ns) / DG_CLOCK_S);
     dg_json_out_put_uint(&out, "viewers", live->n_viewers);
@@ -186,9 +186,7 @@ static enum dg_err put_now(struct dg_api *api, struct dg_buf *text)
         put_models(&out, api->engine, live);
     put_refusals(&out, api);
     live->log_number = put_log(&out, api->log, live->log_number);
-    enum dg_err err = finish(&out, &json, "now", text);
-    dg_buf_deinit(&json);
-    return err;
+    return finish(&out);
 }
 
 /* ---- Who looks ------------------------------------------------------------------------------- */

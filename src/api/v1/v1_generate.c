@@ -13,7 +13,7 @@
 #include "api/v1/translate_options.h"
 #include "base/json/json_out.h"
 
-enum { EVENT_MAX = 512 << 20, JSON_VALUES_MAX = 1000 };
+enum { JSON_VALUES_MAX = 1000 };
 
 /* Lies in the generation's arena. */
 struct generate_work {
@@ -31,18 +31,14 @@ static struct dg_generation_job *generation_of(struct dg_work *work)
 static void on_delta(void *owner, struct dg_span text)
 {
     struct dg_work *work = owner;
-    struct dg_buf buf;
     struct dg_json_out out;
     if (dg_event_ids_token(&work->ids, 0, &text) != DG_OK || text.len == 0)
         return;
-    dg_buf_init(&buf, EVENT_MAX);
-    dg_json_out_init(&out, &buf);
+    dg_call_event_open(work->call, "token", &work->ids, &out);
     dg_json_out_open(&out, '{');
     dg_json_out_put_string(&out, "text", text);
     dg_json_out_close(&out, '}');
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_work_event(work, "token", dg_buf_span(&buf));
-    dg_buf_deinit(&buf);
+    dg_call_event_send(work->call, &out);
 }
 
 static void on_over(void *owner, struct dg_generation_job *generation)

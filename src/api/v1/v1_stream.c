@@ -107,11 +107,10 @@ static struct dg_span id_of(const struct stream_item *stream_item)
     return dg_span_make(stream_item->id, stream_item->id_len);
 }
 
-static void begin_message(struct dg_json_out *out, struct dg_buf *buf, const char *type,
+static void begin_message(struct stream *stream, struct dg_json_out *out, const char *type,
                           struct dg_span id)
 {
-    dg_buf_init(buf, MESSAGE_MAX);
-    dg_json_out_init(out, buf);
+    dg_json_out_init(out, dg_api_message(stream->api));
     dg_json_out_open(out, '{');
     dg_json_out_put_cstr(out, "type", type);
     if (id.ptr)
@@ -119,39 +118,35 @@ static void begin_message(struct dg_json_out *out, struct dg_buf *buf, const cha
 }
 
 /* Sends a message; a socket that cannot take it is already closing. */
-static void end_message(struct stream *stream, struct dg_json_out *out, struct dg_buf *buf)
+static void end_message(struct stream *stream, struct dg_json_out *out)
 {
     dg_json_out_close(out, '}');
     if (dg_json_out_end(out) == DG_OK)
-        (void)!dg_ws_send(stream->ws, dg_buf_span(buf));
-    dg_buf_deinit(buf);
+        (void)!dg_ws_send(stream->ws, dg_buf_span(out->buf));
+    dg_api_message_sent(stream->api);
 }
 
 static void send_plain(struct stream *stream, const char *type, struct dg_span id)
 {
-    struct dg_buf buf;
     struct dg_json_out out;
-    begin_message(&out, &buf, type, id);
-    end_message(stream, &out, &buf);
+    begin_message(stream, &out, type, id);
+    end_message(stream, &out);
 }
 
 static void put_event_id(const struct stream_item *stream_item, struct dg_json_out *out)
 {
-    struct dg_buf id;
-    dg_buf_init(&id, DG_EVENT_ID_MAX);
-    if (dg_event_ids_write(&stream_item->ids, &id) == DG_OK)
-        dg_json_out_put_string(out, "event_id", dg_buf_span(&id));
-    dg_buf_deinit(&id);
+    struct dg_span id;
+    if (dg_api_event_id(stream_item->stream->api, &stream_item->ids, &id) == DG_OK)
+        dg_json_out_put_string(out, "event_id", id);
 }
 
 static void send_token(struct stream_item *stream_item, struct dg_span text)
 {
-    struct dg_buf buf;
     struct dg_json_out out;
-    begin_message(&out, &buf, "token", id_of(stream_item));
+    begin_message(stream_item->stream, &out, "token", id_of(stream_item));
     dg_json_out_put_string(&out, "text", text);
     put_event_id(stream_item, &out);
-    end_message(stream_item->stream, &out, &buf);
+    end_message(stream_item->stream, &out);
 }
 
 /* Sends a token unless the client has seen it. False: the text is not the one that the client saw
@@ -167,11 +162,10 @@ static bool send_new(struct stream_item *stream_item, struct dg_span text)
 
 static void send_error(struct stream *stream, struct dg_span id, const struct dg_failure *failure)
 {
-    struct dg_buf buf;
     struct dg_json_out out;
-    begin_message(&out, &buf, "error", id);
+    begin_message(stream, &out, "error", id);
     dg_call_put_failure(&out, failure);
-    end_message(stream, &out, &buf);
+    end_message(stream, &out);
 }
 
 static void send_simple_error(struct stream *stream, struct dg_span id, const char *code,
@@ -387,12 +381,11 @@ static void on_sentence(void *owner, struct dg_job_item *item,
                         const struct dg_engine_sentence *sentence)
 {
     struct stream_item *stream_item = owner;
-    struct dg_buf buf;
     struct dg_json_out out;
     remember(stream_item, sentence);
     if (!dg_event_ids_sentence(&stream_item->ids, 0))
         return;
-    begin_message(&out, &buf, "sentence", id_of(stream_item));
+    begin_message(stream_item->stream, &out, "sentence", id_of(stream_item));
     dg_json_out_put_uint(&out, "start", stream_item->head + sentence->at);
     dg_json_out_put_uint(&out, "length", sentence->len);
     if (sentence->n_answers > 0) {
@@ -400,7 +393,7 @@ static void on_sentence(void *owner, struct dg_job_item *item,
         dg_json_out_put_cstr(&out, "finish", dg_finish_name(sentence->answers[0].finish));
     }
     put_event_id(stream_item, &out);
-    end_message(stream_item->stream, &out, &buf);
+    end_message(stream_item->stream, &out);
 }
 
 /* {"type":"done","id":...,  the members of the item  ,  model, usage, timing} */

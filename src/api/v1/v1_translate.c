@@ -15,7 +15,7 @@
 #include "api/v1/job.h"
 #include "base/json/json_out.h"
 
-enum { ANSWER_MAX = 512 << 20, JSON_VALUES_MAX = 200 * 1000 };
+enum { JSON_VALUES_MAX = 200 * 1000 };
 
 /* Lies in the job's arena. */
 struct translate_work {
@@ -41,7 +41,6 @@ static void note_done(struct dg_work *work, const struct dg_job *job)
 static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
 {
     struct dg_work *work = owner;
-    struct dg_buf buf;
     struct dg_json_out out;
     note_done(work, item->job);
     if (dg_event_ids_token(&work->ids, item->index, &text) != DG_OK) {
@@ -50,28 +49,23 @@ static void on_delta(void *owner, struct dg_job_item *item, struct dg_span text)
     }
     if (text.len == 0)
         return;
-    dg_buf_init(&buf, ANSWER_MAX);
-    dg_json_out_init(&out, &buf);
+    dg_call_event_open(work->call, "token", &work->ids, &out);
     dg_json_out_open(&out, '{');
     dg_json_out_put_uint(&out, "index", item->index);
     dg_json_out_put_string(&out, "text", text);
     dg_json_out_close(&out, '}');
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_work_event(work, "token", dg_buf_span(&buf));
-    dg_buf_deinit(&buf);
+    dg_call_event_send(work->call, &out);
 }
 
 static void on_sentence(void *owner, struct dg_job_item *item,
                         const struct dg_engine_sentence *sentence)
 {
     struct dg_work *work = owner;
-    struct dg_buf buf;
     struct dg_json_out out;
     note_done(work, item->job);
     if (!dg_event_ids_sentence(&work->ids, item->index))
         return;
-    dg_buf_init(&buf, 4096);
-    dg_json_out_init(&out, &buf);
+    dg_call_event_open(work->call, "sentence", &work->ids, &out);
     dg_json_out_open(&out, '{');
     dg_json_out_put_uint(&out, "index", item->index);
     dg_json_out_put_uint(&out, "start", sentence->at);
@@ -79,9 +73,7 @@ static void on_sentence(void *owner, struct dg_job_item *item,
     if (sentence->n_answers > 0)
         dg_json_out_put_cstr(&out, "finish", dg_finish_name(sentence->answers[0].finish));
     dg_json_out_close(&out, '}');
-    if (dg_json_out_end(&out) == DG_OK)
-        dg_work_event(work, "sentence", dg_buf_span(&buf));
-    dg_buf_deinit(&buf);
+    dg_call_event_send(work->call, &out);
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */

@@ -3,6 +3,7 @@
 
 /* JSON writer. Strings are copied in runs: the longest stretch without an escape is one append. */
 #include "base/json/json_out.h"
+#include "base/memory/chars.h"
 #include "base/memory/utf8.h"
 
 #include <assert.h>
@@ -102,9 +103,8 @@ void dg_json_out_int(struct dg_json_out *out, int64_t value)
 
 void dg_json_out_uint(struct dg_json_out *out, uint64_t value)
 {
-    char text[32];
-    int len = snprintf(text, sizeof text, "%" PRIu64, value);
-    dg_json_out_raw(out, dg_span_make(text, (size_t)len));
+    char room[DG_CHARS_DIGITS];
+    dg_json_out_raw(out, dg_chars_digits(value, 10, 1, room));
 }
 
 void dg_json_out_real(struct dg_json_out *out, double value, int digits)

@@ -7,6 +7,7 @@
 
 #include "base/memory/span.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 
@@ -31,6 +32,20 @@ static inline bool dg_chars_is_digit(char c)
 static inline bool dg_chars_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+enum { DG_CHARS_DIGITS = 20 }; /* the most digits of a number, to base 10 or 16 */
+
+/* The digits of a number to base 10 or 16, at least `n_min` of them; they lie in `room`. */
+static inline struct dg_span dg_chars_digits(uint64_t number, unsigned base, size_t n_min,
+                                             char room[DG_CHARS_DIGITS])
+{
+    size_t at = DG_CHARS_DIGITS;
+    do {
+        room[--at] = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number || DG_CHARS_DIGITS - at < n_min);
+    return dg_span_make(room + at, DG_CHARS_DIGITS - at);
 }
 
 /* Whether `text` is one of `words`, a list that ends with NULL. */

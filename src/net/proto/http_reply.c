@@ -4,10 +4,9 @@
 /* Writes answers into the machine's output. A lack of memory ends the connection, so the functions
  * below return nothing and their callers stay simple. */
 #include "net/proto/http_reply.h"
+#include "base/memory/chars.h"
 #include "net/proto/gzip.h"
 #include "net/proto/http_int.h"
-
-#include <stdio.h>
 
 const char *dg_http_reason(int status)
 {
@@ -75,15 +74,11 @@ static void put_header(struct dg_http *http, const char *name, const char *value
     put(http, "\r\n", 2);
 }
 
-static void put_number(struct dg_http *http, uint64_t number)
+static void put_number(struct dg_http *http, uint64_t number, unsigned base)
 {
-    char text[24];
-    size_t at = sizeof text;
-    do {
-        text[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    put(http, text + at, sizeof text - at);
+    char room[DG_CHARS_DIGITS];
+    const struct dg_span digits = dg_chars_digits(number, base, 1, room);
+    put(http, digits.ptr, digits.len);
 }
 
 void dg_http_reply_header(struct dg_http_req *req, const char *name, struct dg_span value)
@@ -111,7 +106,7 @@ static void put_head(struct dg_http_req *req, int status, const char *type)
     http->status = status;
     http->bodiless = req->method == DG_HTTP_HEAD || status == 204 || status == 304;
     put(http, "HTTP/1.1 ", 9);
-    put_number(http, (uint64_t)status);
+    put_number(http, (uint64_t)status, 10);
     put(http, " ", 1);
     put_text(http, dg_http_reason(status));
     put(http, "\r\n", 2);
@@ -173,7 +168,7 @@ static void reply(struct dg_http_req *req, int status, const char *type, struct 
         put_text(http, "Vary: Accept-Encoding\r\n");
     if (status != 204 && status != 304) {
         put_text(http, "Content-Length: ");
-        put_number(http, packed.ptr ? packed.len : body.len);
+        put_number(http, packed.ptr ? packed.len : body.len, 10);
         put(http, "\r\n", 2);
     }
     put(http, "\r\n", 2);
@@ -236,8 +231,8 @@ static enum dg_err write_part(struct dg_http_req *req, struct dg_span part, stru
         return DG_ERR_LIMIT;
     }
     if (http->chunked_out) {
-        char size[24];
-        put(http, size, (size_t)snprintf(size, sizeof size, "%zx\r\n", part.len));
+        put_number(http, part.len, 16);
+        put(http, "\r\n", 2);
     }
     if (owned)
         give(http, owned);

@@ -129,6 +129,6 @@ enum dg_err dg_output_prepend(struct dg_output *out, struct dg_buf *buf)
 
 void dg_output_trim(struct dg_output *out)
 {
-    if (out->first.len == 0)
+    if (out->first.len == 0 && out->first.cap > DG_OUTPUT_KEPT)
         dg_buf_deinit(&out->first);
 }

@@ -17,7 +17,7 @@
 
 #include "base/memory/buf.h"
 
-enum { DG_OUTPUT_PIECE = 512 * 1024 };
+enum { DG_OUTPUT_PIECE = 512 * 1024, DG_OUTPUT_KEPT = 1024 };
 
 struct dg_output {
     struct dg_buf first; /* is written before the rest */
@@ -50,7 +50,8 @@ void dg_output_take(struct dg_output *out, struct dg_buf *into);
 /* Puts `buf` before the present output, none of which may be written yet; takes its memory. */
 enum dg_err dg_output_prepend(struct dg_output *out, struct dg_buf *buf) DG_MUST_CHECK;
 
-/* Frees memory that holds nothing. */
+/* Frees memory that holds nothing and is more than a stream of small messages uses again and again:
+ * an idle connection keeps DG_OUTPUT_KEPT bytes at most. */
 void dg_output_trim(struct dg_output *out);
 
 #endif

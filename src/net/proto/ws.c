@@ -486,7 +486,7 @@ void dg_ws_written(struct dg_ws *ws, size_t len)
     dg_output_written(&ws->out, len);
     if (dg_output_unwritten(&ws->out) == 0)
         ws->largest = 0;
-    dg_output_trim(&ws->out); /* idle sockets hold no memory */
+    dg_output_trim(&ws->out);
 }
 
 void dg_ws_take_output(struct dg_ws *ws, struct dg_buf *into)

@@ -509,10 +509,43 @@ START_TEST(what_has_its_answer_gives_it)
 }
 END_TEST
 
+START_TEST(events_allocate_nothing_once_there_is_memory)
+{
+    struct bench bench;
+    struct dg_event_ids ids;
+    uint64_t before = 0;
+    open_bench(&bench);
+    bench.streams = true;
+    post(&bench, 3);
+    struct dg_call *call = under_way(&bench)->call;
+    ck_assert_int_eq(dg_event_ids_init(&ids, call->req->arena, 1), DG_OK);
+    for (int i = 0; i < 100; i++) {
+        struct dg_span text = DG_SPAN("word ");
+        struct dg_json_out out;
+        dg_http_written(bench.http, dg_http_output(bench.http).len);
+        ck_assert_int_eq(dg_event_ids_token(&ids, 0, &text), DG_OK);
+        dg_call_event_open(call, "token", &ids, &out);
+        dg_json_out_open(&out, '{');
+        dg_json_out_put_string(&out, "text", text);
+        dg_json_out_close(&out, '}');
+        dg_call_event_send(call, &out);
+        if (i > 0)
+            continue;
+        ck_assert(says(&bench, "38\r\nid: 0,0.5.abb826e7\nevent: token\ndata: {\"text\":\"word "
+                               "\"}\n\n\r\n"));
+        before = dg_mem_count();
+    }
+    ck_assert(says(&bench, "id: 0,0.500."));
+    ck_assert_uint_eq(dg_mem_count(), before);
+    close_bench(&bench);
+}
+END_TEST
+
 DG_UNIT(a_work_is_read_started_written_and_freed, much_is_read_and_written_elsewhere,
         who_leaves_while_a_thread_works_is_forgotten_then,
         who_leaves_while_it_is_under_way_stops_it, what_cannot_be_stopped_goes_on_to_its_end,
         what_is_held_is_freed_by_who_holds_it, a_detached_work_leaves_an_answered_call_alone,
         failures_are_answered_and_the_work_freed, an_error_without_memory_names_its_request,
         what_was_read_may_be_refused_before_the_gate, a_stream_ends_with_an_event,
-        a_quiet_stream_gets_comments, what_has_its_answer_gives_it)
+        a_quiet_stream_gets_comments, what_has_its_answer_gives_it,
+        events_allocate_nothing_once_there_is_memory)

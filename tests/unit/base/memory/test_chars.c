@@ -33,6 +33,23 @@ START_TEST(hexadecimal_digits_have_a_value_and_nothing_else_has)
 }
 END_TEST
 
+static bool are_digits(uint64_t number, unsigned base, size_t n_min, const char *expected)
+{
+    char room[DG_CHARS_DIGITS];
+    return dg_span_eq(dg_chars_digits(number, base, n_min, room), dg_span_cstr(expected));
+}
+
+START_TEST(numbers_have_digits)
+{
+    ck_assert(are_digits(0, 10, 1, "0") && are_digits(0, 16, 8, "00000000"));
+    ck_assert(are_digits(9, 10, 1, "9") && are_digits(10, 10, 1, "10"));
+    ck_assert(are_digits(0xbeef, 16, 1, "beef") && are_digits(0xbeef, 16, 8, "0000beef"));
+    ck_assert(are_digits(UINT32_MAX, 16, 8, "ffffffff"));
+    ck_assert(are_digits(UINT64_MAX, 10, 1, "18446744073709551615"));
+    ck_assert(are_digits(UINT64_MAX, 16, DG_CHARS_DIGITS, "0000ffffffffffffffff"));
+}
+END_TEST
+
 START_TEST(knows_spaces_digits_and_letters)
 {
     ck_assert(dg_chars_is_space('\n') && dg_chars_is_space('\t') && !dg_chars_is_space('\0'));
@@ -61,4 +78,5 @@ START_TEST(finds_a_word_in_a_list)
 END_TEST
 
 DG_UNIT(knows_spaces_digits_and_letters, finds_a_word_in_a_list,
-        only_the_named_blanks_at_the_ends_go, hexadecimal_digits_have_a_value_and_nothing_else_has)
+        only_the_named_blanks_at_the_ends_go, hexadecimal_digits_have_a_value_and_nothing_else_has,
+        numbers_have_digits)
