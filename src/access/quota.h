@@ -70,6 +70,10 @@ struct dg_quota_ask {
      * store makes it once, and the servers' own counts keep the charge. "": only this server asks,
      * once. */
     struct dg_span once;
+    /* Of a refund: what the verdict on its charge said, so that it is given back where it was
+     * taken, and never to a later month. Month 0: the present one. */
+    unsigned month;
+    bool is_local;
 };
 
 /* Returns true when any window but the month has a limit. */
@@ -86,7 +90,7 @@ struct dg_quota_verdict {
     enum dg_quota_window refused_by; /* when not allowed: the window that refuses longest */
     uint64_t retry_s;                /* seconds until that window allows it; at least 1 */
     struct dg_quota_state windows[DG_QUOTA_WINDOWS];
-    unsigned month;                            /* year * 100 + month, UTC */
+    unsigned month;                            /* whose use is counted: year * 100 + month, UTC */
     uint64_t month_requests, month_characters; /* the key's use, this charge included */
     bool is_local; /* the shared store was unreachable, and this process's count decided */
 };
@@ -125,7 +129,8 @@ static inline struct dg_quota_ticket *dg_quota_peek(const struct dg_quota *quota
     return quota->ops->peek(quota->self, ask, then, ctx);
 }
 
-/* Gives back what a charge with the same ask took. */
+/* Gives back what a charge with the same ask took. What it took from a month that is over is gone.
+ */
 static inline void dg_quota_refund(const struct dg_quota *quota, const struct dg_quota_ask *ask)
 {
     quota->ops->refund(quota->self, ask);

@@ -175,7 +175,7 @@ static void refund(void *self, const struct dg_quota_ask *ask)
         if (ask->limits[w] && counters.rate)
             dg_token_bucket_give(&counters.rate->buckets[w], ask->limits[w],
                                  dg_quota_windows[w].seconds, cost_of(ask, w));
-    if (counters.month)
+    if (counters.month && (!ask->month || ask->month == counters.month->month))
         dg_usage_sub(local->usage, counters.month, ask->requests, ask->characters);
 }
 

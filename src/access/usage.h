@@ -54,7 +54,7 @@ void dg_usage_close(struct dg_usage *usage); /* NULL is fine; writes nothing */
 struct dg_usage_count *dg_usage_get(struct dg_usage *usage, struct dg_span name);
 void dg_usage_add(struct dg_usage *usage, struct dg_usage_count *count, uint64_t requests,
                   uint64_t characters);
-/* Mirror of add. Nothing is subtracted from a new month for use in an earlier one. */
+/* Mirror of add. For use in an earlier month, do not call it. */
 void dg_usage_sub(struct dg_usage *usage, struct dg_usage_count *count, uint64_t requests,
                   uint64_t characters);
 

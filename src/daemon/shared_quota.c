@@ -18,9 +18,10 @@
 /* All windows except the month are kept as the time, in microseconds, at which they are full again
  * (access/token_bucket.c). KEYS: the hash; for a refund with a name, a key that remembers for a
  * day that it was made. ARGV: the limits, requests and characters to count, what to do (take, peek
- * or give), the month ("" without one), the seconds until the next month. Answers: allowed, refused
- * by, retry, remaining and reset of each window, the month's requests and characters. The windows
- * are those of access/quota.h, in its order. */
+ * or give), the month ("" without one), the seconds until the next month, for a refund the month of
+ * its charge (0: this one). Answers: allowed, refused by, retry, remaining and reset of each
+ * window, the month's requests and characters, that month. The windows are those of access/quota.h,
+ * in its order. */
 static const char script[] =
     "local time = redis.call('TIME')\n"
     "local now, year = time[1] * 1e6 + time[2], 365 * 86400e6\n"
@@ -74,8 +75,10 @@ static const char script[] =
     "      else full[w] = math.max(full[w] - price(w), 0) end\n"
     "    end\n"
     "  end\n"
-    "  requests = math.max(requests + sign * n_cost, 0)\n"
-    "  characters = math.max(characters + sign * c_cost, 0)\n"
+    "  if mode == 'take' or ARGV[11] == '0' or ARGV[11] == of then\n"
+    "    requests = math.max(requests + sign * n_cost, 0)\n"
+    "    characters = math.max(characters + sign * c_cost, 0)\n"
+    "  end\n"
     "  local function text(n) return string.format('%.0f', n) end\n"
     "  for w = 1, 4 do\n"
     "    if limit[w] > 0 then redis.call('HSET', KEYS[1], names[w], text(full[w])) end\n"
@@ -97,9 +100,10 @@ static const char script[] =
     "table.insert(answer, left)\n"
     "table.insert(answer, requests)\n"
     "table.insert(answer, characters)\n"
+    "table.insert(answer, tonumber(of) or 0)\n"
     "return answer\n";
 
-enum { N_ANSWERS = 5 + 2 * DG_QUOTA_WINDOWS };
+enum { N_ANSWERS = 6 + 2 * DG_QUOTA_WINDOWS };
 
 /* A question that is under way, even if its answer is no longer wanted. */
 struct dg_quota_ticket {
@@ -114,9 +118,9 @@ struct dg_quota_ticket {
 
 /* The command's arguments and the texts that they point to. */
 struct command {
-    struct dg_span args[3 + 2 + DG_QUOTA_WINDOWS + 5];
+    struct dg_span args[3 + 2 + DG_QUOTA_WINDOWS + 6];
     size_t n;
-    char texts[DG_QUOTA_WINDOWS + 5][24];
+    char texts[DG_QUOTA_WINDOWS + 6][24];
     size_t n_texts;
     char key[32 + DG_QUOTA_ID_MAX], given[32 + DG_QUOTA_ID_MAX];
 };
@@ -162,10 +166,11 @@ static void make_command(struct dg_shared_quota *shared, struct command *command
     else
         command->args[command->n++] = DG_SPAN("");
     add_number(command, dg_calendar_next_month(now_s) - now_s);
+    add_number(command, ask->month);
 }
 
-static bool read_verdict(unsigned month, const struct dg_redis_reply *reply,
-                         const struct dg_quota_ask *ask, struct dg_quota_verdict *verdict)
+static bool read_verdict(const struct dg_redis_reply *reply, const struct dg_quota_ask *ask,
+                         struct dg_quota_verdict *verdict)
 {
     if (reply->kind != DG_REDIS_NUMBERS || reply->n_numbers != N_ANSWERS)
         return false;
@@ -177,9 +182,9 @@ static bool read_verdict(unsigned month, const struct dg_redis_reply *reply,
         .allowed = numbers[0] == 1,
         .refused_by = (enum dg_quota_window)(numbers[1] < DG_QUOTA_WINDOWS ? numbers[1] : 0),
         .retry_s = (uint64_t)numbers[2],
-        .month = month,
-        .month_requests = (uint64_t)numbers[N_ANSWERS - 2],
-        .month_characters = (uint64_t)numbers[N_ANSWERS - 1],
+        .month_requests = (uint64_t)numbers[N_ANSWERS - 3],
+        .month_characters = (uint64_t)numbers[N_ANSWERS - 2],
+        .month = (unsigned)numbers[N_ANSWERS - 1],
     };
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
         if (ask->limits[w])
@@ -214,7 +219,7 @@ static void on_reply(void *ctx, const struct dg_redis_reply *reply)
     struct dg_quota_ticket *ticket = ctx;
     struct dg_shared_quota *shared = ticket->shared;
     struct dg_quota_verdict verdict;
-    if (read_verdict(dg_calendar_month(now_of(shared)), reply, &ticket->ask, &verdict)) {
+    if (read_verdict(reply, &ticket->ask, &verdict)) {
         if (ticket->takes && verdict.allowed)
             (void)ask_locally(shared, &ticket->ask, true, NULL, NULL);
         if (ticket->then)
@@ -270,7 +275,8 @@ static void refund(void *self, const struct dg_quota_ask *ask)
     struct dg_shared_quota *shared = self;
     struct command command;
     make_command(shared, &command, ask, "give");
-    (void)dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, NULL, NULL);
+    if (!ask->is_local)
+        (void)dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, NULL, NULL);
     if (ask->once.len == 0)
         dg_quota_refund(&shared->local, ask);
 }

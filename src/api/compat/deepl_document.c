@@ -10,6 +10,7 @@
  *
  * They are jobs (api/jobs/document_add.h), and go on without a waiting client. */
 #include "api/compat/deepl.h"
+#include "access/calendar.h"
 #include "api/http/api_int.h"
 #include "api/http/documents.h"
 #include "api/jobs/bulk_int.h"
@@ -52,7 +53,8 @@ void dg_deepl_document_bill(void *api, const struct dg_bulk_job *job)
                                .id = dg_span_cstr(job->owner),
                                .requests = job->bill.requests,
                                .characters = job->bill.characters,
-                               .once = dg_span_cstr(job->document_key)};
+                               .once = dg_span_cstr(job->document_key),
+                               .month = dg_calendar_month(job->created_s)};
     memcpy(ask.limits, job->bill.limits, sizeof ask.limits);
     if (access && failure_of(job, text))
         dg_quota_refund(dg_access_quota(access), &ask);

@@ -275,7 +275,8 @@ static void on_verdict(void *ctx, const struct dg_quota_verdict *verdict)
     charge->ticket = NULL;
     charge->is_waiting = false;
     charge->is_taken = verdict->allowed;
-    charge->is_local = verdict->is_local;
+    charge->options.is_local = verdict->is_local;
+    charge->options.month = verdict->month;
     charge->api->n_local_verdicts += verdict->is_local;
     charge->was_refused = charge->is_free = !verdict->allowed;
     add_headers(charge->call, verdict);

@@ -84,7 +84,6 @@ struct dg_charge {
     bool is_waiting;
     bool is_taken;                  /* the quota is taken and not given back */
     char once[DG_QUOTA_ID_MAX + 1]; /* the name of its refund (struct dg_quota_ask); "": none */
-    bool is_local;                  /* this server decided alone; the shared count lacks it */
     bool was_refused;               /* refused at the gate */
     bool is_free;                   /* refused by a limit; such a request costs nothing */
     bool *answered;                 /* points to the stack of the caller that is asking the quota */

@@ -176,7 +176,7 @@ static struct dg_bulk_bill bill_of(const struct adding *adding, const struct dg_
     const struct dg_charge *charge = &call->charge;
     struct dg_bulk_bill bill = {.requests = 0};
     if (adding->api != DG_BULK_DEEPL || !dg_bulk_is_shared(call->api->bulk) || !charge->is_taken ||
-        charge->is_local || charge->options.kind != DG_QUOTA_KEY)
+        charge->options.is_local || charge->options.kind != DG_QUOTA_KEY)
         return bill;
     bill.requests = charge->options.requests;
     bill.characters = charge->options.characters;

@@ -195,6 +195,24 @@ START_TEST(a_peek_takes_nothing_and_a_refund_gives_all_back)
 }
 END_TEST
 
+START_TEST(a_refund_after_the_months_turn_does_not_credit_the_new_month)
+{
+    begin();
+    struct dg_quota_ask ask = ask_of("alice", 0, 0, 0);
+    ask.month = charge(&ask).month;
+    ck_assert_uint_eq(ask.month, 197001);
+    charge(&ask);
+    dg_quota_refund(&quota, &ask);
+    ck_assert_uint_eq(peek(&ask).month_characters, 10);
+    dg_clock_advance(&clock, 31ull * 86400 * DG_CLOCK_S);
+    ck_assert_uint_eq(charge(&ask).month, 197002);
+    dg_quota_refund(&quota, &ask);
+    ck_assert_uint_eq(peek(&ask).month_characters, 10);
+    ck_assert_uint_eq(peek(&ask).month_requests, 1);
+    end();
+}
+END_TEST
+
 START_TEST(addresses_have_no_month_and_their_table_is_bounded)
 {
     begin();
@@ -235,4 +253,5 @@ DG_UNIT(without_limits_all_is_allowed_and_counted, requests_per_minute_are_limit
         characters_per_minute_are_limited_and_nothing_is_taken_by_halves,
         the_month_ends_with_the_month, a_lowered_quota_leaves_nothing_rather_than_less,
         a_peek_takes_nothing_and_a_refund_gives_all_back,
+        a_refund_after_the_months_turn_does_not_credit_the_new_month,
         addresses_have_no_month_and_their_table_is_bounded, nobody_need_listen)

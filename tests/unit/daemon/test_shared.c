@@ -479,6 +479,35 @@ START_TEST(decides_locally_while_redis_is_away)
 }
 END_TEST
 
+START_TEST(a_refund_goes_where_its_charge_was_taken)
+{
+    struct bench bench;
+    struct quotas quotas;
+    begin_counting(&bench, &quotas);
+    struct dg_quota_ask ask = {
+        .kind = DG_QUOTA_KEY, .id = DG_SPAN("alice"), .requests = 1, .characters = 40};
+    struct dg_quota_verdict verdict = ask_shared(&bench, &quotas.quota, &ask, true);
+    ck_assert(verdict.allowed && !verdict.is_local);
+    const unsigned month = verdict.month;
+    ask.is_local = true; /* as if Redis had been away */
+    dg_quota_refund(&quotas.quota, &ask);
+    ask.is_local = false;
+    ask.month = month - 1;
+    dg_quota_refund(&quotas.quota, &ask);
+    verdict = ask_shared(&bench, &quotas.quota, &ask, false);
+    ck_assert_uint_eq(verdict.month_characters, 40);
+    ck_assert_uint_eq(verdict.month_requests, 1);
+    ask.month = month;
+    dg_quota_refund(&quotas.quota, &ask);
+    verdict = ask_shared(&bench, &quotas.quota, &ask, false);
+    ck_assert_uint_eq(verdict.month_characters, 0);
+    ck_assert_uint_eq(verdict.month_requests, 0);
+    ck_assert_uint_eq(verdict.month, month);
+    free_quotas(&quotas);
+    end(&bench);
+}
+END_TEST
+
 /* A cancelled question, whose answer nobody waits for, is still counted. */
 START_TEST(a_cancelled_question_is_not_answered)
 {
@@ -547,6 +576,7 @@ int main(void)
                                   counts_as_the_local_quota_does,
                                   windows_of_a_minute_fill_and_refuse,
                                   decides_locally_while_redis_is_away,
+                                  a_refund_goes_where_its_charge_was_taken,
                                   a_cancelled_question_is_not_answered,
                                   what_servers_give_back_under_one_name_is_given_back_once};
     if (!is_installed()) {
