@@ -39,6 +39,10 @@ enum dg_err dg_file_out_open(struct dg_file_out **out, const char *path, unsigne
 {
     static const char suffix[] = ".XXXXXX";
     size_t len = strlen(path);
+    struct stat before;
+    if (stat(path, &before) == 0 && !S_ISREG(before.st_mode))
+        return dg_error_set(error, DG_ERR_INVALID, "%s is not a regular file, and is not replaced",
+                            path);
     struct dg_file_out *opened = dg_try_malloc(sizeof *opened);
     char *temporary = dg_try_malloc(len + sizeof suffix);
     if (!opened || !temporary) {

@@ -23,7 +23,9 @@
 
 struct dg_file_out;
 
-/* An existing `path` is replaced when the file is closed, not before. */
+/* An existing `path` is replaced when the file is closed, not before. DG_ERR_INVALID when it is not
+ * a file that may be replaced: with enough rights, the rename would put a file in place of
+ * /dev/null, or of a socket or a pipe that others use. */
 enum dg_err dg_file_out_open(struct dg_file_out **out, const char *path, unsigned mode,
                              struct dg_error *error) DG_MUST_CHECK;
 

@@ -64,6 +64,21 @@ START_TEST(a_failure_leaves_what_was_there)
 }
 END_TEST
 
+START_TEST(what_is_not_a_file_is_not_replaced)
+{
+    start();
+    struct dg_error error = DG_ERROR_NONE;
+    struct stat st;
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_int_eq(dg_file_out_save(path, 0644, "new", 3, &error), DG_ERR_INVALID);
+    ck_assert_ptr_nonnull(strstr(error.text, "/file is not a regular file"));
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert(S_ISFIFO(st.st_mode));
+    ck_assert_uint_eq(dg_tmpdir_count(root), 1);
+    dg_tmpdir_remove(root);
+}
+END_TEST
+
 START_TEST(says_where_it_could_not_write)
 {
     struct dg_file_out *out;
@@ -78,4 +93,4 @@ START_TEST(says_where_it_could_not_write)
 END_TEST
 
 DG_UNIT(a_file_appears_whole_when_it_is_closed, a_failure_leaves_what_was_there,
-        says_where_it_could_not_write)
+        what_is_not_a_file_is_not_replaced, says_where_it_could_not_write)
