@@ -97,6 +97,7 @@ struct dg_shared_jobs {
     bool is_closed, is_gone, is_freed, said_nonsense; /* is_gone: the loop has closed the timer */
     uint64_t n_files;                                 /* counts names of files */
     struct dg_list parts;                             /* list of struct dg_bulk_part */
+    struct dg_list unlinkings;                        /* list of struct unlinking */
 };
 
 /* ---- Cutting --------------------------------------------------------------------------------- */
@@ -267,6 +268,107 @@ void dg_shared_jobs_submit(struct dg_bulk *bulk, struct dg_bulk_job *job, struct
     submit(bulk, job, parts, "", fn, ctx);
 }
 
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+/* Returns true for the file of a part. A file that is being written has a longer name. */
+static bool is_part_of(const char *name, const char *id, bool is_whole)
+{
+    return strncmp(name, id, DG_BULK_ID_LEN) == 0 && strncmp(name + DG_BULK_ID_LEN, ".p", 2) == 0 &&
+           !(is_whole && strchr(name + DG_BULK_ID_LEN + 1, '.'));
+}
+
+static enum dg_err remove_file(const char *path, struct dg_error *error)
+{
+    return unlink(path) == 0 || errno == ENOENT ? DG_OK
+                                                : dg_error_errno(error, "cannot remove %s", path);
+}
+
+/* Removes the files of a job's parts; with `is_whole` only those that are complete, because others
+ * may still be worked on. */
+static enum dg_err unlink_parts(const char *dir, const char *id, bool is_whole,
+                                struct dg_error *error)
+{
+    char path[DG_PATH_CAP];
+    DIR *folder = dg_folder_open(dir);
+    enum dg_err err = folder ? DG_OK : dg_error_errno(error, "cannot read %s", dir);
+    for (struct dirent *item; folder && (item = readdir(folder));)
+        if (is_part_of(item->d_name, id, is_whole) &&
+            dg_folder_path(dir, item->d_name, path, NULL) == DG_OK &&
+            remove_file(path, error) != DG_OK)
+            err = DG_ERR_IO;
+    if (folder)
+        closedir(folder);
+    return err;
+}
+
+/* The files of a job that was removed. It stays in the list until they are gone. */
+struct unlinking {
+    struct dg_offload_task task;
+    struct dg_list link;
+    struct dg_shared_jobs *shared;
+    char id[DG_BULK_ID_LEN + 1], dir[DG_BULK_PATH_MAX];
+    bool is_busy, was_logged;
+    enum dg_err err;
+    struct dg_error error;
+};
+
+static void run_unlink(struct dg_offload_task *task)
+{
+    /* first the file that makes it a job */
+    static const char *const kinds[] = {"json", "in", "out", "file"};
+    struct unlinking *unlinking = (struct unlinking *)task;
+    char path[DG_BULK_PATH_MAX];
+    unlinking->err = DG_OK;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (dg_bulk_path(path, unlinking->dir, unlinking->id, kinds[i]) == DG_OK &&
+            remove_file(path, &unlinking->error) != DG_OK)
+            unlinking->err = DG_ERR_IO;
+    const enum dg_err err = unlink_parts(unlinking->dir, unlinking->id, false, &unlinking->error);
+    unlinking->err = err ? err : unlinking->err;
+}
+
+static void free_unlinking(struct unlinking *unlinking)
+{
+    dg_list_unlink(&unlinking->link);
+    dg_free(unlinking);
+}
+
+static void on_unlinked(struct dg_offload_task *task)
+{
+    struct unlinking *unlinking = (struct unlinking *)task;
+    unlinking->is_busy = false;
+    if (!unlinking->err) {
+        free_unlinking(unlinking);
+        return;
+    }
+    if (!unlinking->was_logged)
+        dg_log_event(
+            unlinking->shared->bulk->log, DG_LOG_ERROR, "bulk",
+            DG_LOG_FIELDS(dg_log_str("job", unlinking->id), dg_log_err(unlinking->err)),
+            "files of a job that was removed are still there; their removal is tried again: %s",
+            dg_error_text(&unlinking->error, unlinking->err));
+    unlinking->was_logged = true;
+}
+
+static void try_unlinking(struct unlinking *unlinking)
+{
+    if (!unlinking->is_busy)
+        unlinking->is_busy = dg_offload_submit(unlinking->shared->bulk->files, &unlinking->task,
+                                               run_unlink, on_unlinked) == DG_OK;
+}
+
+static void unlink_files(struct dg_bulk *bulk, const char *id)
+{
+    struct unlinking *unlinking = dg_try_calloc(1, sizeof *unlinking);
+    if (!unlinking)
+        return; /* litter, which a later start removes */
+    unlinking->shared = bulk->shared;
+    memcpy(unlinking->id, id, DG_BULK_ID_LEN);
+    snprintf(unlinking->dir, sizeof unlinking->dir, "%s", bulk->opts.dir);
+    dg_list_link_last(&bulk->shared->unlinkings, &unlinking->link);
+    try_unlinking(unlinking);
+}
+
 /* ---- What the table says --------------------------------------------------------------------- */
 
 static void forget(struct dg_bulk_job *job)
@@ -281,7 +383,6 @@ static void forget(struct dg_bulk_job *job)
     dg_bulk_release(job);
 }
 
-static void unlink_files(struct dg_bulk *bulk, const char *id);
 static void end_parts(struct dg_shared_jobs *shared, const char *id);
 
 /* The job was removed, here or on another server. Every server removes the files, because one that
@@ -538,27 +639,6 @@ enum dg_err dg_shared_jobs_part_path(const struct dg_bulk_job *job, unsigned num
     return len < 0 || len >= DG_BULK_PATH_MAX ? DG_ERR_RANGE : DG_OK;
 }
 
-/* Returns true for the file of a part. A file that is being written has a longer name. */
-static bool is_part_of(const char *name, const char *id, bool is_whole)
-{
-    return strncmp(name, id, DG_BULK_ID_LEN) == 0 && strncmp(name + DG_BULK_ID_LEN, ".p", 2) == 0 &&
-           !(is_whole && strchr(name + DG_BULK_ID_LEN + 1, '.'));
-}
-
-/* Removes the files of a job's parts; with `is_whole` only those that are complete, because others
- * may still be worked on. */
-static void unlink_parts(const char *dir, const char *id, bool is_whole)
-{
-    char path[DG_PATH_CAP];
-    DIR *folder = dg_folder_open(dir);
-    for (struct dirent *item; folder && (item = readdir(folder));)
-        if (is_part_of(item->d_name, id, is_whole) &&
-            dg_folder_path(dir, item->d_name, path, NULL) == DG_OK)
-            unlink(path);
-    if (folder)
-        closedir(folder);
-}
-
 /* ---- Parts ----------------------------------------------------------------------------------- */
 
 static struct dg_bulk_job *job_of(const struct dg_bulk_part *part)
@@ -793,7 +873,7 @@ static void count(struct dg_bulk_part *part)
 static void run_sweep(struct dg_offload_task *task)
 {
     const struct dg_bulk_part *part = (const struct dg_bulk_part *)task;
-    unlink_parts(part->dir, part->id, true);
+    (void)unlink_parts(part->dir, part->id, true, NULL); /* what stays goes with its job */
 }
 
 static void on_swept(struct dg_offload_task *task)
@@ -1071,6 +1151,9 @@ static void ask_for_work(struct asking *asking)
 void dg_shared_jobs_turn(struct dg_bulk *bulk, bool tries_again)
 {
     struct dg_shared_jobs *shared = bulk->shared;
+    for (struct dg_list *at = shared->unlinkings.next; tries_again && at != &shared->unlinkings;
+         at = at->next)
+        try_unlinking(DG_LIST_ITEM(at, struct unlinking, link));
     for (struct dg_list *at = shared->parts.next, *next; at != &shared->parts; at = next) {
         struct dg_bulk_part *part = DG_LIST_ITEM(at, struct dg_bulk_part, link);
         struct dg_bulk_job *work = part->work;
@@ -1108,40 +1191,6 @@ struct ending {
     dg_redis_table_fn fn;
     void *ctx;
 };
-
-/* The files of a job that was removed. */
-struct unlinking {
-    struct dg_offload_task task;
-    char id[DG_BULK_ID_LEN + 1], dir[DG_BULK_PATH_MAX];
-};
-
-static void run_unlink(struct dg_offload_task *task)
-{
-    /* first the file that makes it a job */
-    static const char *const kinds[] = {"json", "in", "out", "file"};
-    const struct unlinking *unlinking = (const struct unlinking *)task;
-    char path[DG_BULK_PATH_MAX];
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (dg_bulk_path(path, unlinking->dir, unlinking->id, kinds[i]) == DG_OK)
-            unlink(path);
-    unlink_parts(unlinking->dir, unlinking->id, false);
-}
-
-static void on_unlinked(struct dg_offload_task *task)
-{
-    dg_free(task);
-}
-
-static void unlink_files(struct dg_bulk *bulk, const char *id)
-{
-    struct unlinking *unlinking = dg_try_calloc(1, sizeof *unlinking);
-    if (!unlinking)
-        return; /* litter, which a later start removes */
-    memcpy(unlinking->id, id, DG_BULK_ID_LEN);
-    snprintf(unlinking->dir, sizeof unlinking->dir, "%s", bulk->opts.dir);
-    if (dg_offload_submit(bulk->files, &unlinking->task, run_unlink, on_unlinked) != DG_OK)
-        dg_free(unlinking);
-}
 
 static void try_end(struct ending *ending);
 
@@ -1216,6 +1265,7 @@ void dg_shared_jobs_open(struct dg_bulk *bulk, uv_loop_t *loop, struct dg_redis 
     randombytes_buf(random, sizeof random);
     sodium_bin2hex(shared->server, sizeof shared->server, random, sizeof random);
     dg_list_init(&shared->parts);
+    dg_list_init(&shared->unlinkings);
     uv_timer_init(loop, &shared->timer);
     shared->timer.data = shared;
     uv_timer_start(&shared->timer, on_timer, WORK_MS, WORK_MS);
@@ -1252,6 +1302,8 @@ void dg_shared_jobs_free(struct dg_shared_jobs *shared)
         return;
     while (!dg_list_is_empty(&shared->parts))
         free_part(DG_LIST_ITEM(shared->parts.next, struct dg_bulk_part, link));
+    while (!dg_list_is_empty(&shared->unlinkings)) /* litter, which a later start removes */
+        free_unlinking(DG_LIST_ITEM(shared->unlinkings.next, struct unlinking, link));
     dg_redis_table_free(shared->table);
     shared->is_freed = true;
     if (shared->is_gone)

@@ -10,6 +10,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 60000 };
@@ -364,6 +365,29 @@ START_TEST(a_server_removes_what_it_writes_of_a_job_that_another_removed)
 }
 END_TEST
 
+START_TEST(files_that_cannot_be_removed_are_tried_again)
+{
+    struct bench bench;
+    char path[DG_BULK_PATH_MAX];
+    begin(&bench);
+    write_file(&bench, "json", row("done", 2, 8));
+    ck_assert_int_eq(dg_bulk_path(path, bench.dir, id, "out"), DG_OK);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    bench.upto = "2";
+    bench.rows[0] = id, bench.rows[1] = "2", bench.rows[2] = row("done", 2, 8);
+    open_bulk(&bench);
+    AWAIT(&bench, job_of(&bench));
+    bench.upto = "3";
+    bench.rows[1] = "3", bench.rows[2] = "";
+    AWAIT(&bench, !job_of(&bench) && !has_file(&bench, "in"));
+    ck_assert(!has_file(&bench, "json") && has_file(&bench, "out"));
+    ck_assert_int_eq(rmdir(path), 0);
+    write_file(&bench, "out", "one\ntwo\n");
+    AWAIT(&bench, !has_file(&bench, "out"));
+    end(&bench);
+}
+END_TEST
+
 static void count_bill(void *ctx, const struct dg_bulk_job *job)
 {
     ck_assert_uint_eq(job->bill.requests, 1);
@@ -439,6 +463,7 @@ int main(void)
                                   a_job_that_another_replaces_is_forgotten,
                                   a_job_that_is_over_does_not_begin_anew,
                                   a_server_removes_what_it_writes_of_a_job_that_another_removed,
+                                  files_that_cannot_be_removed_are_tried_again,
                                   a_bill_is_told_of_once_and_only_while_redis_answers,
                                   nonsense_about_work_and_rows_is_left_alone};
     return dg_unit_run(__FILE__, tests, sizeof tests / sizeof *tests, DG_TORTURE_DENSE);
