@@ -75,7 +75,6 @@ class Reload(IntegrationTest):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("two models are called fr-en", done.stderr)
 
-    @unittest.skipIf(os.path.exists("/var/lib/dragoman/models/fr-en"), "this machine's own fr-en would be served")
     def test_without_a_configuration_the_installed_models_serve(self):
         server = self.start("--config=", env={"XDG_DATA_HOME": self.directory})
         status, answer = translate(server, STATION, target="en")

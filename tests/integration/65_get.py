@@ -154,6 +154,23 @@ class Get(IntegrationTest):
 
 
 class Plain(Get):
+    def test_only_root_with_an_installed_program_fetches_into_the_servers_folder(self):
+        self.publish("fr", "en")
+        state = os.path.join(self.directory, "state")
+        for name, own in ("built", self.models), ("copied", os.path.join(state, "models") if os.geteuid() == 0 else self.models):
+            folder = os.path.join(self.directory, name)  # outside of the source tree
+            os.mkdir(folder)
+            shutil.copy(TOOL, folder)
+            if name == "built":
+                with open(os.path.join(folder, "config.status"), "w", encoding="utf-8"):
+                    pass
+            command = [os.path.join(folder, "dragoman"), *self.command("get", "fr-en")[1:]]
+            done = subprocess.run([word for word in command if not word.startswith("--models-dir")], capture_output=True,
+                                  encoding="utf-8", check=False, env=self.environment(STATE_DIRECTORY=state))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"fr-en is installed in {own}", done.stderr)
+            shutil.rmtree(own)
+
     def test_fetches_checks_imports_tries_and_says_so(self):
         model = self.publish("fr", "en")
         done = self.get("fr-en")

@@ -58,6 +58,11 @@ def models_dir(*names):
 
 
 MODELS_DIR = models_dir("fr-en")
+# The server's folder in place of /var/lib/dragoman, for every program that a test runs: no test reads
+# or changes what is installed on the machine.
+STATE = tempfile.mkdtemp(prefix="dragoman-state-")
+os.environ["STATE_DIRECTORY"] = STATE
+atexit.register(shutil.rmtree, STATE)
 # Two sentences and their translations by the embedded fr-en: when a new model words them otherwise,
 # only these lines change.
 CAT, CAT_SAID = "Le chat dort.", "The cat is sleeping."

@@ -19,7 +19,7 @@
 #ifndef DG_PKGDATADIR
 #define DG_PKGDATADIR "/usr/share/dragoman"
 #endif
-#define SERVER_MODELS "/var/lib/dragoman/models"
+#define SERVER_STATE "/var/lib/dragoman"
 
 static bool join(char out[DG_MODEL_FOLDERS_PATH], const char *dir, const char *rest)
 {
@@ -68,12 +68,22 @@ static bool find_tree(char tree[DG_MODEL_FOLDERS_PATH], bool *is_built)
     return false;
 }
 
-static void find_own(char own[DG_MODEL_FOLDERS_PATH], bool is_built)
+/* The first folder of STATE_DIRECTORY is the server's. */
+static void find_server(char server[DG_MODEL_FOLDERS_PATH])
+{
+    char state[DG_MODEL_FOLDERS_PATH];
+    const char *named = getenv("STATE_DIRECTORY");
+    snprintf(state, sizeof state, "%s", named && named[0] == '/' ? named : SERVER_STATE);
+    state[strcspn(state, ":")] = '\0';
+    join(server, state, "models");
+}
+
+static void find_own(char own[DG_MODEL_FOLDERS_PATH], const char *server, bool is_built)
 {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     own[0] = '\0';
     if (geteuid() == 0 && !is_built)
-        snprintf(own, DG_MODEL_FOLDERS_PATH, "%s", SERVER_MODELS);
+        snprintf(own, DG_MODEL_FOLDERS_PATH, "%s", server);
     else if (data && data[0] == '/')
         join(own, data, "dragoman/models");
     else if (home && home[0] == '/')
@@ -92,13 +102,14 @@ static void add(struct dg_model_folders *places, const char *dir)
 
 void dg_model_folders_find(struct dg_model_folders *places)
 {
-    char tree[DG_MODEL_FOLDERS_PATH], models[DG_MODEL_FOLDERS_PATH];
+    char tree[DG_MODEL_FOLDERS_PATH], models[DG_MODEL_FOLDERS_PATH], server[DG_MODEL_FOLDERS_PATH];
     bool is_built;
     const bool has_tree = find_tree(tree, &is_built);
     places->n = 0;
-    find_own(places->own, is_built);
+    find_server(server);
+    find_own(places->own, server, is_built);
     add(places, places->own);
-    add(places, SERVER_MODELS);
+    add(places, server);
     join(models, has_tree ? tree : DG_PKGDATADIR, "models");
     add(places, models);
     join(places->langid, has_tree ? tree : DG_PKGDATADIR,

@@ -11,7 +11,8 @@
  *     err = dg_model_folders_each(&places, on_model, ctx, &error);
  *
  * An account's own folder is $XDG_DATA_HOME/dragoman/models (~/.local/share/dragoman/models); if
- * the program is installed, root's own folder is the server's, /var/lib/dragoman/models. After the
+ * the program is installed, root's own folder is the server's, /var/lib/dragoman/models, or models
+ * in the STATE_DIRECTORY that systemd gives a service. After the
  * account's own folder come the server's folder and the one installed with the program; a program
  * in its build folder uses the folders of the source tree around it. Relative paths in the
  * environment are ignored. Any thread. */

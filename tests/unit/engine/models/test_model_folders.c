@@ -78,11 +78,16 @@ START_TEST(an_accounts_own_place_is_where_the_environment_says)
 {
     static struct dg_model_folders places;
     const char *own = geteuid() == 0 ? "/var/lib/dragoman/models" : NULL;
+    unsetenv("STATE_DIRECTORY");
     setenv("HOME", "/nowhere/home", 1);
     setenv("XDG_DATA_HOME", "/nowhere/data", 1);
     dg_model_folders_find(&places);
     ck_assert_str_eq(places.own, own ? own : "/nowhere/data/dragoman/models");
     setenv("XDG_DATA_HOME", "relative", 1);
+    dg_model_folders_find(&places);
+    ck_assert_str_eq(places.own, own ? own : "/nowhere/home/.local/share/dragoman/models");
+    setenv("STATE_DIRECTORY", "/nowhere/state:/nowhere/state/models", 1);
+    own = own ? "/nowhere/state/models" : NULL;
     dg_model_folders_find(&places);
     ck_assert_str_eq(places.own, own ? own : "/nowhere/home/.local/share/dragoman/models");
     unsetenv("HOME");
