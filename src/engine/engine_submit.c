@@ -169,6 +169,7 @@ static enum dg_err begin(struct dg_task *task, struct dg_task_turn *turn, struct
         return DG_OK;
     }
     turn->wants_more = (task->n_open == 0 || dg_request_wants_turn(request)) && err != DG_ERR_BUSY;
+    turn->rests = !turn->wants_more && !err && !request->is_reading && request->n_ready == 0;
     if (dg_request_is_stuck(request))
         task->ops->finish(task); /* the task stays in the list until its worker has released it */
     return DG_OK;

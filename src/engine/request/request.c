@@ -602,6 +602,7 @@ static void take(struct dg_sentence *sentence, struct dg_request_tools *tools, b
                  bool is_leader)
 {
     struct dg_request *request = sentence->request;
+    dg_task_rouse(&request->task);
     enum dg_err err = dg_sentence_take(sentence, tools, is_over, is_leader);
     if (dg_sentence_is_ready(sentence)) {
         request->n_ready++;

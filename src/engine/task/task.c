@@ -61,6 +61,7 @@ void dg_task_fail(struct dg_task *task, enum dg_err err, const struct dg_error *
         task->err = err;
     if (error && task->err == err && !*task->error.text)
         task->error = *error;
+    dg_task_rouse(task);
     task->ops->cancel(task);
 }
 
@@ -231,15 +232,22 @@ static void move(struct dg_task *task)
     enum dg_err err = task->ops->begin(task, &turn, &reason);
     if (err && err != DG_ERR_BUSY && err != DG_ERR_NOT_YET)
         dg_task_fail(task, err, &reason);
+    if (turn.rests && !task->err)
+        task->rests_until_ns = task->deadline_ns ? task->deadline_ns : UINT64_MAX;
     if (turn.wants_more)
         dg_tasks_wake(task->tasks);
 }
 
 void dg_tasks_move(struct dg_tasks *tasks)
 {
+    const uint64_t now = dg_clock_now(tasks->clock);
     begin_waiting(tasks);
     for (struct dg_list *at = tasks->going.next, *next; at != &tasks->going; at = next) {
         struct dg_task *task = task_at(at);
+        next = at->next;
+        if (task->rests_until_ns > now)
+            continue;
+        dg_task_rouse(task);
         move(task);
         next = at->next;
         if (dg_task_is_over(task)) {

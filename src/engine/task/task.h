@@ -39,6 +39,7 @@ struct dg_tasks;
 struct dg_task_turn {
     bool may_tell;     /* it may call events, except while it is being submitted */
     bool wants_more;   /* answer: there is more to do at once */
+    bool rests;        /* answer: until dg_task_rouse there is nothing to do but to be late */
     uint64_t retry_ms; /* answer, with DG_ERR_BUSY: the time after which to try again */
 };
 
@@ -46,9 +47,9 @@ struct dg_task_turn {
 struct dg_task_ops {
     /* Does what can be done now: finds the model, makes tickets and submits them, reports what is
      * ready, and sets `is_done` when nothing is left to do. Called when the task is submitted and
-     * then in each poll, also for a task that has failed but still has open parts. DG_ERR_NOT_YET:
-     * its model is not loaded (dg_task_await); DG_ERR_BUSY: the scheduler has no room for its first
-     * ticket. Any other error makes the task fail. */
+     * then in each poll, unless it rests, also for a task that has failed but still has open parts.
+     * DG_ERR_NOT_YET: its model is not loaded (dg_task_await); DG_ERR_BUSY: the scheduler has no
+     * room for its first ticket. Any other error makes the task fail. */
     enum dg_err (*begin)(struct dg_task *task, struct dg_task_turn *turn, struct dg_error *error);
     /* Takes news of a ticket of this kind. */
     void (*take)(struct dg_tasks *tasks, struct dg_ticket *ticket, bool is_over);
@@ -59,7 +60,8 @@ struct dg_task_ops {
 };
 
 struct dg_task {
-    struct dg_list link; /* linked in one of the lists of `tasks` */
+    struct dg_list link;     /* linked in one of the lists of `tasks` */
+    uint64_t rests_until_ns; /* polls pass it over until then; 0: it does not rest */
     struct dg_tasks *tasks;
     const struct dg_task_ops *ops;
     uint64_t id;                   /* 0 until it is accepted */
@@ -124,8 +126,9 @@ enum dg_err dg_tasks_submit(struct dg_tasks *tasks, struct dg_task *task, struct
  * task is over. */
 bool dg_tasks_cancel(struct dg_tasks *tasks, uint64_t id);
 
-/* Begins tasks whose models have been loaded; then continues tasks that are under way, one after
- * the other, at least one of them and while the turn has time; finishes tasks that are over. */
+/* Begins tasks whose models have been loaded; then continues tasks that are under way and do not
+ * rest, one after the other, at least one of them and while the turn has time; finishes tasks that
+ * are over. */
 void dg_tasks_move(struct dg_tasks *tasks);
 
 /* Cancels all tasks and frees them without reporting their ends. `take_news(arg)` delivers the news
@@ -146,6 +149,12 @@ enum dg_err dg_task_await(struct dg_task *task, struct dg_served_model *model,
 /* Makes the task fail, unless it has failed before, and cancels what is open. `error` may be NULL.
  */
 void dg_task_fail(struct dg_task *task, enum dg_err err, const struct dg_error *error);
+
+/* Called when there is news of a task that may rest. */
+static inline void dg_task_rouse(struct dg_task *task)
+{
+    task->rests_until_ns = 0;
+}
 
 /* Returns true when the end of an accepted task was not reported yet: the caller reports it now.
  * The task no longer counts as accepted. */

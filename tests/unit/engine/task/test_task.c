@@ -31,6 +31,7 @@ struct seen {
     struct seen *submits; /* the task that its end submits; or NULL */
     uint64_t cancels;     /* the task that its end cancels; or 0 */
     uint64_t lasts_ns;    /* how long a turn takes */
+    bool rests;           /* what it answers */
     struct dg_task *task;
 };
 
@@ -55,6 +56,7 @@ static enum dg_err begin(struct dg_task *task, struct dg_task_turn *turn, struct
     turn->retry_ms = 70;
     if (task->err)
         return DG_OK;
+    turn->rests = seen->rests;
     task->is_done = seen->is_done && !seen->next;
     return seen->next ? dg_error_set(error, seen->next, "as the test says") : DG_OK;
 }
@@ -349,6 +351,35 @@ START_TEST(tasks_take_turns_when_time_is_short)
 }
 END_TEST
 
+START_TEST(polls_pass_over_what_rests)
+{
+    struct seen one = {.n_open = 1, .rests = true}, late = one;
+    uint64_t id;
+    start();
+    ck_assert_int_eq(submit(&one, 1, 0, &id), DG_OK);
+    ck_assert_int_eq(submit(&late, 1, 5, NULL), DG_OK);
+    for (int i = 0; i < 3; i++)
+        move();
+    ck_assert_int_eq(one.n_begun, 2); /* when it was submitted, and in the first move */
+    ck_assert_int_eq(late.n_begun, 2);
+    dg_clock_advance(&clock_, 5 * DG_CLOCK_MS);
+    move();
+    ck_assert_int_eq(one.n_begun, 2);
+    ck_assert_int_eq(late.n_begun, 3);
+    dg_task_rouse(one.task);
+    move();
+    move();
+    ck_assert_int_eq(one.n_begun, 3);
+    ck_assert(dg_tasks_cancel(&tasks, id));
+    one.n_open = 0;
+    move();
+    ck_assert_int_eq(one.n_told, 1);
+    ck_assert_int_eq(one.told, DG_ERR_CANCELLED);
+    late.n_open = 0;
+    stop();
+}
+END_TEST
+
 START_TEST(there_is_room_for_so_many_bytes)
 {
     struct seen one = {.n_open = 1};
@@ -385,4 +416,5 @@ DG_UNIT(tells_an_end_once_and_counts_until_then, frees_what_it_refuses_without_t
         is_looked_at_again_while_the_scheduler_is_full, as_many_wait_as_may_and_those_that_must,
         is_late_while_it_waits, is_cancelled_while_it_waits_and_while_it_goes,
         an_end_may_submit_and_cancel, tasks_take_turns_when_time_is_short,
-        there_is_room_for_so_many_bytes, the_end_of_all_is_told_to_nobody)
+        polls_pass_over_what_rests, there_is_room_for_so_many_bytes,
+        the_end_of_all_is_told_to_nobody)
