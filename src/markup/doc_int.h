@@ -108,6 +108,11 @@ enum dg_err dg_doc_escape_text(const struct dg_doc *doc, struct dg_span text,
                                struct dg_buf *out) DG_MUST_CHECK;
 enum dg_err dg_doc_escape_po(struct dg_span text, struct dg_buf *out) DG_MUST_CHECK;
 
+/* Where the translation of a part of a Markdown document needs a backslash, since it begins a line
+ * and would begin a block, as "1. Mai" does; SIZE_MAX: nowhere. */
+size_t dg_doc_markdown_guard(const struct dg_doc *doc, const struct dg_doc_part *part,
+                             struct dg_span text);
+
 /* Pairs the inline tags of a document, its OPEN and CLOSE items. `same` tells whether a closing tag
  * belongs to an opening one; it is called only for two with the same `key`, so that many open tags
  * or long names cost little. `is_lonely` tells whether a tag may not be inside another of its key;

@@ -6,12 +6,14 @@
  * moves with its words or is kept. The lines of a paragraph are one text, with white space at the
  * line ends. Nothing is an error: a mark without its partner stays where it is, as a border.
  *
- * Not translated: front matter, fenced and indented code, link definitions, tags of HTML blocks. */
+ * Not translated: front matter, fenced and indented code, link definitions, formulas between lines
+ * of "$$", <pre>, <script>, <style> and comments, tags of other HTML blocks. */
 #include "base/memory/chars.h"
 #include "markup/doc_int.h"
 #include "markup/markup.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum {
     LOOK_MAX = 1000,
@@ -24,6 +26,9 @@ struct reader {
     bool in_paragraph; /* the line before is text that may continue */
     char fence;        /* the character that fences the current code block; 0: none */
     size_t fence_len;
+    size_t fence_quotes; /* how many ">" stand before each of its lines */
+    size_t content;      /* the column where the text of the current list item begins; 0: no list */
+    const char *raw_end; /* what ends the lines that are copied; NULL: none are */
 };
 
 static const struct dg_span none = {NULL, 0};
@@ -287,6 +292,9 @@ static size_t marker_len(const struct reader *reader, size_t at, size_t end)
         } else if (c == '[' && byte_at(reader, i + 2, end) == ']' &&
                    strchr(" xX", byte_at(reader, i + 1, end)) && i > at) {
             n = 3;
+        } else if (c == '[' && byte_at(reader, i + 1, end) == '^') { /* "[^1]: ", a footnote */
+            const size_t close = bracket_end(reader, i + 1, end);
+            n = close < end && byte_at(reader, close + 1, end) == ':' ? close + 2 - i : 0;
         }
         if (n == 0)
             return i > skip_blanks(reader, at, end) ? i - at : 0;
@@ -294,10 +302,13 @@ static size_t marker_len(const struct reader *reader, size_t at, size_t end)
     }
 }
 
-/* Rules ("---", "***", "==="), and the line of dashes below a table's head. */
+/* Rules ("---", "***", "==="), the line of dashes below a table's head, and the lines around a
+ * container (":::note"). */
 static bool is_rule(const struct reader *reader, size_t at, size_t end)
 {
     size_t n = 0;
+    if (run_of(reader, skip_blanks(reader, at, end), end, ':') >= 3)
+        return true;
     for (; at < end; at++) {
         if (!strchr("-=*_|: \t\r", reader->text.ptr[at]))
             return false;
@@ -309,7 +320,7 @@ static bool is_rule(const struct reader *reader, size_t at, size_t end)
 
 static bool is_definition(const struct reader *reader, size_t at, size_t end)
 {
-    if (byte_at(reader, at, end) != '[')
+    if (byte_at(reader, at, end) != '[' || byte_at(reader, at + 1, end) == '^')
         return false;
     size_t close = bracket_end(reader, at + 1, end);
     return byte_at(reader, close + 1, end) == ':' && close < end;
@@ -329,23 +340,110 @@ static void add_row(struct reader *reader, size_t at, size_t end)
     add_spans(reader, from, end);
 }
 
-/* True for a fence; begins or ends a code block. */
-static bool take_fence(struct reader *reader, size_t at, size_t end)
+/* Whether the line goes on with the current code block, which it may end. The block ends without a
+ * fence where the quotation does that it is in. */
+static bool is_in_fence(struct reader *reader, size_t at, size_t end)
 {
     size_t i = skip_blanks(reader, at, end);
-    char c = byte_at(reader, i, end);
-    size_t n = c == '`' || c == '~' ? run_of(reader, i, end, c) : 0;
-    if (reader->fence) {
-        size_t stop = end - (end > i && reader->text.ptr[end - 1] == '\r');
-        if (c == reader->fence && n >= reader->fence_len && skip_blanks(reader, i + n, end) >= stop)
+    for (size_t n = 0; n < reader->fence_quotes; n++) {
+        if (byte_at(reader, i, end) != '>') {
             reader->fence = '\0';
-        return true;
+            return false;
+        }
+        i = skip_blanks(reader, i + 1, end);
     }
-    if (n < 3)
+    const size_t n = run_of(reader, i, end, reader->fence);
+    const size_t stop = end - (end > i && reader->text.ptr[end - 1] == '\r');
+    if (n >= reader->fence_len && skip_blanks(reader, i + n, end) >= stop)
+        reader->fence = '\0';
+    return true;
+}
+
+/* True for a fence that begins a code block, also in a list or a quotation, whose marks end at
+ * `start`. */
+static bool begins_fence(struct reader *reader, size_t at, size_t start, size_t end)
+{
+    const char c = byte_at(reader, start, end);
+    const size_t n = c == '`' || c == '~' ? run_of(reader, start, end, c) : 0;
+    if (n < 3 || memchr(reader->text.ptr + at, '#', start - at) ||
+        (c == '`' && memchr(reader->text.ptr + start + n, '`', end - start - n)))
         return false;
     reader->fence = c;
     reader->fence_len = n;
+    reader->fence_quotes = 0;
+    for (size_t i = at; i < start; i++)
+        reader->fence_quotes += reader->text.ptr[i] == '>';
     return true;
+}
+
+/* Whether a line begins with a tag of this name. */
+static bool begins_tag(struct dg_span line, const char *name)
+{
+    const size_t len = strlen(name);
+    return line.len > len && line.ptr[0] == '<' && strncasecmp(line.ptr + 1, name, len) == 0 &&
+           (line.len == len + 1 || strchr(" \t\r>", line.ptr[len + 1]));
+}
+
+static bool contains(struct dg_span line, const char *word)
+{
+    const size_t len = strlen(word);
+    for (size_t i = 0; i + len <= line.len; i++)
+        if (strncasecmp(line.ptr + i, word, len) == 0)
+            return true;
+    return false;
+}
+
+static struct dg_span line_of(const struct reader *reader, size_t at, size_t end)
+{
+    return dg_chars_trim(dg_span_sub(reader->text, at, end - at), " \t\r");
+}
+
+/* True for a line that is copied although no fence is around it. */
+static bool is_raw(struct reader *reader, size_t at, size_t end)
+{
+    static const char *const ends[][2] = {
+        {"pre", "</pre"}, {"script", "</script"}, {"style", "</style"}};
+    const struct dg_span line = line_of(reader, at, end);
+    const bool goes_on = reader->raw_end != NULL;
+    if (!goes_on && dg_span_eq(line, DG_SPAN("$$"))) {
+        reader->raw_end = "$$";
+        return true;
+    }
+    if (!goes_on && dg_span_starts(line, DG_SPAN("<!--")))
+        reader->raw_end = "-->";
+    for (size_t i = 0; !reader->raw_end && i < sizeof ends / sizeof *ends; i++)
+        if (begins_tag(line, ends[i][0]))
+            reader->raw_end = ends[i][1];
+    if (!reader->raw_end)
+        return false;
+    const bool is_comment = strcmp(reader->raw_end, "-->") == 0;
+    const bool is_over = contains(line, reader->raw_end);
+    if (is_over)
+        reader->raw_end = NULL;
+    /* A comment on one line moves with the text around it. */
+    return goes_on || !is_comment || !is_over;
+}
+
+/* The column that follows these bytes at the start of a line. */
+static size_t column_after(const struct reader *reader, size_t at, size_t end)
+{
+    size_t column = 0;
+    for (; at < end; at++)
+        column = reader->text.ptr[at] == '\t' ? column / 4 * 4 + 4 : column + 1;
+    return column;
+}
+
+/* Notes where the text of the current list item begins: paragraphs that belong to it are indented
+ * as far, and code by four columns more. */
+static void note_list(struct reader *reader, size_t at, size_t marker, size_t start)
+{
+    const size_t column = column_after(reader, at, start), first = skip_blanks(reader, at, start);
+    if (!marker)
+        reader->content = column < reader->content ? column : reader->content;
+    else if (reader->text.ptr[first] == '[') /* a footnote */
+        reader->content = 4;
+    else
+        reader->content = strchr("#>", reader->text.ptr[first]) ? 0 : column;
 }
 
 /* The end of the paragraph that begins at `at`: the first line that is blank or begins something
@@ -372,7 +470,8 @@ static size_t paragraph_end(const struct reader *reader, size_t at)
             (next >= 2 && reader->text.ptr[next - 2] == '\\') || marker_len(reader, next, end) ||
             is_rule(reader, next, end) || c == '|' || c == '<' ||
             (c == '`' && run_of(reader, first, end, '`') >= 3) ||
-            (c == '~' && run_of(reader, first, end, '~') >= 3))
+            (c == '~' && run_of(reader, first, end, '~') >= 3) ||
+            (c == '$' && dg_span_eq(line_of(reader, first, end), DG_SPAN("$$"))))
             return next - 1;
         line = next;
     }
@@ -386,16 +485,27 @@ static size_t take_block(struct reader *reader, size_t at)
     size_t next = newline ? end + 1 : end;
     bool was_paragraph = reader->in_paragraph;
     reader->in_paragraph = false;
-    if (take_fence(reader, at, end) || is_rule(reader, at, end) || is_definition(reader, at, end) ||
-        (!was_paragraph && end - at > 4 &&
-         (reader->text.ptr[at] == '\t' || memcmp(reader->text.ptr + at, "    ", 4) == 0) &&
-         !marker_len(reader, at, end))) {
+    if (reader->fence && is_in_fence(reader, at, end)) {
         border(reader, at, next);
         return next;
     }
-    size_t marker = marker_len(reader, at, end);
+    const size_t marker = marker_len(reader, at, end);
+    const size_t start = skip_blanks(reader, at + marker, end);
+    const bool is_blank = line_of(reader, at, end).len == 0;
+    if (is_raw(reader, at, end)) {
+        border(reader, at, next);
+        return next;
+    }
+    if (!is_blank && (marker || !was_paragraph))
+        note_list(reader, at, marker, start);
+    if (begins_fence(reader, at, start, end) || is_rule(reader, at, end) ||
+        is_definition(reader, at, end) ||
+        (!was_paragraph && !marker && !is_blank &&
+         column_after(reader, at, start) >= reader->content + 4)) {
+        border(reader, at, next);
+        return next;
+    }
     border(reader, at, at + marker);
-    size_t start = skip_blanks(reader, at + marker, end);
     if (marker == 0 && start > at)
         border(reader, at, start);
     if (byte_at(reader, start, end) == '|') {
@@ -414,6 +524,45 @@ static size_t take_block(struct reader *reader, size_t at)
     border(reader, stop, next);
     return next;
 }
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+/* The sign of a text that makes it the beginning of a block; SIZE_MAX when it has none. */
+static size_t sign_at(struct dg_span text)
+{
+    const struct reader reader = {.text = text};
+    size_t at = skip_blanks(&reader, 0, text.len);
+    if (!marker_len(&reader, 0, text.len))
+        return SIZE_MAX;
+    while (dg_chars_is_digit(byte_at(&reader, at, text.len)))
+        at++;
+    return at;
+}
+
+/* Whether a part stands where a block may begin: at the start of a line, or after the mark of a
+ * list or a quotation. */
+static bool may_begin_block(const struct dg_doc *doc, const struct dg_doc_part *part)
+{
+    if (part->inner == 0)
+        return true;
+    const struct dg_doc_item *before = &doc->items[part->inner - 1];
+    const struct dg_span bytes =
+        dg_chars_trim_space(dg_span_sub(doc->original, before->at, before->len));
+    if (before->kind == DG_DOC_BORDER)
+        return bytes.len == 0 || !strchr("#|", bytes.ptr[bytes.len - 1]);
+    return before->kind == DG_DOC_CHAR && doc->original.ptr[before->at] == '\n';
+}
+
+size_t dg_doc_markdown_guard(const struct dg_doc *doc, const struct dg_doc_part *part,
+                             struct dg_span text)
+{
+    if (doc->format != DG_DOC_MARKDOWN || !may_begin_block(doc, part) ||
+        sign_at(dg_span_sub(dg_doc_plain(doc), part->at, part->len)) != SIZE_MAX)
+        return SIZE_MAX;
+    return sign_at(text);
+}
+
+/* ---- Documents ------------------------------------------------------------------------------- */
 
 /* "---" to "---" at the very beginning. */
 static size_t take_front_matter(struct reader *reader)

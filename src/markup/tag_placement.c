@@ -367,6 +367,11 @@ static void emit_text(struct dg_placement *placement, size_t from, size_t to)
         emit(placement, placement->doc->line);
         from = placement->line.to;
     }
+    if (from == 0 && placement->guard < to && placement->out->len == placement->begin) {
+        emit(placement, dg_span_sub(placement->text, 0, placement->guard));
+        emit(placement, DG_SPAN("\\"));
+        from = placement->guard;
+    }
     if (!placement->err && to > from)
         placement->err = dg_doc_escape(
             placement->doc, dg_span_sub(placement->text, from, to - from), placement->out);
@@ -586,9 +591,11 @@ enum dg_err dg_tag_placement(const struct dg_doc *doc, const struct dg_doc_part 
     enum dg_err err = dg_doc_copy(doc, part, true, out);
     if (err)
         return err;
+    placement.begin = out->len;
+    placement.guard = dg_doc_markdown_guard(doc, part, said->text);
     if (!part->has_markup)
-        return dg_doc_escape(doc, said->text, out);
-    if (!allocate(&placement, source, said->alignment != NULL)) {
+        emit_text(&placement, 0, said->text.len);
+    else if (!allocate(&placement, source, said->alignment != NULL)) {
         placement.err = DG_ERR_NOMEM;
     } else {
         dg_placement_share(&placement, said);

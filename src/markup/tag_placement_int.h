@@ -22,6 +22,7 @@ struct dg_placement {
     const struct dg_doc_part *part;
     struct dg_span original, plain, text;
     struct dg_buf *out;
+    size_t begin, guard;        /* length of `out` before the text; dg_doc_markdown_guard */
     struct dg_text_unit *units; /* owned; [n_units] */
     size_t n_units;
     size_t *begins, *ends; /* owned; [n_source] bounds of the tokens, without spaces */

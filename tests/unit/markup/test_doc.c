@@ -277,6 +277,59 @@ START_TEST(markdown_and_subtitles_keep_their_form)
 }
 END_TEST
 
+/* Each text in capitals is translated, and nothing else. */
+START_TEST(markdown_knows_code_in_lists_and_quotations)
+{
+    static const char *const cases[] = {
+        "1. ```sh\n   un chat\n   ```\n2. UN CHAT\n\nUN\n",
+        "> UN CHAT\n> ```\n> un chat\n> ```\n> UN\n",
+        "> ~~~\n> un chat\n\nUN CHAT\n",
+        "1.  UN\n\n    UN CHAT\n\n        un chat\n\nUN\n\n    un chat\n",
+        "-\tUN\n\n\tUN CHAT\n\n\t\tun chat\n",
+        "- UN\n    - CHAT\n\n      UN CHAT\n\n    UN\n\nUN\n\n\tun chat\n",
+        "> UN\n\n    un chat\n\n# UN\n\n    un chat\n",
+        "<pre>\nun chat\n\n    noir\n</PRE>\nUN CHAT\n<script>un()</script>\nUN\n",
+        "<!-- un\n\nchat\n-->\nUN CHAT\n<!-- un\n",
+        "UN CHAT\n$$\nun + chat\n$$\nUN\n",
+        ":::note\nUN CHAT\n:::\nUN\n",
+        "UN CHAT[^1]\n\n[un]: chat\n[^1]: UN\n\n    UN CHAT\n",
+        "```un``` CHAT\n\nUN\n",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dg_doc *doc = NULL;
+        ck_assert_int_eq(dg_doc_new(dg_span_cstr(cases[i]), DG_DOC_MARKDOWN, NULL, &doc, NULL),
+                         DG_OK);
+        size_t n;
+        const struct dg_doc_item *items = dg_doc_items(doc, &n);
+        for (size_t k = 0; k < n; k++) {
+            for (size_t at = items[k].at; at < items[k].at + items[k].len; at++) {
+                const char c = cases[i][at];
+                const bool is_text = items[k].kind == DG_DOC_COPY;
+                ck_assert_msg(is_text ? c < 'a'
+                                      : items[k].kind != DG_DOC_BORDER || c < 'A' || c > 'Z' ||
+                                            strstr(cases[i], "PRE"),
+                              "case %zu, byte %zu", i, at);
+            }
+        }
+        dg_doc_free(doc);
+        expect(cases[i], DG_DOC_MARKDOWN, NULL, false, cases[i]);
+    }
+}
+END_TEST
+
+START_TEST(markdown_translations_begin_no_block)
+{
+    static const char *const cases[][2] = {
+        {"Mai 1.\n", "1\\. Mai\n"},         {"- Mai 12)\n", "- 12\\) Mai\n"},
+        {"> un -\n", "> \\- un\n"},         {"un **#**", "**#** un"},
+        {"chat *un* 1.", "1\\. *un* chat"}, {"| Mai 1. |\n", "| 1. Mai |\n"},
+        {"# Mai 1.\n", "# 1. Mai\n"},       {"un 1.5", "1.5 un"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i][0], DG_DOC_MARKDOWN, NULL, true, cases[i][1]);
+}
+END_TEST
+
 START_TEST(accelerators_stand_before_a_letter)
 {
     static const struct {
@@ -421,5 +474,6 @@ DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
         markup_divides_an_ordinal_after_its_number, plain_text_keeps_its_signs,
         a_point_behind_a_space_keeps_it, the_same_words_give_the_same_document,
         xml_has_an_outline_and_names, markdown_and_subtitles_keep_their_form,
+        markdown_knows_code_in_lists_and_quotations, markdown_translations_begin_no_block,
         references_are_those_of_the_standard, long_and_deep_documents_take_linear_time,
         a_document_that_nobody_wants_is_cancelled)
