@@ -9,9 +9,10 @@
  *                 state-qualifier="leveraged-mt">Open <x id="1"/></target></trans-unit>
  *
  * This takes two steps: the file is rewritten, with a copy of each untranslated source as its
- * target and all other bytes as they were; then these copies are read as text. A target counts as a
- * translation if it is not empty and its state is not new or needing translation. Not translated:
- * translate="no", and the contents of other modules (matches, notes, alternatives). */
+ * target and all other bytes as they were; then these copies are read as text. Where the source was
+ * cut into segments, the copy is of <seg-source>, since both must have the same <mrk>. A target
+ * counts as a translation if it contains text and its state is not new or needing translation. Not
+ * translated: translate="no", and the contents of other modules (matches, notes, alternatives). */
 #include "base/memory/chars.h"
 #include "markup/doc_int.h"
 #include "markup/markup.h"
@@ -21,6 +22,7 @@
 struct unit {
     struct dg_markup_token segment; /* XLIFF 2.0: its start tag */
     size_t source_at, source_end;   /* the contents of <source>; end 0: there is none */
+    size_t copied_at, copied_end;   /* of it or of <seg-source>: what becomes the target */
     size_t behind;                  /* where a target belongs */
     struct dg_span prefix;          /* "x:" if it is written x:source */
     size_t indent_at;               /* where the white space before <source> begins */
@@ -60,6 +62,33 @@ static void copy_to(struct reader *reader, size_t at)
     reader->done = at;
 }
 
+/* The text of a CDATA section; false when the token is another one. */
+static bool is_cdata(const struct reader *reader, const struct dg_markup_token *token,
+                     struct dg_span *text)
+{
+    const struct dg_span bytes = bytes_of(reader, token);
+    const size_t frame = strlen("<![CDATA[") + strlen("]]>");
+    if (!dg_span_starts(bytes, DG_SPAN("<![CDATA[")) || bytes.len < frame)
+        return false;
+    *text = dg_span_sub(bytes, strlen("<![CDATA["), bytes.len - frame);
+    return true;
+}
+
+/* Whether there is text outside of tags. */
+static bool has_text(const struct reader *reader, size_t at, size_t end)
+{
+    struct dg_markup markup = {
+        .text = dg_span_sub(reader->text, 0, end), .kind = DG_MARKUP_XML, .at = at};
+    struct dg_markup_token token;
+    struct dg_span text;
+    while (dg_markup_next(&markup, &token))
+        if (token.type == DG_MARKUP_TEXT
+                ? !dg_chars_is_all_space(bytes_of(reader, &token))
+                : is_cdata(reader, &token, &text) && !dg_chars_is_all_space(text))
+            return true;
+    return false;
+}
+
 /* ---- Filling --------------------------------------------------------------------------------- */
 
 static bool wants_translation(const struct reader *reader, const struct unit *unit)
@@ -70,7 +99,9 @@ static bool wants_translation(const struct reader *reader, const struct unit *un
         return false;
     if (unit->target.len == 0 || reader->opts->retranslate ||
         dg_chars_is_all_space(
-            dg_span_sub(reader->text, unit->target_at, unit->target_end - unit->target_at)))
+            dg_span_sub(reader->text, unit->target_at, unit->target_end - unit->target_at)) ||
+        (!has_text(reader, unit->target_at, unit->target_end) &&
+         has_text(reader, unit->source_at, unit->source_end)))
         return true;
     return dg_markup_attribute(bytes_of(reader, &unit->target), "state", &state) &&
            (dg_span_eq(state, DG_SPAN("new")) || dg_span_eq(state, DG_SPAN("needs-translation")));
@@ -117,11 +148,33 @@ static void mark_segment(struct reader *reader, const struct unit *unit)
         fill_tag(reader, &unit->segment, "state", "translated", false);
 }
 
+static void fill_escaped(struct reader *reader, struct dg_span text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        const char c = text.ptr[i];
+        dg_doc_fill(reader->doc, c == '&'   ? DG_SPAN("&amp;")
+                                 : c == '<' ? DG_SPAN("&lt;")
+                                 : c == '>' ? DG_SPAN("&gt;")
+                                            : dg_span_sub(text, i, 1));
+    }
+}
+
+/* What CDATA holds is written with references, so that it is read as text. */
 static void fill_copy(struct reader *reader, const struct unit *unit)
 {
-    size_t at = reader->doc->filled.len, len = unit->source_end - unit->source_at;
-    dg_doc_fill(reader->doc, dg_span_sub(reader->text, unit->source_at, len));
-    dg_doc_add_place(reader->doc, at, len);
+    struct dg_markup markup = {.text = dg_span_sub(reader->text, 0, unit->copied_end),
+                               .kind = DG_MARKUP_XML,
+                               .at = unit->copied_at};
+    struct dg_markup_token token;
+    struct dg_span text;
+    const size_t at = reader->doc->filled.len;
+    while (dg_markup_next(&markup, &token)) {
+        if (is_cdata(reader, &token, &text))
+            fill_escaped(reader, text);
+        else
+            dg_doc_fill(reader->doc, bytes_of(reader, &token));
+    }
+    dg_doc_add_place(reader->doc, at, reader->doc->filled.len - at);
 }
 
 static void fill_close(struct reader *reader, struct dg_span prefix)
@@ -205,13 +258,17 @@ static void take_child(struct reader *reader, struct dg_markup *markup,
     if (end == 0 || is_named(token, "note")) {
         return;
     } else if (is_named(token, "source")) {
-        unit->source_at = first;
-        unit->source_end = end;
+        unit->source_at = unit->copied_at = first;
+        unit->source_end = unit->copied_end = end;
         unit->behind = behind;
         unit->prefix = dg_span_sub(token->name, 0, token->name.len - strlen("source"));
         unit->indent_at = indent_before(reader, token->at);
     } else if (is_named(token, "seg-source")) {
         unit->behind = behind;
+        if (has_text(reader, first, end)) {
+            unit->copied_at = first;
+            unit->copied_end = end;
+        }
     } else if (is_named(token, "target") && unit->target.len == 0) {
         unit->target = *token;
         unit->target_at = first;

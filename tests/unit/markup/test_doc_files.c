@@ -237,6 +237,29 @@ START_TEST(xliff)
            HEAD "<trans-unit translate=\"no\"><source>a</source></trans-unit><trans-unit><source> "
                 "</source></trans-unit>",
            "");
+    /* Targets that exporters leave empty, and what they write as CDATA. */
+    expect(HEAD "<trans-unit><source>a. b.</source><seg-source><mrk mid=\"1\">a.</mrk> <mrk "
+                "mid=\"2\">b.</mrk></seg-source><target><mrk mid=\"1\"/> <mrk "
+                "mid=\"2\"></mrk></target></trans-unit>",
+           DG_DOC_XLIFF, &plain,
+           "<xliff version=\"1.2\"><file target-language=\"en\"><trans-unit><source>a. "
+           "b.</source><seg-source><mrk mid=\"1\">a.</mrk> <mrk "
+           "mid=\"2\">b.</mrk></seg-source><target><mrk mid=\"1\">a.</mrk> <mrk "
+           "mid=\"2\">b.</mrk></target></trans-unit>",
+           "a. b.");
+    expect(HEAD "<trans-unit><source><![CDATA[a <b>&amp;</b>]]></source><target "
+                "state=\"needs-review-translation\"><![CDATA[]]></target></trans-unit>",
+           DG_DOC_XLIFF, NULL,
+           HEAD "<trans-unit><source><![CDATA[a <b>&amp;</b>]]></source><target "
+                "state=\"needs-review-translation\">a "
+                "&lt;b&gt;&amp;amp;&lt;/b&gt;</target></trans-unit>",
+           "a <b>&amp;</b>");
+    expect(HEAD "<trans-unit><source>a</source><target><![CDATA[b]]></target></trans-unit>"
+                "<trans-unit><source><x/></source><target><x/></target></trans-unit>",
+           DG_DOC_XLIFF, NULL,
+           HEAD "<trans-unit><source>a</source><target><![CDATA[b]]></target></trans-unit>"
+                "<trans-unit><source><x/></source><target><x/></target></trans-unit>",
+           "");
     expect(HEAD "<trans-unit><source>a", DG_DOC_XLIFF, NULL, HEAD "<trans-unit><source>a", "");
     expect_refusal("<a/>", DG_DOC_XLIFF, "not XLIFF");
     expect_refusal("", DG_DOC_XLIFF, "not XLIFF");
