@@ -315,8 +315,8 @@ class Jobs(IntegrationTest):
     def test_clients_without_keys_have_their_share_and_see_their_own(self):
         server = self.start(MODELS, self.folder, "--jobs-max=4", "--jobs-space=1MiB", "--trusted-proxies=127.0.0.1")
 
-        def ask(address, method, path, body=None):
-            headers = {"X-Forwarded-For": address, "Content-Type": TEXT}
+        def ask(address, method, path, body=None, **more):
+            headers = {"X-Forwarded-For": address, "Content-Type": TEXT, **more}
             status, _, answer = server.request(method, path, body=body, headers=headers)
             return status, json.loads(answer) if answer else None
 
@@ -333,6 +333,11 @@ class Jobs(IntegrationTest):
         # The list names only the client's own jobs; a client that knows an id can use that job.
         for address, ids in ((mine, made), (yours, [job["id"]]), ("192.0.2.3", [])):
             self.assertEqual([one["id"] for one in ask(address, "GET", "/v1/jobs")[1]["jobs"]], ids)
+        # A page of another origin that the client's browser shows does not get it.
+        host = f"127.0.0.1:{server.port()}"
+        for seen, headers in ((0, {"Origin": "https://example.org"}), (0, {"Sec-Fetch-Site": "cross-site"}),
+                              (0, {"Origin": "null"}), (2, {"Origin": f"http://{host}"}), (2, {"Sec-Fetch-Site": "same-origin"})):
+            self.assertEqual(len(ask(mine, "GET", "/v1/jobs", **headers)[1]["jobs"]), seen, headers)
         self.assertEqual(ask("192.0.2.3", "GET", f"/v1/jobs/{made[0]}")[0], 200)
         self.assertEqual(ask("192.0.2.3", "DELETE", f"/v1/jobs/{made[0]}")[0], 204)
         self.assertEqual([one["id"] for one in ask(mine, "GET", "/v1/jobs")[1]["jobs"]], made[1:])

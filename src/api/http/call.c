@@ -90,11 +90,27 @@ struct dg_span dg_call_owner(const struct dg_call *call)
     return dg_span_cstr(dg_gate_name(call));
 }
 
+bool dg_call_is_foreign(const struct dg_call *call)
+{
+    const struct dg_http_req *req = call->req;
+    struct dg_span site = dg_http_header(req, "sec-fetch-site"),
+                   origin = dg_http_header(req, "origin");
+    if (site.ptr && !dg_span_eq(site, DG_SPAN("same-origin")) && !dg_span_eq(site, DG_SPAN("none")))
+        return true;
+    return origin.ptr && !(dg_span_starts(origin, DG_SPAN("http://")) &&
+                           dg_span_eq(dg_span_sub(origin, 7, origin.len), req->host));
+}
+
 bool dg_call_lists(const struct dg_call *call, const char *owner, uint64_t client)
 {
     if (!dg_span_eq(dg_span_cstr(owner), dg_call_owner(call)))
         return false;
-    return *owner || (client && client == dg_gate_client(call));
+    if (*owner)
+        return true;
+    const char *known = call->api->opts.cors_origin;
+    const bool is_known =
+        known && *known && dg_span_eq(dg_http_header(call->req, "origin"), dg_span_cstr(known));
+    return client && client == dg_gate_client(call) && (is_known || !dg_call_is_foreign(call));
 }
 
 void dg_call_add_headers(struct dg_call *call)

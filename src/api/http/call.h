@@ -119,9 +119,13 @@ void dg_call_no_memory(struct dg_call *call); /* 503, with Retry-After */
  * owner and administrators see it. */
 struct dg_span dg_call_owner(const struct dg_call *call);
 
+/* Returns true if a browser says that a page of another origin sent the request. */
+bool dg_call_is_foreign(const struct dg_call *call);
+
 /* Returns whether a list for this caller contains an object of `owner` (the name of a key, or "")
  * that came from `client`. An object without an owner is listed only for the address that it came
- * from; others need its id. */
+ * from; others need its id. A page of another origin, which a browser at that address happens to
+ * show, gets none of these, unless cors-origin names its origin. */
 bool dg_call_lists(const struct dg_call *call, const char *owner, uint64_t client);
 
 /* Adds the headers that every answer has, to answers that the functions above do not make. */

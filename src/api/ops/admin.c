@@ -45,24 +45,13 @@ static bool is_this_machine(struct dg_span host)
     return false;
 }
 
-/* Returns true if a browser says that a page of another origin sent the request. */
-static bool is_foreign(const struct dg_http_req *req)
-{
-    struct dg_span site = dg_http_header(req, "sec-fetch-site"),
-                   origin = dg_http_header(req, "origin");
-    if (site.ptr && !dg_span_eq(site, DG_SPAN("same-origin")) && !dg_span_eq(site, DG_SPAN("none")))
-        return true;
-    return origin.ptr && !(dg_span_starts(origin, DG_SPAN("http://")) &&
-                           dg_span_eq(dg_span_sub(origin, 7, origin.len), req->host));
-}
-
 static bool may_look(const struct dg_call *call)
 {
     const struct dg_http_req *req = call->req;
     return call->api->opts.ops_loopback &&
            (req->method == DG_HTTP_GET || req->method == DG_HTTP_HEAD) &&
            !dg_who_has_key(&call->charge.who) && is_loopback(req->client) && !came_by_proxy(req) &&
-           is_this_machine(req->host) && !is_foreign(req);
+           is_this_machine(req->host) && !dg_call_is_foreign(call);
 }
 
 bool dg_admin_allows(const struct dg_call *call)
