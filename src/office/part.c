@@ -112,7 +112,7 @@ static void read_text(struct dg_part_reader *r, const struct dg_markup_token *st
     }
     while (start->type == DG_MARKUP_START && dg_part_next_child(r, start, &token)) {
         if (token.type == DG_MARKUP_TEXT || token.type == DG_MARKUP_OTHER)
-            dg_part_add_text(r, place, &token, !keeps);
+            dg_part_add_text(r, place, &token, !keeps, ns == DG_NS_SHEET);
         else
             dg_part_skip(r, &token);
     }
@@ -195,7 +195,7 @@ static void read_plain(struct dg_part_reader *r, const struct dg_markup_token *s
     dg_part_begin_block(r, &paragraph, DG_BLOCK_PLAIN, start->at + start->len);
     while (dg_part_next_child(r, start, &token)) {
         if (token.type == DG_MARKUP_TEXT || token.type == DG_MARKUP_OTHER)
-            dg_part_add_text(r, &place, &token, false);
+            dg_part_add_text(r, &place, &token, false, false);
         else
             dg_part_skip(r, &token);
     }
@@ -488,7 +488,7 @@ static void read_children(struct dg_part_reader *r, const struct dg_markup_token
         if (token.type == DG_MARKUP_START || token.type == DG_MARKUP_EMPTY)
             read_element(r, &token, place);
         else if (place->paragraph && place->paragraph->block.kind == DG_BLOCK_MIXED)
-            dg_part_add_text(r, place, &token, false);
+            dg_part_add_text(r, place, &token, false, false);
     }
     r->depth--;
 }

@@ -46,6 +46,7 @@ struct dg_atom {
     uint32_t format; /* the format of the run that it stands in */
     uint8_t kind;
     bool in_run, is_cdata;
+    bool is_line;      /* BREAK: a line end in the text of a cell */
     bool is_link;      /* FIELD_BEGIN: what the field shows is text; FIELD_CODE: the code says so */
     bool is_content;   /* CLOSE: set while the end of its container is about to be read */
     struct dg_span id; /* for START and END */

@@ -212,7 +212,7 @@ static void put_atoms(struct rendering *r, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++) {
         const struct dg_atom *atom = &r->atoms[i];
-        if (atom->kind == DG_ATOM_TEXT) {
+        if (atom->kind == DG_ATOM_TEXT || atom->is_line) {
             say(r, atom->format, dg_span_sub(r->w->part->bytes, atom->at, atom->len));
             continue;
         }

@@ -11,6 +11,7 @@
 #include "office/sheets.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum {
     DEPTH_MAX = 256,
@@ -147,8 +148,49 @@ struct dg_atom *dg_part_add_atom(struct dg_part_reader *r, const struct dg_part_
     return atom;
 }
 
+/* How the line ends of cells are written. */
+static size_t line_end_at(struct dg_span text)
+{
+    static const char *const words[] = {"_x000d_\n", "_x000d__x000a_", "_x000a_", "&#10;", "&#xa;"};
+    if (text.ptr[0] == '\n')
+        return 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const size_t len = strlen(words[i]);
+        if (text.len >= len && strncasecmp(text.ptr, words[i], len) == 0)
+            return len;
+    }
+    return 0;
+}
+
+static bool is_limit_near(const struct dg_part_reader *r)
+{
+    return r->n_atoms > (r->part->bytes.len / ATOM_BYTES + ATOMS_MORE) / 2;
+}
+
+/* Text with its line ends as breaks, or without them; where there are very many of these, they are
+ * white space. */
+static void add_lines(struct dg_part_reader *r, const struct dg_part_place *place, size_t from,
+                      size_t to, bool is_cdata, bool has_breaks)
+{
+    size_t len;
+    for (size_t at = from; at <= to && !r->err; at += len ? len : 1) {
+        len = at < to && !is_limit_near(r) ? line_end_at(dg_span_sub(r->part->bytes, at, to - at))
+                                           : 0;
+        if (len == 0 && at < to)
+            continue;
+        struct dg_atom *atom =
+            at > from ? dg_part_add_atom(r, place, DG_ATOM_TEXT, from, at - from) : NULL;
+        if (atom)
+            atom->is_cdata = is_cdata;
+        atom = len && has_breaks ? dg_part_add_atom(r, place, DG_ATOM_BREAK, at, len) : NULL;
+        if (atom)
+            atom->is_line = true;
+        from = at + len;
+    }
+}
+
 void dg_part_add_text(struct dg_part_reader *r, const struct dg_part_place *place,
-                      const struct dg_markup_token *token, bool trims)
+                      const struct dg_markup_token *token, bool trims, bool cells)
 {
     static const struct dg_span cdata = {"<![CDATA[", 9}, cdata_end = {"]]>", 3};
     const struct dg_span bytes = dg_part_bytes_of(r, token);
@@ -168,6 +210,10 @@ void dg_part_add_text(struct dg_part_reader *r, const struct dg_part_place *plac
         from++;
     while (trims && from < to && dg_chars_is_space(r->part->bytes.ptr[to - 1]))
         to--;
+    if (cells) {
+        add_lines(r, place, from, to, is_cdata, true);
+        return;
+    }
     struct dg_atom *atom =
         from < to ? dg_part_add_atom(r, place, DG_ATOM_TEXT, from, to - from) : NULL;
     if (atom)
@@ -254,7 +300,10 @@ static void read_value(struct dg_part_reader *r, struct dg_span value, enum dg_b
     const struct dg_part_place place = {.paragraph = &paragraph};
     const size_t at = dg_part_offset_of(r, value);
     dg_part_begin_block(r, &paragraph, kind, at);
-    dg_part_add_atom(r, &place, DG_ATOM_TEXT, at, value.len);
+    if (r->part->opts.is_table) /* compared with texts of cells without their marks */
+        add_lines(r, &place, at, at + value.len, false, false);
+    else
+        dg_part_add_atom(r, &place, DG_ATOM_TEXT, at, value.len);
     dg_part_end_block(r, &paragraph, at + value.len);
 }
 

@@ -83,9 +83,9 @@ void dg_part_replace(struct dg_part_reader *r, size_t at, size_t len, const stru
 struct dg_atom *dg_part_add_atom(struct dg_part_reader *r, const struct dg_part_place *place,
                                  enum dg_atom_kind kind, size_t at, size_t len);
 /* Text or a CDATA section as an atom; nothing for comments. `trims` leaves white space at the ends
- * out. */
+ * out. In text of `cells` line ends are breaks. */
 void dg_part_add_text(struct dg_part_reader *r, const struct dg_part_place *place,
-                      const struct dg_markup_token *token, bool trims);
+                      const struct dg_markup_token *token, bool trims, bool cells);
 
 /* Blocks may be begun inside others. A block without words is none, and leaves its bytes alone. */
 void dg_part_begin_block(struct dg_part_reader *r, struct dg_part_paragraph *paragraph,

@@ -476,6 +476,25 @@ START_TEST(margins_of_sheets_have_codes)
 }
 END_TEST
 
+START_TEST(cells_have_lines)
+{
+    const struct dg_office_opts table = {.has_text = true, .is_table = true};
+    const char *xml = SHEET("<si><t>A cat\nA dog&#10;_x000D_\n1_x000a_</t></si>"
+                            "<si><r><t>A </t></r><r><rPr><b/></rPr><t>cat\nA dog</t></r></si>");
+    check_shown(xml, &plain_opts,
+                "<p>A cat<br id=0>A dog<br id=1><br id=2>1<br id=3></p>\n"
+                "<p><b id=1>A</b>cat<br id=0>A dog</p>\n");
+    check_rewritten(xml, &plain_opts,
+                    "<p>Un chat<br id=0>Un chien<br id=1><br id=2>1<br id=3></p>\n"
+                    "<p><b id=1>Un</b> chat<br id=0>Un chien</p>\n",
+                    SHEET("<si><t xml:space=\"preserve\">Un chat\nUn chien&#10;_x000D_\n1_x000a_"
+                          "</t></si><si><r><t xml:space=\"preserve\">Un</t></r><r><rPr><b/></rPr>"
+                          "<t xml:space=\"preserve\"> chat\nUn chien</t></r></si>"));
+    check_shown(SHEET("<tableColumn name=\"A_x000a_cat\"/><tableColumn name=\"A&#10;dog\"/>"),
+                &table, "<p>Acat</p>\n<p>Adog</p>\n");
+}
+END_TEST
+
 START_TEST(sheets_are_called_what_they_may_be)
 {
     struct dg_office_opts opts = plain_opts;
@@ -673,6 +692,6 @@ DG_UNIT(most_text_of_a_paragraph_has_no_marks, marks_and_containers_have_places,
         what_did_not_change_keeps_its_bytes, languages_are_named,
         a_translation_must_have_the_same_marks, slides_have_runs_too,
         charts_remember_texts_and_numbers, placeholders_of_a_layout_are_not_shown,
-        margins_of_sheets_have_codes, sheets_are_called_what_they_may_be,
+        margins_of_sheets_have_codes, cells_have_lines, sheets_are_called_what_they_may_be,
         opendocument_has_text_in_paragraphs, pages_have_blocks_in_blocks,
         every_run_and_mark_is_there_once, what_is_not_well_formed_is_refused)
