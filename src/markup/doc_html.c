@@ -173,11 +173,40 @@ static void note_spaces(struct reader *reader, const struct dg_markup_token *tok
     reader->text.keeps_space = reader->pre_depth > 0;
 }
 
+/* How a word is read (<rt> in <ruby>) goes with the word, and the model does not see it. Its end
+ * tag may be missing: then it ends at the next tag that cannot be in it. False for any other tag.
+ */
+static bool take_reading(struct reader *reader, const struct dg_markup_token *start)
+{
+    static const char *const names[] = {"rp", "rt", "rtc", NULL}, *const ruby[] = {"ruby", NULL};
+    struct dg_markup ahead = reader->markup;
+    struct dg_markup_token token;
+    size_t end = ahead.at;
+    bool is_over = false;
+    if (reader->markup.kind == DG_MARKUP_XML || start->type != DG_MARKUP_START ||
+        !dg_markup_is_one_of(start->name, names))
+        return false;
+    while (!is_over && dg_markup_next(&ahead, &token)) {
+        const bool is_own =
+            token.type == DG_MARKUP_END && dg_markup_is(DG_MARKUP_HTML, token.name, start->name);
+        is_over = token.name.len && (dg_markup_is_one_of(token.name, names) ||
+                                     dg_markup_is_one_of(token.name, ruby) ||
+                                     dg_markup_is_one_of(token.name, border_names));
+        if (is_own || !is_over)
+            end = ahead.at;
+    }
+    dg_doc_add(reader->doc, DG_DOC_POINT, start->at, end - start->at, (struct dg_span){NULL, 0});
+    reader->markup.at = end;
+    return true;
+}
+
 static void read_tag(struct reader *reader, const struct dg_markup_token *token)
 {
     static const char *const title[] = {"title", NULL};
     bool border = is_border(reader, token);
     reader->n_tags++;
+    if (take_reading(reader, token))
+        return;
     enum freezing how = token->type == DG_MARKUP_END ? FREE : freezing_of(reader, token);
     if (how != FREE) {
         add_frozen(reader, token, how, border);
