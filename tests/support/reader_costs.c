@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Feeds texts of 8, 16, 32 and 64 KB that repeat a pattern to the code that reads clients' data,
- * for a program that counts what each call costs (tests/integration/19_linear.py). One of these
- * readers reads nothing, but opens and cancels requests, the more the longer the text is:
+/* Feeds texts of 8, 64 and 512 KB that repeat a pattern to the code that reads clients' data, and
+ * says how long each text took (tests/integration/19_linear.py). One of these readers reads
+ * nothing, but opens and cancels requests, the more the longer the text is:
  *
- *     reader_costs SEED ROUNDS LANGID        every fragment of every reader by itself, then so many
- * patterns of several, by chance; LANGID is data/langid/langid.bin
+ *     reader_costs SEED ROUNDS LANGID TIMES [NUMBER...]
  *
- * Standard output has a line "reader pattern" for each four calls of dg_test_read. */
+ * reads every fragment of every reader by itself, then so many patterns of several, by chance; or
+ * only those of these numbers. LANGID is data/langid/langid.bin. Each text is read so many TIMES,
+ * of which the quickest counts, except for the largest, which is read once.
+ *
+ * Standard output has, for each pattern, "number nanoseconds nanoseconds nanoseconds reader
+ * pattern" and a zero byte. With TIMES of 1 that stands for three calls of dg_test_read. */
 #include "access/key_file.h"
 #include "api/compat/chat_prompt.h"
 #include "api/http/fields.h"
@@ -36,13 +40,16 @@
 #include "text/terms/casing.h"
 #include "text/terms/glossary.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
-    SMALLEST = 8192,
-    SIZES = 4,
+    SMALLEST = 8 << 10,
+    LARGEST = 512 << 10,
+    STEP = 8, /* from one size to the next */
     FRAGMENTS_MAX = 16,
     PARTS_MAX = 4,
     BIG = 1 << 30,
@@ -993,18 +1000,48 @@ static void fill(struct dg_buf *text, const char *pattern, size_t len)
         require(dg_buf_append_span(text, one) == DG_OK);
 }
 
-/* Measures texts that repeat `first`, and in their second half `second`. */
-static void measure(const struct reader *reader, const char *first, const char *second)
+static uint64_t used_ns(void)
 {
-    printf("%s \"%s\" \"%s\"%c", reader->name, first, second, 0);
-    for (size_t k = 0, size = SMALLEST; k < SIZES; k++, size *= 2) {
+    struct timespec used;
+    require(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0);
+    return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+/* What is measured, and how. */
+struct measuring {
+    long times;
+    char **numbers; /* in ascending order; NULL at the end. All patterns when there is none */
+    bool all;
+    long number; /* that of the next pattern */
+};
+
+/* Measures texts that repeat `first`, and in their second half `second`. */
+static void measure(struct measuring *how, const struct reader *reader, const char *first,
+                    const char *second)
+{
+    const long number = how->number++;
+    if (!how->all) {
+        if (!*how->numbers || strtol(*how->numbers, NULL, 10) != number)
+            return;
+        how->numbers++;
+    }
+    printf("%ld ", number);
+    for (size_t size = SMALLEST; size <= LARGEST; size *= STEP) {
         struct dg_buf text;
+        uint64_t best = UINT64_MAX;
         dg_buf_init(&text, BIG);
         fill(&text, first, size / 2);
         fill(&text, second, size);
-        dg_test_read(reader, dg_buf_span(&text));
+        for (long k = 0; k < (size < LARGEST ? how->times : 1); k++) {
+            const uint64_t begin = used_ns();
+            dg_test_read(reader, dg_buf_span(&text));
+            const uint64_t used = used_ns() - begin;
+            best = used < best ? used : best;
+        }
+        printf("%llu ", (unsigned long long)best);
         dg_buf_deinit(&text);
     }
+    printf("%s \"%s\" \"%s\"%c", reader->name, first, second, 0);
 }
 
 /* A few fragments of the reader, one after the other. */
@@ -1020,10 +1057,15 @@ static void draw(const struct reader *reader, size_t n_fragments, struct dg_rng 
 
 int main(int argc, char **argv)
 {
-    if (argc != 4 || dg_langid_open(&langid, argv[3], NULL) != DG_OK) {
-        fprintf(stderr, "usage: reader_costs SEED ROUNDS LANGID\n");
+    if (argc < 5 || dg_langid_open(&langid, argv[3], NULL) != DG_OK) {
+        fprintf(stderr, "usage: reader_costs SEED ROUNDS LANGID TIMES [NUMBER...]\n");
         return 2;
     }
+    /* Memory stays with the process: the kernel's work for new pages is not the reader's. */
+    mallopt(M_MMAP_THRESHOLD, BIG);
+    mallopt(M_TRIM_THRESHOLD, BIG);
+    struct measuring how = {
+        .times = strtol(argv[4], NULL, 10), .numbers = argv + 5, .all = argc == 5};
     struct dg_rng rng;
     dg_rng_init(&rng, strtoull(argv[1], NULL, 10), 0);
     long rounds = strtol(argv[2], NULL, 10);
@@ -1034,12 +1076,12 @@ int main(int argc, char **argv)
             n++;
         reader->read(DG_SPAN("a")); /* makes what is made only once */
         for (size_t k = 0; k < n; k++)
-            measure(reader, reader->fragments[k], reader->fragments[k]);
+            measure(&how, reader, reader->fragments[k], reader->fragments[k]);
         for (long k = 0; k < rounds; k++) {
             char first[512], second[512];
             draw(reader, n, &rng, first, sizeof first);
             draw(reader, n, &rng, second, sizeof second);
-            measure(reader, first, dg_rng_next(&rng) % 2 ? first : second);
+            measure(&how, reader, first, dg_rng_next(&rng) % 2 ? first : second);
         }
     }
     dg_langid_close(langid);
