@@ -46,7 +46,7 @@ def read(times, numbers, before=()):
     """{number: (reader and pattern, [nanoseconds for each size])} of these patterns, or of all"""
     seed, rounds = os.environ.get("DRAGOMAN_SEED", "1"), os.environ.get("DRAGOMAN_ROUNDS", "1")
     command = [*before, PROGRAM, seed, rounds, LANGID, str(times), *map(str, numbers)]
-    done = subprocess.run(command, capture_output=True, timeout=1200, check=False)
+    done = subprocess.run(command, capture_output=True, timeout=3600, check=False)
     if done.returncode != 0:
         raise AssertionError(done.stderr.decode())
     found = {}
