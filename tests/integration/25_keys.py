@@ -322,6 +322,37 @@ class Keys(IntegrationTest):
         wait_for(lambda: self.usage(server, ALICE)["month"]["characters"] == len(fine) + len("Merci."), "the refund")
         socket.close()
 
+    def test_a_document_that_fails_after_a_restart_costs_nothing(self):
+        """It fails because its glossary, which was kept in memory, has gone with the first server."""
+        flags = (f"--usage-file={self.directory}/usage", f"--jobs-dir={self.directory}/jobs")
+        server = self.serve(key("alice", ALICE), flags=flags)
+        status, _, answer = self.ask(server, bearer(ALICE), "/v1/glossaries", name="g", source="fr", target="en", terms={"chat": "tom"})
+        self.assertEqual(status, 201, answer)
+        text = "\n\n".join(f"{n} Le chat dort dans la maison." for n in range(20000))
+        form = "".join(f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in (
+            ("source_lang", "FR"), ("target_lang", "EN"), ("glossary_id", answer["id"]), ('file"; filename="a.txt', text))) + "--x--\r\n"
+        headers = {**bearer(ALICE), "Content-Type": "multipart/form-data; boundary=x"}
+        status, _, answer = server.request("POST", "/v2/document", form.encode(), headers)
+        self.assertEqual(status, 200, answer)
+        made = json.loads(answer)
+
+        def is_written():
+            with open(f"{self.directory}/usage", encoding="utf-8") as file:
+                return f" alice 2 {len(text)} " in file.read()
+
+        wait_for(is_written, "the charge to be on disk")
+        server.process.kill()
+        server.expected_codes = (-signal.SIGKILL,)
+        server.wait()
+        server = self.serve(key("alice", ALICE), flags=flags)
+        state = lambda: self.ask(server, bearer(ALICE), f"/v2/document/{made['document_id']}", document_key=made["document_key"])[2]
+        wait_for(lambda: state()["status"] == "error", "the document to fail")
+        wait_for(lambda: self.usage(server, ALICE)["month"]["characters"] == 0, "the refund")
+        self.assertEqual(server.stop(), 0)
+        server = self.serve(key("alice", ALICE), flags=flags)
+        self.assertEqual(state()["status"], "error")
+        self.assertEqual(self.usage(server, ALICE)["month"], {**self.usage(server, ALICE)["month"], "requests": 1, "characters": 0})
+
     def test_addresses_without_a_key(self):
         server = self.serve(key("alice", ALICE), flags=["--anonymous-requests=1", "--trusted-proxies=127.0.0.1"])
 

@@ -10,7 +10,6 @@
  *
  * They are jobs (api/jobs/document_add.h), and go on without a waiting client. */
 #include "api/compat/deepl.h"
-#include "access/calendar.h"
 #include "api/http/api_int.h"
 #include "api/http/documents.h"
 #include "api/jobs/bulk_int.h"
@@ -44,23 +43,26 @@ static const char *failure_of(const struct dg_bulk_job *job, char text[128])
     return text;
 }
 
-/* Redis gives back once, however many servers ask it to, and whichever of them have died. */
+/* Where servers share jobs, Redis gives back once, however many servers ask it to, and whichever of
+ * them have died. */
 void dg_deepl_document_bill(void *api, const struct dg_bulk_job *job)
 {
     const struct dg_access *access = ((struct dg_api *)api)->access;
+    const bool is_shared = dg_bulk_is_shared(((struct dg_api *)api)->bulk);
     char text[128];
     struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
                                .id = dg_span_cstr(job->owner),
                                .requests = job->bill.requests,
                                .characters = job->bill.characters,
-                               .once = dg_span_cstr(job->document_key),
-                               .month = dg_calendar_month(job->created_s)};
+                               .once = dg_span_cstr(is_shared ? job->document_key : ""),
+                               .month = job->bill.month,
+                               .is_local = job->bill.is_local};
     memcpy(ask.limits, job->bill.limits, sizeof ask.limits);
     if (access && failure_of(job, text))
         dg_quota_refund(dg_access_quota(access), &ask);
 }
 
-/* What the document cost, which is given back if it fails. */
+/* What the document cost, which is given back if it fails, unless its job has the bill. */
 struct bill {
     struct dg_bulk_watch watch;
     struct dg_api *api;
@@ -71,9 +73,10 @@ static void on_over(struct dg_bulk_watch *watch, struct dg_bulk_job *job)
 {
     struct bill *bill = DG_LIST_ITEM(watch, struct bill, watch);
     char text[128];
-    if (job && failure_of(job, text))
+    const bool has_failed = job && failure_of(job, text);
+    if (has_failed && job->bill.characters == 0)
         dg_charge_refund(&bill->charge, 507, 0);
-    else if (job)
+    else if (job && !has_failed)
         bill->api->deepl_characters += job->n_characters;
     dg_free(bill);
 }

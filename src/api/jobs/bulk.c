@@ -774,12 +774,12 @@ static uint64_t age_of(const struct dg_bulk_job *job)
     return job->age_s + (dg_clock_now(&job->bulk->clock) - job->seen_ns) / DG_CLOCK_S;
 }
 
-/* Tells of jobs that are over and have a bill, if servers still share jobs. While Redis does not
- * answer, the bills wait, because a refund would be lost; after a day Redis has forgotten that it
- * was made. */
+/* Tells of jobs that are over and have a bill. While servers share jobs and Redis does not answer,
+ * the bills wait, because a refund would be lost; after a day Redis has forgotten that it was
+ * made. */
 static void tell_bills(struct dg_bulk *bulk)
 {
-    if (!bulk->on_bill || !dg_bulk_is_shared(bulk))
+    if (!bulk->on_bill)
         return;
     for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
@@ -902,6 +902,7 @@ static void take_in(struct dg_bulk *bulk, const char *id)
     if (!err && !bulk->opts.redis)
         err = resume(job, &error);
     if (!err) {
+        job->is_billed = !bulk->opts.redis && dg_bulk_is_over(job);
         dg_bulk_link(job);
         return;
     }

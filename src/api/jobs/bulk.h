@@ -62,10 +62,13 @@ enum dg_bulk_state {
 /* The API through which a document came. Only this API reports on it and hands it out. */
 enum dg_bulk_api { DG_BULK_V1, DG_BULK_DEEPL, DG_BULK_LIBRETRANSLATE };
 
-/* What its owner's key was charged for a job that servers share; all zeros: nothing. */
+/* What its owner's key was charged for a job, and where (struct dg_quota_ask); all zeros:
+ * nothing. */
 struct dg_bulk_bill {
     uint64_t requests, characters;
     uint64_t limits[DG_QUOTA_WINDOWS];
+    unsigned month;
+    bool is_local;
 };
 
 /* A new job as it is handed over. Everything is copied, except the body, which is taken. */
@@ -192,8 +195,8 @@ struct dg_bulk_stats {
 };
 void dg_bulk_read_stats(const struct dg_bulk *bulk, struct dg_bulk_stats *stats);
 
-/* Called in a turn for each job that is over and has a bill, once Redis answers: on every server
- * that knows the job, and again after a restart. */
+/* Called in a turn for each job that is over and has a bill. Of jobs that servers share, once Redis
+ * answers: on every server that knows the job, and again after a restart. Of others, not again. */
 typedef void (*dg_bulk_bill_fn)(void *ctx, const struct dg_bulk_job *job);
 void dg_bulk_on_bill(struct dg_bulk *bulk, dg_bulk_bill_fn fn, void *ctx);
 

@@ -97,7 +97,7 @@ struct dg_bulk_job {
     char document_key[DG_BULK_KEY + 1]; /* the hash of the key that opens it; "": none does */
     uint64_t n_characters;
     struct dg_bulk_bill bill;
-    bool is_billed;      /* on_bill was called for it since this server started */
+    bool is_billed;      /* on_bill was called for it */
     uint64_t fetched_ns; /* when this server gave out a document that is fetched once; 0: not yet */
     enum dg_bulk_format format;
     enum dg_bulk_state state;

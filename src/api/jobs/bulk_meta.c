@@ -65,7 +65,7 @@ enum dg_err dg_bulk_own_models(struct dg_bulk_job *job, const char *const *names
 
 /* ---- The bill -------------------------------------------------------------------------------- */
 
-/* [REQUESTS,CHARACTERS,LIMIT,...] */
+/* [REQUESTS,CHARACTERS,LIMIT,...,MONTH,IS_LOCAL] */
 static void put_bill(const struct dg_bulk_bill *bill, struct dg_json_out *out)
 {
     dg_json_out_put_open(out, "bill", '[');
@@ -73,6 +73,8 @@ static void put_bill(const struct dg_bulk_bill *bill, struct dg_json_out *out)
     dg_json_out_uint(out, bill->characters);
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
         dg_json_out_uint(out, bill->limits[w]);
+    dg_json_out_uint(out, bill->month);
+    dg_json_out_uint(out, bill->is_local);
     dg_json_out_close(out, ']');
 }
 
@@ -80,14 +82,17 @@ static enum dg_err read_bill(const struct dg_json *json, struct dg_bulk_bill *bi
                              struct dg_error *error)
 {
     const struct dg_json *all = NULL;
-    int64_t values[2 + DG_QUOTA_WINDOWS] = {0};
+    enum { MONTH = 2 + DG_QUOTA_WINDOWS, IS_LOCAL, N };
+    int64_t values[N] = {0};
     enum dg_err err = dg_json_get_array(json, "bill", DG_JSON_OPTIONAL, error, &all);
-    for (size_t i = 0; all && !err && i < 2 + DG_QUOTA_WINDOWS; i++)
+    for (size_t i = 0; all && !err && i < N; i++)
         err = dg_json_at_int(all, "bill", i, 0, INT64_MAX, error, &values[i]);
     bill->requests = (uint64_t)values[0];
     bill->characters = (uint64_t)values[1];
     for (int w = 0; w < DG_QUOTA_WINDOWS; w++)
         bill->limits[w] = (uint64_t)values[2 + w];
+    bill->month = (unsigned)values[MONTH];
+    bill->is_local = values[IS_LOCAL] != 0;
     return err;
 }
 

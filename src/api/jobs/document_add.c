@@ -175,11 +175,13 @@ static struct dg_bulk_bill bill_of(const struct adding *adding, const struct dg_
 {
     const struct dg_charge *charge = &call->charge;
     struct dg_bulk_bill bill = {.requests = 0};
-    if (adding->api != DG_BULK_DEEPL || !dg_bulk_is_shared(call->api->bulk) || !charge->is_taken ||
-        charge->options.is_local || charge->options.kind != DG_QUOTA_KEY)
+    if (adding->api != DG_BULK_DEEPL || !charge->is_taken || charge->options.kind != DG_QUOTA_KEY ||
+        (charge->options.is_local && dg_bulk_is_shared(call->api->bulk)))
         return bill;
     bill.requests = charge->options.requests;
     bill.characters = charge->options.characters;
+    bill.month = charge->options.month;
+    bill.is_local = charge->options.is_local;
     memcpy(bill.limits, charge->options.limits, sizeof bill.limits);
     return bill;
 }
@@ -232,8 +234,8 @@ static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
     err = dg_bulk_add(call->api->bulk, &order, on_added, adding, &error);
     if (err)
         *failure = failure_of_order(adding, err, &error);
-    else if (order.bill.characters) /* the document may exist although its client is told that it
-                                       does not */
+    else if (order.bill.characters && dg_bulk_is_shared(call->api->bulk))
+        /* the document may exist although its client is told that it does not */
         memcpy(call->charge.once, hash, sizeof hash);
     return err;
 }

@@ -400,7 +400,7 @@ START_TEST(a_bill_is_told_of_once_and_only_while_redis_answers)
 {
     struct bench bench;
     int n_bills = 0;
-    row_more = "\"bill\":[1,100,0,0,0,0,1000],";
+    row_more = "\"bill\":[1,100,0,0,0,0,1000,202611,0],";
     begin(&bench);
     write_file(&bench, "json", row("done", 2, 8));
     bench.upto = "2";
