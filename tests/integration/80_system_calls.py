@@ -350,6 +350,13 @@ class OnDisk(Keeping):
         self.plan.rest()
         gone = one_more()
         self.assertEqual(self.ask("DELETE", f"/v1/jobs/{gone}")[0], 204)
+        unsynced = one_more()
+        self.chance = random.Random(FIRST)
+        self.a_glossary()
+        self.plan.arm("fsync", errno.EIO, 1, FOR_EVER)
+        self.assertEqual(self.ask("DELETE", f"/v1/jobs/{unsynced}")[0], 500)  # a power cut could bring it back
+        self.assertEqual(self.ask("DELETE", f"/v1/glossaries/{list(self.glossaries)[0]}")[0], 500)
+        self.plan.rest()
         self.server.process.kill()
         self.server.expected_codes = (-signal.SIGKILL,)
         self.server.wait()

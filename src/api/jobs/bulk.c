@@ -272,6 +272,8 @@ static void run_remove(struct dg_offload_task *task)
 {
     struct chore *chore = (struct chore *)task;
     chore->err = remove_files(chore->job, &chore->error);
+    if (!chore->err) /* so that a power cut does not bring it back */
+        chore->err = dg_file_out_sync_dir(chore->job->bulk->opts.dir, &chore->error);
 }
 
 static void on_removed(struct dg_offload_task *task)
@@ -280,7 +282,7 @@ static void on_removed(struct dg_offload_task *task)
     if (chore->err)
         dg_log_event(chore->job->bulk->log, DG_LOG_ERROR, "bulk",
                      DG_LOG_FIELDS(dg_log_str("job", chore->job->id), dg_log_err(chore->err)),
-                     "a job could not be removed, so the next start will find it again: %s",
+                     "a job could not be removed, so the next start may find it again: %s",
                      dg_error_text(&chore->error, chore->err));
     end_ending(chore);
 }

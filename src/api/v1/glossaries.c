@@ -668,7 +668,8 @@ static void run_removal(struct dg_offload_task *task)
 {
     struct removal *removal = (struct removal *)task;
     removal->err = remove_path(removal->path);
-    (void)!dg_file_out_sync_dir(removal->dir, NULL);
+    if (!removal->err)
+        removal->err = dg_file_out_sync_dir(removal->dir, NULL);
 }
 
 static void answer_removal(struct dg_call *call, enum dg_err err)
