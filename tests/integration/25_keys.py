@@ -322,23 +322,35 @@ class Keys(IntegrationTest):
         wait_for(lambda: self.usage(server, ALICE)["month"]["characters"] == len(fine) + len("Merci."), "the refund")
         socket.close()
 
+    def send_long_document(self, server, *fields):
+        text = "\n\n".join(f"{n} Le chat dort dans la maison." for n in range(20000))
+        form = "".join(f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in (
+            ("source_lang", "FR"), ("target_lang", "EN"), *fields, ('file"; filename="a.txt', text))) + "--x--\r\n"
+        headers = {**bearer(ALICE), "Content-Type": "multipart/form-data; boundary=x"}
+        status, _, answer = server.request("POST", "/v2/document", form.encode(), headers)
+        self.assertEqual(status, 200, answer)
+        return len(text), json.loads(answer)
+
+    def test_a_document_that_ends_with_the_server_costs_nothing(self):
+        flags = (f"--usage-file={self.directory}/usage",)  # without jobs-dir
+        server = self.serve(key("alice", ALICE), flags=flags)
+        length, _ = self.send_long_document(server)
+        self.assertEqual(self.usage(server, ALICE)["month"]["characters"], length)
+        self.assertEqual(server.stop(), 0)
+        server = self.serve(key("alice", ALICE), flags=flags)
+        self.assertEqual(self.usage(server, ALICE)["month"]["characters"], 0)
+
     def test_a_document_that_fails_after_a_restart_costs_nothing(self):
         """It fails because its glossary, which was kept in memory, has gone with the first server."""
         flags = (f"--usage-file={self.directory}/usage", f"--jobs-dir={self.directory}/jobs")
         server = self.serve(key("alice", ALICE), flags=flags)
         status, _, answer = self.ask(server, bearer(ALICE), "/v1/glossaries", name="g", source="fr", target="en", terms={"chat": "tom"})
         self.assertEqual(status, 201, answer)
-        text = "\n\n".join(f"{n} Le chat dort dans la maison." for n in range(20000))
-        form = "".join(f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in (
-            ("source_lang", "FR"), ("target_lang", "EN"), ("glossary_id", answer["id"]), ('file"; filename="a.txt', text))) + "--x--\r\n"
-        headers = {**bearer(ALICE), "Content-Type": "multipart/form-data; boundary=x"}
-        status, _, answer = server.request("POST", "/v2/document", form.encode(), headers)
-        self.assertEqual(status, 200, answer)
-        made = json.loads(answer)
+        length, made = self.send_long_document(server, ("glossary_id", answer["id"]))
 
         def is_written():
             with open(f"{self.directory}/usage", encoding="utf-8") as file:
-                return f" alice 2 {len(text)} " in file.read()
+                return f" alice 2 {length} " in file.read()
 
         wait_for(is_written, "the charge to be on disk")
         server.process.kill()

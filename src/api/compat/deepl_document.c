@@ -48,15 +48,15 @@ static const char *failure_of(const struct dg_bulk_job *job, char text[128])
 void dg_deepl_document_bill(void *api, const struct dg_bulk_job *job)
 {
     const struct dg_access *access = ((struct dg_api *)api)->access;
-    const bool is_shared = dg_bulk_is_shared(((struct dg_api *)api)->bulk);
     char text[128];
-    struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
-                               .id = dg_span_cstr(job->owner),
-                               .requests = job->bill.requests,
-                               .characters = job->bill.characters,
-                               .once = dg_span_cstr(is_shared ? job->document_key : ""),
-                               .month = job->bill.month,
-                               .is_local = job->bill.is_local};
+    struct dg_quota_ask ask = {
+        .kind = DG_QUOTA_KEY,
+        .id = dg_span_cstr(job->owner),
+        .requests = job->bill.requests,
+        .characters = job->bill.characters,
+        .once = dg_span_cstr(dg_bulk_is_shared(job->bulk) ? job->document_key : ""),
+        .month = job->bill.month,
+        .is_local = job->bill.is_local};
     memcpy(ask.limits, job->bill.limits, sizeof ask.limits);
     if (access && failure_of(job, text))
         dg_quota_refund(dg_access_quota(access), &ask);

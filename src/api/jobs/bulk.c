@@ -786,7 +786,7 @@ static void tell_bills(struct dg_bulk *bulk)
     for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next) {
         struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
         if (job->is_billed || job->bill.characters == 0 || !dg_bulk_is_over(job) ||
-            age_of(job) >= BILL_S)
+            (bulk->shared && age_of(job) >= BILL_S))
             continue;
         if (dg_bulk_may_lack(bulk)) {
             bulk->has_news = true;
@@ -1041,6 +1041,12 @@ void dg_bulk_close(struct dg_bulk *bulk)
     if (!bulk)
         return;
     bulk->is_closing = bulk->has_news = true;
+    for (struct dg_list *at = bulk->jobs.next; bulk->opts.is_temporary && at != &bulk->jobs;
+         at = at->next) {
+        struct dg_bulk_job *job = DG_LIST_ITEM(at, struct dg_bulk_job, link);
+        if (!dg_bulk_is_over(job)) /* no later start goes on with it */
+            job->state = DG_BULK_CANCELLED;
+    }
     tell_watches(bulk);
     for (struct dg_list *at = bulk->jobs.next; at != &bulk->jobs; at = at->next)
         dg_bulk_halt(DG_LIST_ITEM(at, struct dg_bulk_job, link));
