@@ -446,7 +446,10 @@ enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format,
     doc->stop = opts ? opts->stop : NULL;
     dg_buf_init(&doc->filled, PLAIN_MAX);
     dg_buf_init(&doc->plain, PLAIN_MAX);
-    kinds[format].read(doc, opts ? opts : &none);
+    opts = opts ? opts : &none;
+    kinds[format].read(doc, opts);
+    if (!opts->no_tags)
+        dg_doc_find_tags(doc, opts->join_lines);
     dg_doc_settle(doc);
     doc->error = NULL;
     doc->stop = NULL;

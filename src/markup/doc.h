@@ -74,6 +74,7 @@ struct dg_doc_opts {
     const atomic_bool *stop;
     bool no_outline; /* only the elements named above are borders */
     bool join_lines; /* a line end counts as ordinary white space */
+    bool no_tags;    /* tags in text that is not markup (doc_text.c) remain text */
 
     /* Files that hold texts with their translations (PO, XLIFF). Texts without a translation get
      * one. */
@@ -121,9 +122,9 @@ struct dg_span dg_doc_ending(enum dg_doc_format format);
  * DG_DOC_TEXT if they do not show it either. */
 enum dg_doc_format dg_doc_format_guess(struct dg_span original);
 
-/* Whether plain text writes characters as references or escapes (&#39;, \", \n), so that a document
- * of DG_DOC_TEXT is worth its cost. */
-bool dg_doc_has_signs(struct dg_span text);
+/* Whether plain text writes characters as references or escapes (&#39;, \", \n), or, unless
+ * `no_tags`, has tags with partners, so that a document of DG_DOC_TEXT is worth its cost. */
+bool dg_doc_has_signs(struct dg_span text, bool no_tags);
 
 /* `original` must be valid UTF-8; it is borrowed as long as the document lives. `opts` may be NULL.
  * DG_ERR_NOMEM; DG_ERR_CANCELLED; for formats other than HTML, XML and Markdown also

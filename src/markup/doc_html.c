@@ -31,6 +31,21 @@ static const char *const opaque_names[] = {"applet",  "audio",    "canvas",   "i
                                            "style",   "svg",      "template", "textarea",  "video",
                                            "xmp",     NULL};
 
+bool dg_doc_is_border(struct dg_span name)
+{
+    return dg_markup_is_one_of(name, border_names);
+}
+
+bool dg_doc_is_code(struct dg_span name)
+{
+    return dg_markup_is_one_of(name, code_names);
+}
+
+bool dg_doc_is_opaque(struct dg_span name)
+{
+    return dg_markup_is_one_of(name, opaque_names);
+}
+
 struct reader {
     struct dg_doc *doc;
     const struct dg_doc_opts *opts;
@@ -76,10 +91,9 @@ static enum freezing freezing_of(const struct reader *reader, const struct dg_ma
     struct dg_span value;
     if (reader->markup.kind == DG_MARKUP_XML)
         return dg_phrase_set_has(&reader->ignored, token->name) ? FROZEN : FREE;
-    if (dg_markup_is_one_of(token->name, opaque_names))
+    if (dg_doc_is_opaque(token->name))
         return OPAQUE;
-    if (dg_markup_is_one_of(token->name, code_names) ||
-        dg_phrase_set_has(&reader->ignored, token->name))
+    if (dg_doc_is_code(token->name) || dg_phrase_set_has(&reader->ignored, token->name))
         return FROZEN;
     struct dg_span tag = bytes_of(reader, token);
     if (dg_markup_attribute(tag, "translate", &value) &&
@@ -133,8 +147,8 @@ static void add_frozen(struct reader *reader, const struct dg_markup_token *star
         n_open += !is_same && token.type == DG_MARKUP_START;
         is_border |= !is_same && token.type == DG_MARKUP_END && n_open == 0;
         n_open -= !is_same && token.type == DG_MARKUP_END && n_open > 0;
-        is_border |= reader->markup.kind == DG_MARKUP_HTML && token.name.len &&
-                     dg_markup_is_one_of(token.name, border_names);
+        is_border |=
+            reader->markup.kind == DG_MARKUP_HTML && token.name.len && dg_doc_is_border(token.name);
         reader->n_tags += token.name.len > 0 && token.type != DG_MARKUP_OTHER;
         last = token.at;
     }
@@ -158,7 +172,7 @@ static bool is_border(const struct reader *reader, const struct dg_markup_token 
 {
     if (reader->markup.kind == DG_MARKUP_XML)
         return reader->flags && reader->flags[reader->n_tags];
-    return dg_markup_is_one_of(token->name, border_names);
+    return dg_doc_is_border(token->name);
 }
 
 static void note_spaces(struct reader *reader, const struct dg_markup_token *token)

@@ -127,6 +127,16 @@ struct dg_doc_pairing {
 };
 void dg_doc_pair(struct dg_doc *doc, const struct dg_doc_pairing *pairing);
 
+/* Elements of HTML, in any case: those that divide the text, those whose text is code, and those
+ * whose contents are not part of the running text. */
+bool dg_doc_is_border(struct dg_span name);
+bool dg_doc_is_code(struct dg_span name);
+bool dg_doc_is_opaque(struct dg_span name);
+
+/* Finds tags in the text of the items, and makes items of them (doc_text.c). With `joins_lines` a
+ * pair may lie in several lines. Before dg_doc_settle. */
+void dg_doc_find_tags(struct dg_doc *doc, bool joins_lines);
+
 /* A key that is the same for names that differ only in the case of ASCII letters. */
 uint32_t dg_doc_name_key(struct dg_span name);
 

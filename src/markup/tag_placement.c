@@ -52,6 +52,16 @@ static bool begins_with_word(const struct dg_placement *placement, size_t from)
            !dg_placement_is_mark(cp);
 }
 
+static bool ends_with_word(const struct dg_placement *placement, size_t from, size_t to)
+{
+    uint32_t cp = 0;
+    size_t last = to;
+    while (last > from && ((unsigned char)placement->plain.ptr[--last] & 0xC0) == 0x80)
+        ;
+    return to > from && dg_utf8_decode(placement->plain, last, &cp) > 0 &&
+           !dg_placement_is_mark(cp);
+}
+
 /* The free units that repeat a part of a word of the source, which markup divides. */
 static bool repeated_stretch(const struct dg_placement *placement, size_t from, size_t to,
                              size_t lo, size_t hi, size_t level, struct dg_placement_node *node)
@@ -217,8 +227,8 @@ static void trim(const struct dg_placement *placement, size_t from, size_t to,
     while (node->hi - node->lo > 1 && !placement->units[node->lo].is_word &&
            begins_with_word(placement, from))
         node->lo++;
-    bool ends_with_word = to > from && dg_placement_is_letter(placement->plain.ptr[to - 1]);
-    while (node->hi - node->lo > 1 && !placement->units[node->hi - 1].is_word && ends_with_word)
+    while (node->hi - node->lo > 1 && !placement->units[node->hi - 1].is_word &&
+           ends_with_word(placement, from, to))
         node->hi--;
 }
 
@@ -567,6 +577,8 @@ static bool allocate(struct dg_placement *placement, const struct dg_tag_placeme
     if (!placement->units || !placement->begins || !placement->ends || !placement->nodes)
         return false;
     dg_placement_cut(placement);
+    if (placement->err)
+        return false;
     if (has_attention)
         take_source(placement, source);
     else

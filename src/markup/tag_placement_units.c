@@ -4,6 +4,7 @@
 /* The units of a translation, and what share of each source token they have. */
 #include "base/memory/utf8.h"
 #include "markup/tag_placement_int.h"
+#include "text/terms/protect.h"
 
 #include <string.h>
 
@@ -57,15 +58,29 @@ static size_t frozen_at(const struct dg_placement *placement, const struct dg_sp
     return 0;
 }
 
-/* Units also begin and end where a frozen text does: "f's" is not one word after a frozen "f". */
+/* Units also begin and end where a frozen text does: "f's" is not one word after a frozen "f". What
+ * is protected (protect.h), such as "{0}", is one unit; a number is not, as markup may divide it
+ * from its measure. */
 static void cut_units(struct dg_placement *placement)
 {
     struct dg_span text = placement->text, list[FROZEN_MAX];
     const size_t n_frozen = list_frozen(placement, list);
-    size_t at = 0, len, stop = 0;
+    size_t at = 0, len, stop = 0, next = 0;
     bool in_word = false;
     uint32_t cp = 0, behind;
+    struct dg_protect_list spans;
+    dg_protect_list_init(&spans);
+    placement->err = dg_protect_find(text, DG_PROTECT_ALL & ~(1u << DG_PROTECT_NUMBER), &spans);
     for (; at < text.len; at += len) {
+        while (next < spans.n && spans.items[next].at < at)
+            next++;
+        if (next < spans.n && spans.items[next].at == at) {
+            len = spans.items[next++].len;
+            placement->units[placement->n_units++] =
+                (struct dg_text_unit){.at = at, .len = len, .is_word = true};
+            in_word = false;
+            continue;
+        }
         len = dg_utf8_decode(text, at, &cp);
         if (len == 0) {
             len = 1;
@@ -90,6 +105,7 @@ static void cut_units(struct dg_placement *placement)
                 (struct dg_text_unit){.at = at, .len = len, .is_word = is_word};
         in_word = is_word && !dg_cp_is_unspaced(cp);
     }
+    dg_protect_list_deinit(&spans);
 }
 
 /* ---- Words that markup divides --------------------------------------------------------------- */

@@ -105,13 +105,16 @@ enum dg_err installed_explain(const struct dg_engine *engine, enum dg_err err,
                         said, list);
 }
 
-void installed_tell_foreign(const char *who, const char *language, const char *target)
+void installed_tell_foreign(const char *who, const char *language, float confidence,
+                            const char *target)
 {
+    const bool is_sure = confidence >= DG_ENGINE_SURE;
     fprintf(stderr,
-            "dragoman %s stays as it is: it is in %s, and no installed model translates from that "
-            "to %s",
-            who, language ? language : "another language", target);
-    if (language && *target)
+            "dragoman %s stays as it is: it is in %s%s%s, and no installed model translates from "
+            "that to %s",
+            who, language && is_sure ? "" : "another language",
+            !language || is_sure ? "" : ", perhaps ", language ? language : "", target);
+    if (language && *target && is_sure)
         fprintf(stderr, "; 'dragoman get %s-%s' fetches one", language, target);
     fputc('\n', stderr);
 }

@@ -31,6 +31,7 @@ enum dg_err installed_explain(const struct dg_engine *engine, enum dg_err err,
 
 /* Says on standard error that what `who` names ("translate: line 3") was not translated, because no
  * model leads from its language, NULL if that is not known, to the target; and what would help. */
-void installed_tell_foreign(const char *who, const char *language, const char *target);
+void installed_tell_foreign(const char *who, const char *language, float confidence,
+                            const char *target);
 
 #endif

@@ -132,6 +132,11 @@ class Translate(IntegrationTest):
         self.assertEqual([item.get("detected", {}).get("language") for item in items], ["fr", "en", "de", None])
         self.assertEqual([item.get("warning", {}).get("code") for item in items], [None, None, "language_not_available", None])
         self.assertIn("German (de)", items[2]["warning"]["message"])
+        # A language that the identifier does not know: none of the models reads it, whatever it is.
+        esperanto = "Saluton, kiel vi fartas hodiaŭ?"
+        status, answer = self.ask(server, {"text": esperanto, "target": "en"})
+        self.assertEqual((status, answer["translations"][0]["text"]), (200, esperanto), answer)
+        self.assertIn("in another language, perhaps", answer["translations"][0]["warning"]["message"])
         for source in ("auto", None, "fr"):
             body = {"text": french, "target": "fr", **({"source": source} if source else {})}
             status, answer = self.ask(server, body)

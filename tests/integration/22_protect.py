@@ -70,6 +70,22 @@ class Signs(unittest.TestCase):
         self.assertEqual(answers[-3], "\\n".join(answers[-2:]))
 
 
+class Tags(unittest.TestCase):
+    """A pair of tags in plain text goes where its words go, as in HTML; and the model sees the words alone."""
+    def test_the_same_as_in_a_page(self):
+        texts = ["La voiture <i>rouge</i> est rapide.", "Bonjour <b>le monde</b>", "Il habite dans <a href=\"u\">une grande maison</a> blanche.",
+                 "Merci.<br>Où est la gare ?", "Lancez <code>make</code> maintenant.", "Cliquez <b>ici {0}</b>."]
+
+        def translate(text, *options):
+            return subprocess.run([TOOL, "translate", "--model", MODEL, *options], input=text, capture_output=True, encoding="utf-8",
+                                  timeout=600, check=True).stdout.splitlines()
+
+        answers = translate("\n".join(texts))
+        self.assertEqual(answers, [translate(text, "--format=html")[0] for text in texts])
+        self.assertIn("<i>red</i> car", answers[0])
+        self.assertIn("{0}", answers[5])
+
+
 class Numbers(unittest.TestCase):
     """The model translates years, prices, times and the like; a number that it gets wrong is
     copied."""

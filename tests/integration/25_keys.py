@@ -279,6 +279,15 @@ class Keys(IntegrationTest):
             self.assertGreaterEqual(month["characters"], max(delivered, 1))
             self.assertLessEqual(month["characters"], delivered + len(" Le chat numéro 4000 dort. "))
 
+    def test_a_text_that_a_keys_models_cannot_read_is_not_taken_for_its_target(self):
+        conf = "".join(f"[model {name}]\npath = {os.path.join(SOURCES, 'models', name)}\n" for name in ("fr-en", "en-fr"))
+        self.write_keys(key("alice", ALICE, "models = fr-en"))
+        data = os.path.join(SOURCES, "data", "langid", "langid.bin")
+        server = self.start(f"--language-data={data}", conf=f"keys-file = {self.keys}\n{conf}")
+        self.refused(server, 403, "model_not_allowed", bearer(ALICE), text="Window", target="fr")
+        status, _, answer = self.ask(server, bearer(ALICE), text="Où est la gare ?", target="fr")
+        self.assertEqual((status, answer["translations"][0]["text"]), (200, "Où est la gare ?"), answer)
+
     def test_a_frame_or_a_document_that_fails_costs_no_characters(self):
         conf = "".join(f"[model {name}]\npath = {os.path.join(SOURCES, 'models', name)}\n" for name in ("fr-en", "en-fr"))
         self.write_keys(key("alice", ALICE))

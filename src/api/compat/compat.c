@@ -202,7 +202,7 @@ void dg_compat_put_notes(struct dg_json_out *out, const struct dg_compat *compat
 {
     const struct dg_language *to = item->to ? item->to : compat->to;
     if (item->is_foreign)
-        dg_job_put_foreign(out, item->detected, to ? to->code : NULL);
+        dg_job_put_foreign(out, item->detected, item->confidence, to ? to->code : NULL);
     const struct {
         const char *key;
         const struct dg_span *items;

@@ -40,7 +40,7 @@ struct dg_compat_item {
                              NULL */
     float confidence;     /* how sure the detection is, 0 to 1 */
     bool is_blank;        /* it has nothing to translate, so no language can be detected */
-    bool is_foreign; /* It is surely in `detected`, from which no model leads to the target; it is
+    bool is_foreign; /* No model leads from its language to the target (dg_engine_result), so it is
                         returned unchanged. */
     size_t n_characters;  /* code points of the text */
     struct dg_span *lost; /* [n_lost] protected spans that the translation lacks */

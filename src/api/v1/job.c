@@ -370,22 +370,26 @@ static void put_alternatives(struct dg_json_out *out, const struct dg_job_item *
     dg_json_out_close(out, ']');
 }
 
-void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char *target)
+void dg_job_put_foreign(struct dg_json_out *out, const char *source, float confidence,
+                        const char *target)
 {
     const char *to = target ? target : "";
+    const bool is_sure = confidence >= DG_ENGINE_SURE;
     struct dg_langtag tag;
     struct dg_buf name, message;
     dg_buf_init(&name, 256);
     dg_buf_init(&message, 1024);
     const bool has_name = dg_langtag_parse(dg_span_cstr(source), &tag, NULL) == DG_OK &&
                           dg_langtag_name(&tag, "en", &name) == DG_OK;
-    enum dg_err err =
-        dg_buf_printf(&message,
-                      "The text is in %.*s (%s), from which no model here translates%s%s: it is "
-                      "returned as it is.",
-                      DG_SPAN_FMT(has_name ? dg_buf_span(&name) : dg_span_cstr(source)), source,
-                      *to ? " to " : "", to);
-    if (!err && *to)
+    enum dg_err err = dg_buf_printf(
+        &message,
+        is_sure ? "The text is in %.*s (%s), from which no model here translates%s%s: it is "
+                  "returned as it is."
+                : "The text is in another language, perhaps %.*s (%s), from which no model here "
+                  "translates%s%s: it is returned as it is.",
+        DG_SPAN_FMT(has_name ? dg_buf_span(&name) : dg_span_cstr(source)), source,
+        *to ? " to " : "", to);
+    if (!err && *to && is_sure)
         err = dg_buf_printf(&message, " Not installed: dragoman get %s-%s", source, to);
     if (err)
         out->err = err;
@@ -425,7 +429,7 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
         dg_json_out_close(&out, '}');
     }
     if (result->is_foreign)
-        dg_job_put_foreign(&out, result->detected, result->target);
+        dg_job_put_foreign(&out, result->detected, result->confidence, result->target);
     dg_json_out_put_cstr(&out, "finish", dg_finish_name(result->finish));
     if (result->repaired)
         dg_json_out_put_bool(&out, "repaired", true);

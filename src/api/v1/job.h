@@ -160,9 +160,10 @@ void dg_job_cancel(struct dg_job *job);
  * fine. */
 void dg_job_drop(struct dg_job *job);
 
-/* Puts the member "warning" into an open object: the text is in `source`, from which no model leads
- * to `target` (NULL: to any language). */
-void dg_job_put_foreign(struct dg_json_out *out, const char *source, const char *target);
+/* Puts the member "warning" into an open object: the text is in `source`, as far as that could be
+ * detected, from which no model leads to `target` (NULL: to any language). */
+void dg_job_put_foreign(struct dg_json_out *out, const char *source, float confidence,
+                        const char *target);
 
 /* Writes the members that follow the items, without braces:
  * "model":...,"usage":{...},"timing":{...}. */

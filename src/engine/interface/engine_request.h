@@ -19,6 +19,9 @@
 
 enum { DG_ENGINE_GLOSSARIES = 8 };
 
+/* The confidence from which a detected language counts as certain. */
+#define DG_ENGINE_SURE 0.8f
+
 /* One answer for one sentence, as text. */
 struct dg_engine_answer {
     struct dg_span text;
@@ -72,8 +75,8 @@ struct dg_engine_result {
     const char *model, *source, *target;
     bool is_copy;    /* the text is returned unchanged: it is in the target language, has nothing to
                         translate, or is_foreign */
-    bool is_foreign; /* the text is surely in `detected`, from which no model leads to the
-                        target */
+    bool is_foreign; /* No model leads from the text's language to the target. That language is
+                        `detected`, surely if the confidence is DG_ENGINE_SURE or more. */
     bool has_quality; /* the request asked for a quality, and the text has sentences */
     double quality; /* The expected chrF, 0 to 1: the mean over the sentences, weighted by the bytes
                        of their sources. */

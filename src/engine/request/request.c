@@ -92,11 +92,12 @@ static void take_markup(struct dg_request *request)
 }
 
 /* Returns true when plain text, too, is read as a document, because it has signs that stand for
- * characters. If the translation has a forced beginning or alternatives, placeholders protect the
- * signs instead. */
+ * characters, or tags. If the translation has a forced beginning or alternatives, placeholders
+ * protect these instead. */
 static bool has_signs(const struct dg_engine_request *asked)
 {
-    return asked->prefix.len == 0 && asked->search.n_best <= 1 && dg_doc_has_signs(asked->text);
+    return asked->prefix.len == 0 && asked->search.n_best <= 1 &&
+           dg_doc_has_signs(asked->text, asked->no_protect);
 }
 
 /* Reads a text with markup; its plain text is then cut and translated. A text that is not
@@ -107,6 +108,7 @@ static enum dg_err read_doc(struct dg_request *request, struct dg_request_tools 
     if (request->is_copy || (request->asked.format == DG_DOC_TEXT && !has_signs(&request->asked)))
         return DG_OK;
     struct dg_doc_opts opts = request->asked.doc;
+    opts.no_tags |= request->asked.no_protect;
     if (opts.target.len == 0) /* the file's own statement about the language of its translations */
         opts.target = dg_span_cstr(request->pairs[request->n_hops - 1].target->code);
     opts.join_lines |= request->asked.format == DG_DOC_TEXT && request->asked.join_lines;

@@ -10,11 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SAMPLE_BYTES = 16 * 1024 /* bytes of a text that are looked at to detect its language */ };
+enum {
+    SAMPLE_BYTES = 16 * 1024, /* bytes of a text that are looked at to detect its language */
+    SOME_WORDS = 20           /* bytes of a text that is more than a name or a loanword */
+};
 
-/* The confidence from which a text counts as written in a language that leads nowhere; and the
- * share of the best guess's confidence from which the second guess counts as equally good. */
-static const float IS_SURE = 0.8f, MAY_BE = 0.2f;
+/* The confidence from which a text counts as written in a language that leads nowhere; the
+ * confidence below which a text of some words is in none of the languages that lead to the target,
+ * whichever it is in; and the share of the best guess's confidence from which the second guess
+ * counts as equally good. */
+static const float IS_SURE = DG_ENGINE_SURE, IS_NOT = 0.1f, MAY_BE = 0.2f;
 
 /* The languages that a request names; a side that is not named fits everything. */
 struct want {
@@ -405,7 +410,8 @@ static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_fo
         return dg_error_set(error, DG_ERR_NOMEM, "no memory to detect a language");
     const struct dg_langid_guess *guess = choose(want, guesses, n);
     const char *kin = NULL;
-    if (all_known && other.tag && other.confidence >= IS_SURE) {
+    const bool is_none = text.len >= SOME_WORDS && n > 0 && guesses[0].confidence < IS_NOT;
+    if (all_known && other.tag && (other.confidence >= IS_SURE || is_none)) {
         guess = &other;
         kin = kin_of(want, &set, other.tag);
         routing->is_foreign = !kin;
@@ -641,7 +647,10 @@ static enum dg_err find_allowed(const struct dg_routing_map *map,
         if (may_use(request, map->models[i]))
             allowed[part.n_models++] = map->models[i];
     enum dg_err err = find(&part, request, error, routing);
-    if (err == DG_ERR_NOT_FOUND && find(map, request, NULL, &other) == DG_OK)
+    /* An answer without a translation is right only if no model that the key may not use has one.
+     */
+    const bool has_none = err == DG_ERR_NOT_FOUND || (!err && routing->is_copy);
+    if (has_none && find(map, request, NULL, &other) == DG_OK && (err || !other.is_copy))
         err = dg_error_set(error, DG_ERR_DENIED, "the key may not use %s",
                            request->model ? "this model" : "a model for these languages");
     return err;

@@ -40,7 +40,8 @@ struct dg_routing {
     float confidence;     /* 0 when nothing was detected */
     bool is_copy;    /* The text is returned unchanged: it is in the target language, has nothing to
                         translate, or is_foreign. */
-    bool is_foreign; /* it is surely in `detected`, from which no model leads to the target */
+    bool is_foreign; /* It is in `detected` or a language like it, from which no model leads to the
+                        target. */
     struct dg_langtag source, target; /* the languages of a text that is returned unchanged; source
                                          empty: unknown */
 };

@@ -91,4 +91,8 @@ const char *dg_protect_name(enum dg_protect_kind kind);
  * none. */
 size_t dg_protect_match_escape(struct dg_span text, size_t at);
 
+/* The end of a tag, <b> or </b> or <x id="7"/>, whose '<' is at `at`; 0: there is none, and
+ * *failed_at is the first place where a later tag can start. */
+size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at);
+
 #endif

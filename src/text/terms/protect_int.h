@@ -39,7 +39,6 @@ size_t dg_protect_match_braces(struct dg_span text, size_t at);
 size_t dg_protect_match_reference(struct dg_span text, size_t at);
 size_t dg_protect_match_percent(struct dg_span text, size_t at, enum dg_protect_kind *kind);
 size_t dg_protect_match_variable(struct dg_span text, size_t at);
-size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at);
 size_t dg_protect_match_shortcode(struct dg_span text, size_t at);
 size_t dg_protect_match_emoji(struct dg_span text, size_t at);
 

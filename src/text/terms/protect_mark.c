@@ -227,7 +227,6 @@ size_t dg_protect_match_variable(struct dg_span text, size_t at)
 
 /* ---- <x id="7"/> ----------------------------------------------------------------------------- */
 
-/* On failure *failed_at is the first place where a later tag can start. */
 size_t dg_protect_match_tag(struct dg_span text, size_t at, size_t *failed_at)
 {
     size_t i = at + 1;

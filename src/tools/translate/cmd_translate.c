@@ -335,7 +335,8 @@ static void on_translation_done(void *ctx, const struct dg_engine_result *result
     if (!result->err && result->is_foreign) {
         char who[64];
         snprintf(who, sizeof who, "translate: line %zu", translation->line->number);
-        installed_tell_foreign(who, result->detected, work->flags->remote.target);
+        installed_tell_foreign(who, result->detected, result->confidence,
+                               work->flags->remote.target);
     }
     if (work->flags->json)
         write_json(translation, result);

@@ -41,7 +41,8 @@ static void on_document_done(void *ctx, const struct dg_engine_result *result)
         snprintf(work->target, sizeof work->target, "%s", result->target);
     work->n_lost = result->n_lost;
     if (!result->err && result->is_foreign)
-        installed_tell_foreign("file: the text", result->detected, work->flags->remote.target);
+        installed_tell_foreign("file: the text", result->detected, result->confidence,
+                               work->flags->remote.target);
 }
 
 /* Gets the last part of the model's path: "fr-en" states its languages. */

@@ -106,6 +106,11 @@ START_TEST(tags_move_with_their_words)
         {"<b>un <i>chat</b> noir</i>", "<b>un <i>chat</b> noir</i>"},
         {"un <s translate=no><a>x</s></a> chat", "un <s translate=no><a>x</s></a> chat"},
         {"un &lt;b&gt; &amp; chat", "chat &amp; &lt;b&gt; un"},
+        {"<b>\xC2\xAB"
+         "chat\xC2\xBB</b> dort",
+         "dort <b>\xC2\xAB"
+         "chat\xC2\xBB</b>"},
+        {"<b>{0} chat</b> dort", "dort <b>chat {0}</b>"},
         {"<a>un <b>x <a>chat</a></b></a>", "<a>un <b>x <a>chat</a></b></a>"},
         {"<ul> <li>un  chat\n<li>dort</ul>", "<ul> <li>chat un\n<li>dort</ul>"},
         {"un<!-- x --> chat dort", "dort<!-- x --> chat un"},
@@ -206,9 +211,58 @@ START_TEST(plain_text_keeps_its_signs)
         expect(cases[i][0], DG_DOC_TEXT, NULL, true, cases[i][1]);
     expect("un chat\\ndort &amp; mange", DG_DOC_TEXT, &joins, true, "mange &amp; chat\\ndort un");
     for (size_t i = 0; i < 4; i++)
-        ck_assert(dg_doc_has_signs(dg_span_cstr(cases[i][0])));
+        ck_assert(dg_doc_has_signs(dg_span_cstr(cases[i][0]), false));
     for (size_t i = 4; i < 7; i++)
-        ck_assert(!dg_doc_has_signs(dg_span_cstr(cases[i][0])));
+        ck_assert(!dg_doc_has_signs(dg_span_cstr(cases[i][0]), false));
+}
+END_TEST
+
+START_TEST(tags_in_text_move_with_their_words)
+{
+    static const char *const cases[][2] = {
+        {"un <b>chat noir</b> dort", "dort <b>noir chat</b> un"},
+        {"<0>un <1>chat</1> noir</0> dort", "dort <0>noir <1>chat</1> un</0>"},
+        {"un <a href=\"x y\">chat</A> dort", "dort <a href=\"x y\">chat</A> un"},
+        {"un &lt;b&gt;chat&lt;/b&gt; dort", "dort &lt;b&gt;chat&lt;/b&gt; un"},
+        {"un <code>f(x)</code> dort", "dort <code>f(x)</code> un"},
+        {"un chat<br>il dort", "chat un<br>dort il"},
+        {"<p>un chat</p><p>il dort</p>", "<p>chat un</p><p>dort il</p>"},
+        {"<b>un chat<br/>il dort</b>", "<b>chat un<br/>dort il</b>"},
+        /* without a partner, on another line, crossed, or no tags at all: words like others */
+        {"un <b>chat dort", "dort <b>chat un"},
+        {"un </b> dort", "dort </b> un"},
+        {"un <x/> dort", "dort <x/> un"},
+        {"<b>un\nchat</b> dort", "<b>un\ndort chat</b>"},
+        {"<b>un <i>chat</b> noir</i>", "noir</i> <b><i>chat un</b>"},
+        {"a <b et c> d", "d c> et <b a"},
+        {"<!-- a --> <script>un</script>", "<script>un</script> --> a <!--"},
+    };
+    static const char *const strings[][2] = {
+        {"{\"a\": \"un <b>chat</b> dort\", \"b\": \"<i>ici\", \"c\": \"et</i> la\"}",
+         "{\"a\": \"dort <b>chat</b> un\", \"b\": \"<i>ici\", \"c\": \"la et</i>\"}"},
+        {"{\"a\": \"un <a x=\\\"y\\\">chat</a> dort\"}",
+         "{\"a\": \"dort <a x=\\\"y\\\">chat</a> un\"}"},
+    };
+    static const char *const pages[][2] = {
+        {"un &lt;b>chat <i>noir&lt;/b></i> dort", "dort <i>noir&lt;/b&gt;</i> &lt;b&gt;chat un"},
+        {"un <i>chat &lt;b>noir&lt;/b></i> dort", "dort <i>&lt;b>noir&lt;/b> chat</i> un"},
+    };
+    static const struct dg_doc_opts joins = {.join_lines = true}, none = {.no_tags = true};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i][0], DG_DOC_TEXT, NULL, true, cases[i][1]);
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+        expect(strings[i][0], DG_DOC_JSON, NULL, true, strings[i][1]);
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
+        expect(pages[i][0], DG_DOC_HTML, NULL, true, pages[i][1]);
+    expect("un <b>chat</b> dort", DG_DOC_TEXT, &none, true, "dort <b>chat</b> un");
+    expect("un <b>chat noir</b> dort", DG_DOC_TEXT, &none, true, "dort noir</b> <b>chat un");
+    expect("<b>un\nchat</b> dort", DG_DOC_TEXT, &joins, false, "<b>un\nchat</b> dort");
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert(dg_doc_has_signs(dg_span_cstr(cases[i][0]), false));
+        ck_assert(!dg_doc_has_signs(dg_span_cstr(cases[i][0]), true));
+    }
+    ck_assert(dg_doc_has_signs(DG_SPAN("un<BR>chat"), false));
+    ck_assert(!dg_doc_has_signs(DG_SPAN("a <b et <c>, < / <"), false));
 }
 END_TEST
 
@@ -476,8 +530,8 @@ END_TEST
 DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
         tags_move_with_their_words, markup_divides_a_word_where_it_did,
         markup_divides_an_ordinal_after_its_number, plain_text_keeps_its_signs,
-        a_point_behind_a_space_keeps_it, the_same_words_give_the_same_document,
-        xml_has_an_outline_and_names, markdown_and_subtitles_keep_their_form,
-        markdown_knows_code_in_lists_and_quotations, markdown_translations_begin_no_block,
-        references_are_those_of_the_standard, long_and_deep_documents_take_linear_time,
-        a_document_that_nobody_wants_is_cancelled)
+        tags_in_text_move_with_their_words, a_point_behind_a_space_keeps_it,
+        the_same_words_give_the_same_document, xml_has_an_outline_and_names,
+        markdown_and_subtitles_keep_their_form, markdown_knows_code_in_lists_and_quotations,
+        markdown_translations_begin_no_block, references_are_those_of_the_standard,
+        long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled)
