@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Bounded queue with a turn number in every cell (after Dmitry Vyukov's bounded MPMC queue).
+/* Bounded queue with a turn number in every cell (after Dmitry Vyukov's bounded MPMC queue). A cell
+ * is its turn, then its item; so writing the first turns touches all memory of the queue, which
+ * otherwise would seem to grow until as many items as it has cells have passed.
  *
  *     cell i, initially          turn = i            free for the push number i
  *     push number p, p & mask=i  turn = p + 1        filled; free for the pop number p
@@ -30,12 +32,21 @@ struct dg_mpsc {
     alignas(CACHE_LINE) _Atomic size_t head; /* next pop; the consumer */
     alignas(CACHE_LINE) atomic_bool is_asleep;
     size_t mask; /* cap - 1 */
-    size_t item_size;
+    size_t item_size, cell_size;
     dg_mpsc_wake_fn wake;
     void *arg;
-    _Atomic size_t *turns; /* owned; one per cell */
-    unsigned char *items;  /* owned */
+    unsigned char *cells; /* owned */
 };
+
+static _Atomic size_t *turn_of(const struct dg_mpsc *queue, size_t number)
+{
+    return (_Atomic size_t *)(void *)(queue->cells + (number & queue->mask) * queue->cell_size);
+}
+
+static void *item_of(const struct dg_mpsc *queue, size_t number)
+{
+    return turn_of(queue, number) + 1;
+}
 
 static bool round_up(size_t cap, size_t *out)
 {
@@ -51,23 +62,24 @@ enum dg_err dg_mpsc_new(size_t cap, size_t item_size, dg_mpsc_wake_fn wake, void
                         struct dg_mpsc **out)
 {
     /* With one cell, "filled" (p + 1) and "free again" (p + cap) would be the same number. */
-    size_t n_cells;
-    if (!round_up(cap < 2 ? 2 : cap, &n_cells))
+    size_t n_cells, cell_size;
+    if (!round_up(cap < 2 ? 2 : cap, &n_cells) ||
+        !dg_add(item_size, 2 * sizeof(size_t) - 1, &cell_size))
         return DG_ERR_NOMEM;
     struct dg_mpsc *queue = dg_try_aligned(sizeof *queue);
     if (!queue)
         return DG_ERR_NOMEM;
     memset(queue, 0, sizeof *queue);
-    queue->turns = dg_try_calloc(n_cells, sizeof *queue->turns);
-    queue->items = dg_try_calloc(n_cells, item_size);
-    if (!queue->turns || !queue->items) {
+    queue->mask = n_cells - 1;
+    queue->item_size = item_size;
+    queue->cell_size = cell_size / sizeof(size_t) * sizeof(size_t);
+    queue->cells = dg_try_calloc(n_cells, queue->cell_size);
+    if (!queue->cells) {
         dg_mpsc_free(queue);
         return DG_ERR_NOMEM;
     }
     for (size_t i = 0; i < n_cells; i++)
-        atomic_init(&queue->turns[i], i);
-    queue->mask = n_cells - 1;
-    queue->item_size = item_size;
+        atomic_init(turn_of(queue, i), i);
     queue->wake = wake;
     queue->arg = arg;
     atomic_init(&queue->is_asleep, true);
@@ -79,8 +91,7 @@ void dg_mpsc_free(struct dg_mpsc *queue)
 {
     if (!queue)
         return;
-    dg_free(queue->turns);
-    dg_free(queue->items);
+    dg_free(queue->cells);
     dg_free(queue);
 }
 
@@ -89,7 +100,7 @@ static bool claim(struct dg_mpsc *queue, size_t *number)
 {
     size_t at = atomic_load_explicit(&queue->tail, memory_order_relaxed);
     for (;;) {
-        size_t turn = atomic_load_explicit(&queue->turns[at & queue->mask], memory_order_acquire);
+        size_t turn = atomic_load_explicit(turn_of(queue, at), memory_order_acquire);
         if (turn == at) {
             if (atomic_compare_exchange_weak_explicit(&queue->tail, &at, at + 1,
                                                       memory_order_relaxed, memory_order_relaxed))
@@ -110,9 +121,8 @@ enum dg_err dg_mpsc_push(struct dg_mpsc *queue, const void *item)
     size_t number;
     if (!claim(queue, &number))
         return DG_ERR_LIMIT;
-    size_t cell = number & queue->mask;
-    memcpy(queue->items + cell * queue->item_size, item, queue->item_size);
-    atomic_store(&queue->turns[cell], number + 1);
+    memcpy(item_of(queue, number), item, queue->item_size);
+    atomic_store(turn_of(queue, number), number + 1);
     /* the load leaves the line in the other producers' caches */
     if (atomic_load(&queue->is_asleep) && atomic_exchange(&queue->is_asleep, false) && queue->wake)
         queue->wake(queue->arg);
@@ -122,11 +132,10 @@ enum dg_err dg_mpsc_push(struct dg_mpsc *queue, const void *item)
 bool dg_mpsc_pop(struct dg_mpsc *queue, void *item)
 {
     size_t number = atomic_load_explicit(&queue->head, memory_order_relaxed);
-    size_t cell = number & queue->mask;
-    if (atomic_load(&queue->turns[cell]) != number + 1)
+    if (atomic_load(turn_of(queue, number)) != number + 1)
         return false;
-    memcpy(item, queue->items + cell * queue->item_size, queue->item_size);
-    atomic_store_explicit(&queue->turns[cell], number + queue->mask + 1, memory_order_release);
+    memcpy(item, item_of(queue, number), queue->item_size);
+    atomic_store_explicit(turn_of(queue, number), number + queue->mask + 1, memory_order_release);
     atomic_store_explicit(&queue->head, number + 1, memory_order_relaxed);
     return true;
 }

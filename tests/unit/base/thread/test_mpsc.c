@@ -132,7 +132,7 @@ END_TEST
 START_TEST(reports_memory_that_is_gone)
 {
     struct dg_mpsc *queue = NULL;
-    for (uint64_t n = 1; n <= 3; n++) {
+    for (uint64_t n = 1; n <= 2; n++) {
         dg_mem_fail_after(n);
         ck_assert_int_eq(dg_mpsc_new(4, 8, NULL, NULL, &queue), DG_ERR_NOMEM);
         ck_assert(dg_mem_failed());
