@@ -402,10 +402,17 @@ void dg_job_put_foreign(struct dg_json_out *out, const char *source, float confi
 }
 
 /* Keeps the translation, after the part that the client had already. */
-static enum dg_err keep_text(struct dg_job_item *item, struct dg_span text)
+static enum dg_err keep_text(struct dg_job_item *item, const struct dg_engine_result *result)
 {
-    enum dg_err err = dg_buf_append_span(&item->text, item->job->options.prefix);
-    return err ? err : dg_buf_append_span(&item->text, text);
+    const struct dg_span prefix = item->job->options.prefix;
+    if (prefix.len == 0 && result->memory && item->text.len == 0) {
+        const struct dg_buf empty = item->text;
+        item->text = *result->memory;
+        *result->memory = empty;
+        return DG_OK;
+    }
+    enum dg_err err = dg_buf_append_span(&item->text, prefix);
+    return err ? err : dg_buf_append_span(&item->text, result->text);
 }
 
 static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_result *result)
@@ -416,7 +423,7 @@ static enum dg_err put_item(struct dg_job_item *item, const struct dg_engine_res
     enum dg_err err = DG_OK;
     if (item->job->is_plain)
         return dg_buf_append_span(&item->json, result->text);
-    err = keep_text(item, result->text);
+    err = keep_text(item, result);
     if (err)
         return err;
     dg_json_out_init(&out, &item->json);

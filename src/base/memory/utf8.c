@@ -150,12 +150,19 @@ size_t dg_utf8_encode(uint32_t cp, char out[DG_UTF8_MAX_LEN])
 
 size_t dg_utf8_count(struct dg_span text)
 {
+    static const uint64_t low_bits = 0x0101010101010101u, even_bytes = 0x00FF00FF00FF00FFu;
     size_t n_continuations = 0;
     size_t at = 0;
-    for (; text.len - at >= 8; at += 8) {
-        uint64_t word = load64(text.ptr + at);
-        /* 10xxxxxx: the top bit is set and the one below it is not. */
-        n_continuations += (size_t)__builtin_popcountll(word & ~(word << 1) & top_bits);
+    while (text.len - at >= 8) {
+        size_t n = (text.len - at) / 8;
+        uint64_t sums = 0; /* one in each byte, which has room for 255 */
+        for (n = n < 255 ? n : 255; n > 0; n--, at += 8) {
+            const uint64_t word = load64(text.ptr + at);
+            /* 10xxxxxx: the top bit is set and the one below it is not. */
+            sums += (word & ~(word << 1)) >> 7 & low_bits;
+        }
+        sums = (sums & even_bytes) + (sums >> 8 & even_bytes);
+        n_continuations += (size_t)(sums * 0x0001000100010001u >> 48);
     }
     for (; at < text.len; at++)
         n_continuations += is_continuation((unsigned char)text.ptr[at]);

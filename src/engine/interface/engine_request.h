@@ -5,6 +5,7 @@
 #ifndef DG_ENGINE_INTERFACE_ENGINE_REQUEST_H
 #define DG_ENGINE_INTERFACE_ENGINE_REQUEST_H
 
+#include "base/memory/buf.h"
 #include "base/memory/error.h"
 #include "base/memory/span.h"
 #include "decode/search_opts.h"
@@ -90,6 +91,7 @@ struct dg_engine_result {
     size_t n_shown;
     uint64_t queue_ns;           /* the longest time that a sentence waited */
     uint64_t first_ns, total_ns; /* time until the first token, and until the end */
+    struct dg_buf *memory;       /* that of `text`, which on_done may take; NULL: it may not */
 };
 
 /* on_done is called exactly once for every accepted request; the others may be NULL. */

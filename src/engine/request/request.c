@@ -225,8 +225,8 @@ enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tool
     return err ? err : read_doc(request, tools, error);
 }
 
-/* Frees what belongs only to the request. For a long text with markup that is tens of megabytes,
- * and the kernel needs milliseconds to take them back. */
+/* Frees what belongs only to the request. For a long text that is megabytes, with markup tens of
+ * megabytes, and the kernel needs milliseconds to take them back. */
 static void free_memory(void *arg)
 {
     struct dg_request *request = arg;
@@ -260,7 +260,7 @@ void dg_request_free(struct dg_request *request)
     dg_quality_estimate_drop(request->estimate);
     while (request->n_hops > 0)
         dg_served_model_unref(request->hops[--request->n_hops]);
-    if (request->markup)
+    if (request->markup || request->text_len >= LONG)
         dg_background_leave_to(background, free_memory, request);
     else
         free_memory(request);
@@ -746,6 +746,8 @@ static void give_up(const struct dg_request *request)
 static void tell_result(struct dg_request *request)
 {
     uint64_t now = dg_task_now(&request->task);
+    const size_t n_characters = dg_utf8_count(request->asked.text);
+    const bool is_all_shown = !request->task.err && !request->doc;
     const struct dg_request_markup *markup = request->is_reading ? NULL : request->markup;
     struct dg_engine_result result = {
         .err = request->task.err,
@@ -753,6 +755,7 @@ static void tell_result(struct dg_request *request)
                      ? markup->error.text
                      : NULL,
         .text = dg_buf_span(&request->result),
+        .memory = &request->result,
         .finish = request->task.err == DG_ERR_CANCELLED ? DG_FINISH_CANCELLED : request->finish,
         .repaired = request->repaired,
         .n_sentences = request->n_sentences,
@@ -772,8 +775,8 @@ static void tell_result(struct dg_request *request)
         .confidence = request->confidence,
         .n_tokens_in = request->n_tokens_in,
         .n_tokens_out = request->n_tokens_out,
-        .n_characters = dg_utf8_count(request->asked.text),
-        .n_shown = count_shown(request),
+        .n_characters = n_characters,
+        .n_shown = is_all_shown ? n_characters : count_shown(request),
         .queue_ns = request->queue_ns,
         .first_ns = request->first_ns ? request->first_ns - request->task.began_ns : 0,
         .total_ns = now - request->task.began_ns,

@@ -100,6 +100,12 @@ START_TEST(counts_code_points)
     }
     ck_assert_uint_eq(dg_utf8_count(text), 14);
     ck_assert_uint_eq(dg_utf8_count(DG_SPAN("")), 0);
+    char many[5003];
+    memset(many, '\x80', sizeof many);
+    for (size_t len = 2000; len <= sizeof many; len += 77)
+        ck_assert_uint_eq(dg_utf8_count(dg_span_make(many, len)), 0);
+    many[0] = many[2040] = many[sizeof many - 1] = 'a';
+    ck_assert_uint_eq(dg_utf8_count(dg_span_make(many, sizeof many)), 3);
 }
 END_TEST
 
