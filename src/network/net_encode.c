@@ -58,7 +58,8 @@ static void attend_rows(struct dg_net_state *state, const struct dg_relative *re
                                             .weights = state->scores,
                                             .scratch = state->attend_scratch,
                                             .relative = relative->reach ? relative : NULL,
-                                            .self = i};
+                                            .self = i,
+                                            .G = 1};
             if (relative->reach)
                 net->kernels->attend(&of);
             else

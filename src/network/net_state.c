@@ -114,7 +114,7 @@ static void carve_work(struct dg_net_state *state, struct net_carve *carve)
         dg_most(state->work_rows * qkv, dg_most(state->ffn_rows, 2) * F * (bp->lm.gated ? 2 : 1));
     state->wide = dg_net_carve(carve, state->wide_len, sizeof(float));
     state->scores = dg_net_carve(carve, DG_ATTEND_QUERIES * H * longest, sizeof(float));
-    const size_t head = bp->encoder.H ? D / bp->encoder.H : 0;
+    const size_t head = is_lm ? bp->lm.head : bp->encoder.H ? D / bp->encoder.H : 0;
     state->attend_scratch =
         dg_net_carve(carve,
                      dg_most(dg_attention_scratch(state->kv_type, longest, kv_heads,

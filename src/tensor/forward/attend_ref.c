@@ -35,13 +35,12 @@ static float stored(const struct dg_attention *of, const char *record, size_t pa
     return number * (float)((const int8_t *)record)[2 * of->H * sizeof number + at];
 }
 
-/* Attention of query m by head h, whose probabilities become p [n]. */
-static void attend_head(const struct dg_attention *of, size_t m, size_t h, float *p)
+/* Attention of head `q` of a query over head h of the first n keys, whose probabilities become p
+ * [n]. */
+static void attend_head(const struct dg_attention *of, float *out, const float *q, size_t h,
+                        const uint32_t *at, size_t n, float *p)
 {
-    const size_t n = of->n, dh = of->dh;
-    const uint32_t *at = of->at ? of->at[m] : NULL;
-    const float *q = of->q + m * of->ld_q + h * dh;
-    float *out = of->out + m * of->ld_out + h * dh;
+    const size_t dh = of->dh;
     const struct dg_relative *relative = of->relative;
     for (size_t t = 0; t < n; t++) {
         const char *record = (const char *)of->kv + (at ? at[t] : t) * of->stride;
@@ -71,14 +70,18 @@ void dg_ops_attend_ref(const struct dg_attention *of)
 {
     for (size_t m = 0; m < of->Q; m++)
         for (size_t h = 0; h < of->H; h++)
-            attend_head(of, m, h, of->weights + (m * of->H + h) * of->n);
+            attend_head(of, of->out + m * of->ld_out + h * of->dh,
+                        of->q + m * of->ld_q + h * of->dh, h, of->at ? of->at[m] : NULL, of->n,
+                        of->weights + (m * of->H + h) * of->n);
 }
 
 void dg_ops_attend_rows_ref(const struct dg_attention *of)
 {
     for (size_t m = 0; m < of->Q; m++)
-        for (size_t h = 0; h < of->H; h++)
-            attend_head(of, m, h, of->scratch);
+        for (size_t h = 0; h < of->H * of->G; h++)
+            attend_head(of, of->out + m * of->ld_out + h * of->dh,
+                        of->q + m * of->ld_q + h * of->dh, h / of->G, of->at ? of->at[0] : NULL,
+                        of->n - (of->is_causal ? of->Q - 1 - m : 0), of->scratch);
 }
 
 void dg_ops_store_i8_ref(void *record, const float *x, size_t H, size_t dh)

@@ -105,6 +105,8 @@ struct dg_attention {
     float *scratch; /* for I8: dg_attention_scratch numbers, at a multiple of 64 bytes */
     const struct dg_relative *relative; /* NULL: none */
     size_t self;
+    size_t G;       /* for attend_rows only, as is the next */
+    bool is_causal; /* query i has only the first n - Q + 1 + i keys */
 };
 
 /* Returns the numbers of `scratch`. */
@@ -116,7 +118,7 @@ static inline size_t dg_attention_scratch(enum dg_kv_type type, size_t n, size_t
 /* The same for attend_rows. Panels of keys are at most 64 wide, vectors 16. */
 static inline size_t dg_attend_rows_scratch(size_t n, size_t dh)
 {
-    return (n + 64) * (dh + DG_ATTEND_ROWS) + n * (dh + 16);
+    return (n + 64) * (dh + DG_ATTEND_ROWS) + n * (dh + 16) + 4 * dh;
 }
 
 struct dg_kernels {
@@ -155,9 +157,12 @@ struct dg_kernels {
     /* Attention, as struct dg_attention says. */
     void (*attend)(const struct dg_attention *of);
 
-    /* The same for an encoder's rows: for any number Q of queries over the same n F32 records, the
-     * first ones (`at` and `relative` NULL). `weights` is not used; `scratch`:
-     * dg_attend_rows_scratch numbers, at a multiple of 64 bytes. */
+    /* The same for many rows that read the same keys, such as an encoder's or a prompt's: for any
+     * number Q of queries over the same n records, those of at[0]. Each head of the keys serves G
+     * heads, one behind the other, of the queries [H][G][dh] and of the results. `relative` is
+     * NULL, and `weights` is not used; `scratch`: dg_attend_rows_scratch numbers, at a multiple of
+     * 64 bytes. A query's bits depend only on itself and its keys, not on Q, but they are not those
+     * of `attend`, which sums in another order. */
     void (*attend_rows)(const struct dg_attention *of);
 
     /* out = x as F16, nearest-even; numbers too large for F16 become its largest. NaN stays NaN. */

@@ -741,47 +741,52 @@ START_TEST(attention_agrees_for_every_length_and_head)
 }
 END_TEST
 
-/* An encoder's rows: each gets what the reference gives, and the bits that it gets alone. The rows
- * of queries, keys and values lie in one matrix. */
-static void check_rows(const struct dg_kernels *table, size_t n, size_t H, size_t dh)
+/* Rows of an encoder (floats, one record behind the other) or of a prompt (a list of records of any
+ * type, G heads for each of the keys', row m with the keys up to m + before): each gets what the
+ * reference gives, and the bits that it gets alone. */
+static void check_rows(const struct dg_kernels *table, enum dg_kv_type type, bool is_prompt,
+                       size_t n, size_t before, size_t H, size_t G, size_t dh)
 {
-    const size_t D = H * dh, ld = 3 * D + 1, ld_out = D + 3;
-    float *qkv = floats(n * ld), *out = floats(n * ld_out), *exact = floats(n * ld_out);
-    float *one = floats(D);
-    float *scratch = dg_try_aligned(dg_attend_rows_scratch(n, dh) * sizeof *scratch);
-    ck_assert_ptr_nonnull(scratch);
-    struct dg_attention of = {.type = DG_KV_F32,
-                              .kv = qkv + D,
-                              .stride = ld * sizeof *qkv,
-                              .n = n,
-                              .n_shared = n,
-                              .Q = n,
-                              .H = H,
-                              .dh = dh,
-                              .q = qkv,
-                              .ld_q = ld,
-                              .out = exact,
-                              .ld_out = ld_out,
-                              .scale = 2.0f / sqrtf((float)dh),
-                              .scratch = scratch};
+    const size_t D = H * dh, wide = G * D, ld = wide + 1, ld_out = wide + 3, Q = n - before;
+    float *x = floats(n * 2 * D), *q = floats(Q * ld);
+    float *out = floats(Q * ld_out), *exact = floats(Q * ld_out), *one = floats(wide);
+    float *scratch = aligned(dg_attend_rows_scratch(n, dh) * sizeof *scratch);
+    struct records r = make_records(type, x, n, n, H, dh);
+    uint32_t *at = dg_xcalloc(n, sizeof *at);
+    for (size_t k = 0; k < n; k++)
+        at[k] = (uint32_t)(n - 1 - k);
+    const uint32_t *list = at;
+    struct dg_attention of = attention(&r, is_prompt ? &list : NULL, n, q, exact, NULL, H, dh);
+    of.Q = Q;
+    of.G = G;
+    of.is_causal = is_prompt;
+    of.ld_q = ld;
+    of.ld_out = ld_out;
+    of.scale = 2.0f / sqrtf((float)dh);
+    of.scratch = scratch;
     dg_ops_attend_rows_ref(&of);
     of.out = out;
     table->attend_rows(&of);
-    for (size_t m = 0; m < n; m++)
-        check_near(table->name, out + m * ld_out, exact + m * ld_out, D, 1e-5f);
+    for (size_t m = 0; m < Q; m++)
+        check_near(table->name, out + m * ld_out, exact + m * ld_out, wide, 1e-5f);
     of.Q = 1;
     of.out = one;
-    for (size_t m = 0; m < n; m += 1 + m / 4) {
-        of.q = qkv + m * ld;
+    for (size_t left = Q; left > 0; left -= 1 + left / 4) {
+        const size_t m = left - 1;
+        of.n = is_prompt ? before + left : n;
+        of.q = q + m * ld;
+        memset(r.kv, 0xff, (n - of.n) * r.stride); /* whatever comes later may be anything */
         table->attend_rows(&of);
-        ck_assert_mem_eq(out + m * ld_out, one, D * sizeof *one);
+        ck_assert_mem_eq(out + m * ld_out, one, wide * sizeof *one);
     }
-    float *all[] = {qkv, out, exact, one, scratch};
+    free_records(&r);
+    dg_free(at);
+    float *all[] = {x, q, out, exact, one, scratch};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         dg_free(all[i]);
 }
 
-START_TEST(rows_of_an_encoder_agree_and_get_the_bits_of_each_alone)
+START_TEST(rows_of_a_text_agree_and_get_the_bits_of_each_alone)
 {
     setup();
     static const size_t heads[] = {1, 3, 8}, widths[] = {1, 7, 16, 24, 30, 32, 48, 64, 65, 128};
@@ -790,9 +795,12 @@ START_TEST(rows_of_an_encoder_agree_and_get_the_bits_of_each_alone)
     for (size_t t = 0; t < n_tables; t++)
         for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
             for (size_t w = lengths[i] < 30 ? 0 : i % 4; w < sizeof widths / sizeof *widths;
-                 w += lengths[i] < 30 ? 1 : 4)
-                check_rows(tables[t], lengths[i], lengths[i] < 100 ? heads[(i + w) % 3] : 2,
-                           widths[w]);
+                 w += lengths[i] < 30 ? 1 : 4) {
+                const size_t n = lengths[i], H = n < 100 ? heads[(i + w) % 3] : 2;
+                check_rows(tables[t], DG_KV_F32, false, n, 0, H, 1, widths[w]);
+                check_rows(tables[t], kinds[(i + w) % N_KINDS], true, n, i % 2 ? n / 3 : 0, H,
+                           1 + w % 3, widths[w]);
+            }
 }
 END_TEST
 
@@ -910,6 +918,6 @@ DG_UNIT_SLOW(linear_agrees_for_every_shape, products_by_tiles_agree_with_the_ref
              halves_keep_to_their_range, attention_agrees_for_every_length_and_head,
              lanes_that_share_keys_get_the_bits_of_each_alone,
              queries_side_by_side_get_the_bits_of_each_alone,
-             rows_of_an_encoder_agree_and_get_the_bits_of_each_alone,
+             rows_of_a_text_agree_and_get_the_bits_of_each_alone,
              relative_positions_agree_for_every_reach, bytes_carry_nan_and_keep_heads_apart,
              the_best_of_a_vocabulary_are_found_in_one_pass)
