@@ -3,6 +3,7 @@
 
 /* The table for AVX2: the kernels of ops_simd.inc over the vectors of simd_avx2.inc. Only this file
  * is compiled with the flags of the instruction set; dispatch.c checks that the CPU has it. */
+#define ATTEND_BYTES 256
 #include "tensor/forward/simd_avx2.inc"
 #include "tensor/forward/ops_simd.inc"
 

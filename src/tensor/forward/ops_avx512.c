@@ -7,7 +7,7 @@
  * them. */
 #define ONE_SMALL_PANEL
 #define TILE_5_6
-#define ATTEND_BYTES
+#define ATTEND_BYTES 512
 #include "tensor/forward/simd_avx512.inc"
 #include "tensor/forward/ops_simd.inc"
 

@@ -804,6 +804,26 @@ START_TEST(rows_of_a_text_agree_and_get_the_bits_of_each_alone)
 }
 END_TEST
 
+/* Bytes: thousands of equal probabilities and of the largest numbers are summed exactly. */
+START_TEST(bytes_of_a_long_text_do_not_overflow)
+{
+    setup();
+    enum { H = 4, DH = 32, D = H * DH, N = 3001 };
+    float *x = floats(N * 2 * D), *q = floats(D);
+    for (size_t i = 0; i < N; i++) {
+        memset(x + i * 2 * D, 0, D * sizeof *x);
+        for (size_t k = 0; k < 2 * DH; k++)
+            x[i * 2 * D + D + k] = k < DH ? 1.0f : -1.0f;
+    }
+    struct records r = make_records(DG_KV_I8, x, N, N, H, DH);
+    for (size_t t = 0; t < n_tables; t++)
+        check_attention(tables[t], attention(&r, NULL, N, q, NULL, NULL, H, DH));
+    dg_free(x);
+    dg_free(q);
+    free_records(&r);
+}
+END_TEST
+
 /* Bytes: a NaN in a key, a value or a query reaches the result; zeros stay zeros; a head with large
  * numbers does not spoil its neighbour's precision. */
 START_TEST(bytes_carry_nan_and_keep_heads_apart)
@@ -920,4 +940,4 @@ DG_UNIT_SLOW(linear_agrees_for_every_shape, products_by_tiles_agree_with_the_ref
              queries_side_by_side_get_the_bits_of_each_alone,
              rows_of_a_text_agree_and_get_the_bits_of_each_alone,
              relative_positions_agree_for_every_reach, bytes_carry_nan_and_keep_heads_apart,
-             the_best_of_a_vocabulary_are_found_in_one_pass)
+             bytes_of_a_long_text_do_not_overflow, the_best_of_a_vocabulary_are_found_in_one_pass)
