@@ -46,10 +46,12 @@ struct dg_top {
     uint32_t index;
 };
 
-/* The state between blocks of logits: see log_sum_exp_block. */
+/* The state between blocks of logits: see log_sum_exp_block. The centre stays where it is while the
+ * largest is at most 40 above it, so that one pass over a block is enough. */
 struct dg_log_sum_exp {
     float most;   /* the largest so far */
-    float sum;    /* of e^(x - most) */
+    float centre; /* near the largest */
+    float sum;    /* of e^(x - centre) */
     size_t n_top; /* the length of the list of the best */
 };
 
@@ -188,10 +190,10 @@ struct dg_kernels {
     /* x = softmax(x), n >= 1 values. */
     void (*softmax)(float *x, size_t n);
 
-    /* One pass over n logits: returns log(sum(exp(x))), and in `top` the k largest, best first,
-     * equal values by smaller index; *n_top is min(k, n) less the NaN and -infinity values, which
-     * are never taken. k may be 0. A NaN or +infinity makes the result NaN; all -infinity gives
-     * -infinity. */
+    /* One pass over n logits: returns log(sum(exp(x))), which is never below the largest of them,
+     * and in `top` the k largest, best first, equal values by smaller index; *n_top is min(k, n)
+     * less the NaN and -infinity values, which are never taken. k may be 0. A NaN or +infinity
+     * makes the result NaN; all -infinity gives -infinity. */
     float (*log_sum_exp_top)(const float *x, size_t n, size_t k, struct dg_top *top, size_t *n_top);
 
     /* The same in parts, for logits that are never all in memory. A part holds the n columns from

@@ -210,29 +210,30 @@ void dg_ops_gate_ref(float *out, const float *a, const float *x, const float *b,
         out[i] = sigmoid(a[i]) * x[i] + sigmoid(b[i]) * y[i];
 }
 
-const struct dg_log_sum_exp dg_log_sum_exp_none = {.most = -INFINITY};
+const struct dg_log_sum_exp dg_log_sum_exp_none = {.most = -INFINITY, .centre = -INFINITY};
 
 float dg_log_sum_exp_result(const struct dg_log_sum_exp *all)
 {
-    return all->most == -INFINITY && all->sum == 0.0f ? all->most : all->most + logf(all->sum);
+    const float result = all->centre + logf(all->sum);
+    return all->sum == 0.0f || result < all->most ? all->most : result;
 }
 
+/* The centre is always the largest so far. */
 void dg_ops_log_sum_exp_block_ref(struct dg_log_sum_exp *so_far, const float *x, size_t first,
                                   size_t n, size_t k, struct dg_top *top)
 {
-    float most = so_far->most;
     for (size_t i = 0; i < n; i++) {
-        most = fmaxf(most, x[i]);
+        so_far->most = fmaxf(so_far->most, x[i]);
         dg_ops_top_insert(top, &so_far->n_top, k, x[i], (uint32_t)(first + i));
         if (isnan(x[i]) || x[i] == INFINITY)
             so_far->sum = NAN;
     }
-    if (most == -INFINITY || isnan(so_far->sum))
+    if (so_far->most == -INFINITY || isnan(so_far->sum))
         return;
-    so_far->sum *= expf(so_far->most - most);
-    so_far->most = most;
+    so_far->sum *= expf(so_far->centre - so_far->most);
+    so_far->centre = so_far->most;
     for (size_t i = 0; i < n; i++)
-        so_far->sum += expf(x[i] - most);
+        so_far->sum += expf(x[i] - so_far->centre);
 }
 
 float dg_ops_log_sum_exp_top_ref(const float *x, size_t n, size_t k, struct dg_top *top,

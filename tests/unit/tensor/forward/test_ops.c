@@ -896,6 +896,7 @@ static void check_top(const float *x, size_t n, size_t k)
         ck_assert_uint_eq(n_a, n_b);
         for (size_t i = 0; i < n_a; i++)
             ck_assert(a[i].index == b[i].index && a[i].value == b[i].value);
+        ck_assert(n_a == 0 || isnan(got) || got >= a[0].value);
         ck_assert_msg(fabsf(got - expected) <= 2e-6f * (1.0f + fabsf(expected)) ||
                           got == expected || (isnan(got) && isnan(expected)),
                       "%s: %g, not %g (n %zu)", tables[t]->name, (double)got, (double)expected, n);
@@ -924,6 +925,16 @@ START_TEST(the_best_of_a_vocabulary_are_found_in_one_pass)
         check_top(x, n, 4);
         x[n - 1] = INFINITY;
         check_top(x, n, 4);
+        /* From a part to the next the values rise by less than the room above the centre, by more,
+         * and fall. */
+        for (int step = -50; step <= 50; step += 20) {
+            for (size_t i = 0; i < n; i++)
+                x[i] = sinf((float)i) + (float)((int)(i / DG_VOCABULARY_BLOCK) * step);
+            check_top(x, n, 8);
+        }
+        for (size_t i = n / 3; i < n; i += 7)
+            x[i] = NAN;
+        check_top(x, n, 8);
         dg_free(x);
     }
 }
