@@ -3,6 +3,7 @@
 
 /* flock(2), retried every few milliseconds, because it has no wait with a time limit. */
 #include "access/file_lock.h"
+#include "base/file/folder.h"
 #include "base/memory/error.h"
 
 #include <errno.h>
@@ -27,13 +28,31 @@ static enum dg_err wait_for(int fd, const char *path, unsigned wait_ms, struct d
     return DG_OK;
 }
 
+/* Makes the file if there is none. One that root makes belongs to the folder's owner, or the
+ * service whose folder it is could not take the lock. Only a new file is given away: an existing
+ * one may be another name of a file that is none of ours. */
+static int open_lock(const char *name)
+{
+    uid_t owner;
+    gid_t group;
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return errno == EEXIST ? open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW) : -1;
+    dg_folder_owner(name, &owner, &group);
+    if (geteuid() == 0 && fchown(fd, owner, group) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 enum dg_err dg_file_lock_take(struct dg_file_lock *lock, const char *path, unsigned wait_ms,
                               struct dg_error *error)
 {
     char name[PATH_CAP];
     if (snprintf(name, sizeof name, "%s.lock", path) >= (int)sizeof name)
         return dg_error_set(error, DG_ERR_RANGE, "the path %.60s... is too long", path);
-    int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const int fd = open_lock(name);
     if (fd < 0)
         return dg_error_errno(error, "cannot open %s", name);
     enum dg_err err = wait_for(fd, name, wait_ms, error);

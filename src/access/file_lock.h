@@ -21,7 +21,8 @@ struct dg_file_lock {
         -1                                                                                         \
     }
 
-/* Takes the lock. DG_ERR_BUSY: another process has held it for longer than `wait_ms`. */
+/* Takes the lock. A lock's file that root makes belongs to the owner of its folder. DG_ERR_BUSY:
+ * another process has held it for longer than `wait_ms`. */
 enum dg_err dg_file_lock_take(struct dg_file_lock *lock, const char *path, unsigned wait_ms,
                               struct dg_error *error) DG_MUST_CHECK;
 void dg_file_lock_drop(struct dg_file_lock *lock); /* a lock that is not held is fine */

@@ -8,6 +8,7 @@
 #include "access/quota.h"
 #include "access/calendar.h"
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/memory/error.h"
 #include "base/memory/map.h"
 #include "base/memory/grow.h"
@@ -440,37 +441,25 @@ enum dg_err dg_key_file_load(struct dg_key_file *file, const char *path, struct 
     return err;
 }
 
-/* Finds the owner, group and mode for the file that replaces `path`. */
-static void inherit(const char *path, struct stat *info)
-{
-    char folder[4096];
-    if (stat(path, info) == 0)
-        return;
-    const char *slash = strrchr(path, '/');
-    size_t len = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
-    snprintf(folder, sizeof folder, "%.*s", (int)len, path);
-    if (len >= sizeof folder || stat(len ? folder : ".", info) != 0)
-        *info = (struct stat){.st_uid = geteuid(), .st_gid = getegid()};
-    info->st_mode = 0640;
-}
-
 enum dg_err dg_key_file_save(const struct dg_key_file *file, const char *path,
                              struct dg_error *error)
 {
     struct dg_file_out *out;
     struct dg_buf text;
-    struct stat info;
+    uid_t owner;
+    gid_t group;
     dg_buf_init(&text, DG_KEY_FILE_BYTES);
     enum dg_err err = dg_key_file_print(file, &text);
     if (err) {
         dg_buf_deinit(&text);
         return err;
     }
-    inherit(path, &info);
-    err = dg_file_out_open(&out, path, info.st_mode & 0750, error);
+    const bool is_new = access(path, F_OK) != 0;
+    dg_folder_owner(path, &owner, &group);
+    err = dg_file_out_open(&out, path, 0640, error);
     if (!err) {
-        if (geteuid() == 0)
-            err = dg_file_out_own(out, info.st_uid, info.st_gid, error);
+        if (is_new && geteuid() == 0)
+            err = dg_file_out_own(out, owner, group, error);
         if (!err)
             err = dg_file_out_write(out, text.ptr, text.len, error);
         err = dg_file_out_close(out, err, error);

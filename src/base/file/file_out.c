@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Temporary name, buffer, fsync, rename, fsync of the folder. */
+/* Temporary name, buffer, fsync, rename, fsync of the folder. Without a temporary name there is
+ * only what `path` opens: a device or a FIFO. */
 #include "base/file/file_out.h"
 #include "base/file/tmp_file.h"
 #include "base/memory/error.h"
@@ -9,7 +10,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +23,7 @@ enum { BUFFER_BYTES = 256 * 1024 };
 struct dg_file_out {
     int fd;
     char *path;      /* owned; where it will be */
-    char *temporary; /* owned; where it is */
+    char *temporary; /* owned; where it is; NULL: it is written in place */
     size_t buffered;
     uint64_t len;
     uint8_t buffer[BUFFER_BYTES];
@@ -34,37 +38,81 @@ static void release(struct dg_file_out *out)
     dg_free(out);
 }
 
+/* Gives the new file the rights of the one that it will replace. */
+static int inherit(int fd, const struct stat *old)
+{
+    mode_t mode = old->st_mode & 0777;
+    /* Rights of a group that cannot be kept would be those of another group. */
+    if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+        mode &= ~(mode_t)0070;
+    return fchmod(fd, mode);
+}
+
+/* `old`: the file of this name, NULL if there is none. */
+static int make_temporary(struct dg_file_out *out, const struct stat *old, unsigned mode)
+{
+    out->fd = dg_tmp_file_create(out->temporary);
+    if (out->fd < 0)
+        return -1;
+    if ((old ? inherit(out->fd, old) : fchmod(out->fd, (mode_t)mode)) == 0)
+        return 0;
+    unlink(out->temporary);
+    return -1;
+}
+
+/* Finds what is at `path`, and in `real` where the file is that will be replaced. */
+static enum dg_err look(const char *path, char real[PATH_MAX], struct stat *old, bool *exists,
+                        struct dg_error *error)
+{
+    struct stat link;
+    *exists = stat(path, old) == 0;
+    if (!*exists && lstat(path, &link) == 0)
+        return dg_error_errno(error, "cannot write %s, which is a link", path);
+    if (!*exists || !S_ISREG(old->st_mode))
+        return DG_OK;
+    if (access(path, W_OK) != 0 || !realpath(path, real))
+        return dg_error_errno(error, "cannot write %s", path);
+    return DG_OK;
+}
+
 enum dg_err dg_file_out_open(struct dg_file_out **out, const char *path, unsigned mode,
                              struct dg_error *error)
 {
     static const char suffix[] = ".XXXXXX";
-    size_t len = strlen(path);
-    struct stat before;
-    if (stat(path, &before) == 0 && !S_ISREG(before.st_mode))
-        return dg_error_set(error, DG_ERR_INVALID, "%s is not a regular file, and is not replaced",
-                            path);
+    char real[PATH_MAX];
+    struct stat old;
+    bool exists;
+    enum dg_err err = look(path, real, &old, &exists, error);
+    if (err)
+        return err;
+    const bool is_file = !exists || S_ISREG(old.st_mode);
+    const char *place = exists && is_file ? real : path;
+    size_t len = strlen(place);
     struct dg_file_out *opened = dg_try_malloc(sizeof *opened);
-    char *temporary = dg_try_malloc(len + sizeof suffix);
-    if (!opened || !temporary) {
+    char *temporary = is_file ? dg_try_malloc(len + sizeof suffix) : NULL;
+    if (!opened || (is_file && !temporary)) {
         dg_free(opened);
         dg_free(temporary);
         return DG_ERR_NOMEM;
     }
-    memcpy(temporary, path, len);
-    memcpy(temporary + len, suffix, sizeof suffix);
-    opened->path = dg_xstrdup(path);
+    opened->path = dg_xstrdup(place);
     opened->temporary = temporary;
     opened->buffered = 0;
     opened->len = 0;
-    opened->fd = dg_tmp_file_create(temporary);
-    if (opened->fd >= 0 && fchmod(opened->fd, (mode_t)mode) == 0) {
-        *out = opened;
-        return DG_OK;
+    if (is_file) {
+        memcpy(temporary, place, len);
+        memcpy(temporary + len, suffix, sizeof suffix);
+        err = make_temporary(opened, exists ? &old : NULL, mode) == 0
+                  ? DG_OK
+                  : dg_error_errno(error, "cannot create %s", path);
+    } else {
+        opened->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        err = opened->fd >= 0 ? DG_OK : dg_error_errno(error, "cannot write %s", path);
     }
-    enum dg_err err = dg_error_errno(error, "cannot create %s", path);
-    if (opened->fd >= 0)
-        unlink(temporary);
-    release(opened);
+    if (err)
+        release(opened);
+    else
+        *out = opened;
     return err;
 }
 
@@ -149,16 +197,16 @@ enum dg_err dg_file_out_close(struct dg_file_out *out, enum dg_err err, struct d
 {
     if (!err)
         err = flush(out, error);
-    if (!err && fsync(out->fd) != 0)
+    if (!err && out->temporary && fsync(out->fd) != 0)
         err = dg_error_errno(error, "cannot sync %s", out->path);
     if (close(out->fd) != 0 && !err)
         err = dg_error_errno(error, "cannot close %s", out->path);
     out->fd = -1;
-    if (!err && rename(out->temporary, out->path) != 0)
+    if (!err && out->temporary && rename(out->temporary, out->path) != 0)
         err = dg_error_errno(error, "cannot move %s into place", out->path);
-    if (err)
+    if (err && out->temporary)
         unlink(out->temporary);
-    else
+    else if (out->temporary)
         err = sync_parent(out->path, error);
     release(out);
     return err;

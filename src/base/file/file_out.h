@@ -2,7 +2,8 @@
  * Copyright (c) 2026 The dragoman authors */
 
 /* A file that appears whole or not at all. It is written under a temporary name in the same folder,
- * synced and renamed; then the folder is synced.
+ * synced and renamed; then the folder is synced. What is not a regular file (a device, a FIFO) is
+ * never replaced: the bytes are written into it, as they come.
  *
  *     struct dg_file_out *out;
  *     err = dg_file_out_open(&out, "models/fr-en/manifest.txt", 0644, &error);
@@ -23,9 +24,10 @@
 
 struct dg_file_out;
 
-/* An existing `path` is replaced when the file is closed, not before. DG_ERR_INVALID when it is not
- * a file that may be replaced: with enough rights, the rename would put a file in place of
- * /dev/null, or of a socket or a pipe that others use. */
+/* An existing file is replaced when this one is closed, not before. Its mode, and where possible
+ * its owner, stay; `mode` is that of a new file. DG_ERR_DENIED when the existing file must not be
+ * written. If `path` is a symbolic link, the link stays and the file that it points to is replaced;
+ * DG_ERR_NOT_FOUND when there is none. */
 enum dg_err dg_file_out_open(struct dg_file_out **out, const char *path, unsigned mode,
                              struct dg_error *error) DG_MUST_CHECK;
 

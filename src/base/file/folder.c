@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 DIR *dg_folder_open(const char *path)
@@ -30,4 +32,17 @@ enum dg_err dg_folder_path(const char *dir, const char *name, char path[DG_PATH_
     return n > 0 && n < DG_PATH_CAP
                ? DG_OK
                : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
+}
+
+void dg_folder_owner(const char *path, uid_t *owner, gid_t *group)
+{
+    char folder[DG_PATH_CAP];
+    struct stat info;
+    const char *slash = strrchr(path, '/');
+    const size_t len = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+    snprintf(folder, sizeof folder, "%.*s", (int)len, path);
+    if (len >= sizeof folder || stat(len ? folder : ".", &info) != 0)
+        info = (struct stat){.st_uid = geteuid(), .st_gid = getegid()};
+    *owner = info.st_uid;
+    *group = info.st_gid;
 }

@@ -6,7 +6,9 @@
 #include "tmpdir.h"
 #include "unit.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 static char root[DG_TMPDIR_CAP], path[DG_TMPDIR_CAP + 16];
 
@@ -64,21 +66,6 @@ START_TEST(a_failure_leaves_what_was_there)
 }
 END_TEST
 
-START_TEST(what_is_not_a_file_is_not_replaced)
-{
-    start();
-    struct dg_error error = DG_ERROR_NONE;
-    struct stat st;
-    ck_assert_int_eq(mkfifo(path, 0600), 0);
-    ck_assert_int_eq(dg_file_out_save(path, 0644, "new", 3, &error), DG_ERR_INVALID);
-    ck_assert_ptr_nonnull(strstr(error.text, "/file is not a regular file"));
-    ck_assert_int_eq(stat(path, &st), 0);
-    ck_assert(S_ISFIFO(st.st_mode));
-    ck_assert_uint_eq(dg_tmpdir_count(root), 1);
-    dg_tmpdir_remove(root);
-}
-END_TEST
-
 START_TEST(says_where_it_could_not_write)
 {
     struct dg_file_out *out;
@@ -92,5 +79,84 @@ START_TEST(says_where_it_could_not_write)
 }
 END_TEST
 
+static unsigned mode_of(const char *name)
+{
+    struct stat st;
+    return lstat(name, &st) == 0 ? st.st_mode : 0;
+}
+
+START_TEST(an_existing_file_keeps_its_mode)
+{
+    start();
+    ck_assert_int_eq(dg_file_out_save(path, 0600, "old", 3, NULL), DG_OK);
+    ck_assert_int_eq(dg_file_out_save(path, 0644, "new", 3, NULL), DG_OK);
+    ck_assert_uint_eq(mode_of(path), S_IFREG | 0600);
+    ck_assert_int_eq(chmod(path, 0400), 0);
+    struct dg_error error = DG_ERROR_NONE;
+    const enum dg_err err = dg_file_out_save(path, 0644, "newer", 5, &error);
+    ck_assert_int_eq(err, geteuid() == 0 ? DG_OK : DG_ERR_DENIED);
+    ck_assert_uint_eq(mode_of(path), S_IFREG | 0400);
+    dg_tmpdir_remove(root);
+}
+END_TEST
+
+START_TEST(a_link_stays_and_the_file_behind_it_is_replaced)
+{
+    start();
+    char link[sizeof path], folder[sizeof path], target[sizeof path + 8];
+    struct dg_map_file file;
+    struct dg_error error = DG_ERROR_NONE;
+    snprintf(link, sizeof link, "%s/link", root);
+    snprintf(folder, sizeof folder, "%s/folder", root);
+    snprintf(target, sizeof target, "%s/target", folder);
+    ck_assert_int_eq(mkdir(folder, 0700), 0);
+    ck_assert_int_eq(symlink("folder/target", link), 0);
+    ck_assert_int_eq(dg_file_out_save(link, 0644, "new", 3, &error), DG_ERR_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(error.text, link));
+    ck_assert_int_eq(dg_file_out_save(target, 0640, "old", 3, NULL), DG_OK);
+    ck_assert_int_eq(dg_file_out_save(link, 0644, "newer", 5, NULL), DG_OK);
+    ck_assert_uint_eq(mode_of(link) & S_IFMT, S_IFLNK);
+    ck_assert_uint_eq(mode_of(target), S_IFREG | 0640);
+    ck_assert_int_eq(dg_map_file_open(&file, target, 100, NULL), DG_OK);
+    ck_assert_uint_eq(file.len, 5);
+    ck_assert_uint_eq(dg_tmpdir_count(root), 2);
+    ck_assert_uint_eq(dg_tmpdir_count(folder), 1);
+    dg_map_file_close(&file);
+    dg_tmpdir_remove(root);
+}
+END_TEST
+
+START_TEST(a_fifo_or_a_device_is_written_into)
+{
+    start();
+    char read_back[16];
+    struct dg_file_out *out;
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDONLY | O_NONBLOCK);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(dg_file_out_save(path, 0644, "text", 4, NULL), DG_OK);
+    ck_assert_int_eq(read(fd, read_back, sizeof read_back), 4);
+    ck_assert_uint_eq(mode_of(path), S_IFIFO | 0600);
+    ck_assert_int_eq(dg_file_out_open(&out, path, 0644, NULL), DG_OK);
+    ck_assert_int_eq(dg_file_out_close(out, DG_ERR_CANCELLED, NULL), DG_ERR_CANCELLED);
+    ck_assert_uint_eq(mode_of(path), S_IFIFO | 0600);
+    close(fd);
+    ck_assert_int_eq(unlink(path), 0);
+    /* Like /dev/null, but never that file itself: a failing test would destroy it. Only root may
+     * make a device, and not even root everywhere. */
+    if (mknod(path, S_IFCHR | 0666, makedev(1, 3)) == 0) {
+        fd = open(path, O_WRONLY);
+        if (fd >= 0) {
+            ck_assert_int_eq(dg_file_out_save(path, 0644, "text", 4, NULL), DG_OK);
+            close(fd);
+        }
+        ck_assert_uint_eq(mode_of(path) & S_IFMT, S_IFCHR);
+    }
+    ck_assert_int_ne(dg_file_out_save(root, 0644, "text", 4, NULL), DG_OK);
+    dg_tmpdir_remove(root);
+}
+END_TEST
+
 DG_UNIT(a_file_appears_whole_when_it_is_closed, a_failure_leaves_what_was_there,
-        what_is_not_a_file_is_not_replaced, says_where_it_could_not_write)
+        says_where_it_could_not_write, an_existing_file_keeps_its_mode,
+        a_link_stays_and_the_file_behind_it_is_replaced, a_fifo_or_a_device_is_written_into)
