@@ -191,7 +191,9 @@ export class Dragoman {
 
     async documentResult(id, { signal } = {}) {
         const response = await this.#request(`v1/documents/${id}/result`, null, signal);
-        const name = /filename="([^"]*)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? "";
+        const disposition = response.headers.get("Content-Disposition") ?? "";
+        const encoded = /filename\*=UTF-8''([^;]*)/i.exec(disposition)?.[1];
+        const name = encoded ? decodeURIComponent(encoded) : (/filename="([^"]*)"/.exec(disposition)?.[1] ?? "");
         try {
             return { name, blob: await response.blob() };
         } catch (failure) {

@@ -150,6 +150,10 @@ class LibreTranslate(IntegrationTest):
 
         url = send(file=("a/le chat.html", text))["translatedFileUrl"]
         self.assertRegex(url, r"^http://example\.org/download_file/[0-9a-f]{32}\.le_chat_en\.html$")
+        named = send(file=("été.html", text))["translatedFileUrl"]
+        self.assertTrue(named.endswith(".%C3%A9t%C3%A9_en.html"), named)
+        headers = self.server.request("GET", urllib.parse.urlsplit(named).path)[1]
+        self.assertTrue(headers["Content-Disposition"].endswith("; filename*=UTF-8''%C3%A9t%C3%A9.html"), headers["Content-Disposition"])
         path = urllib.parse.urlsplit(url).path
         for _ in range(2):
             status, headers, answer = self.server.request("GET", path)

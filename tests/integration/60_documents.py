@@ -64,11 +64,16 @@ class Documents(IntegrationTest):
             self.assertEqual((document["name"], document["bytes"], document["source"]), (name, len(content), "fr"))
             self.assertIn(document["state"], ("waiting", "running", "done"))
             headers, answer = self.result(document)
-            self.assertEqual(headers.get_filename(), name.replace(".", ".en."))
+            self.assertEqual(headers["Content-Disposition"], f'attachment; filename="{name.replace(".", ".en.")}"')
             self.assertEqual(answer, self.at_once(name, content), name)
             told = self.ask("GET", f"/v1/documents/{document['id']}")
             self.assertEqual((told["done"], told["failed"], told["progress"]), (told["paragraphs"], 0, 1))
         self.assertEqual(len(self.ask("GET", "/v1/documents")["documents"]), 10)
+        for fields in ({}, {"filename": "../été 夏\u202e.md"}):
+            named = self.add("été 夏\u202e.md", b"# Le chat\n", **fields)
+            self.assertEqual(named["name"], "été_夏_.md")
+            disposition = self.result(named)[0]["Content-Disposition"]
+            self.assertEqual(disposition, "attachment; filename=\"_t___.en.md\"; filename*=UTF-8''%C3%A9t%C3%A9_%E5%A4%8F_.en.md")
         self.ask("DELETE", f"/v1/documents/{document['id']}", status=204)
         for end in ("", "/result"):
             self.ask("GET", f"/v1/documents/{document['id']}{end}", status=404)

@@ -7,10 +7,11 @@ import contextlib
 import http.client
 import json
 import os
+import re
 import time
 import uuid
 from typing import Any, BinaryIO, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from . import _errors
 from ._errors import DragomanError
@@ -163,7 +164,7 @@ class Dragoman:
     def document_result(self, id: str) -> DocumentFile:
         response = self._request("GET", f"/v1/documents/{id}/result")
         try:
-            return DocumentFile(response.headers.get_filename() or "", response.read())
+            return DocumentFile(_file_name(response.headers), response.read())
         except (OSError, http.client.HTTPException) as failure:
             self.close()
             raise _unreachable(failure) from failure
@@ -311,6 +312,12 @@ def _form(fields: Dict[str, Any], content: bytes) -> Tuple[bytes, str]:
             parts.append(f'--{border}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{text}\r\n'.encode())
     parts.append(f'--{border}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\n\r\n'.encode())
     return b"".join([*parts, content, f"\r\n--{border}--\r\n".encode()]), f"multipart/form-data; boundary={border}"
+
+
+def _file_name(headers: http.client.HTTPMessage) -> str:
+    """The name of an attachment. Its form with a charset goes before the plain one, which get_filename prefers."""
+    encoded = re.search(r"filename\*=UTF-8''([^;\s]*)", headers.get("Content-Disposition", ""), re.IGNORECASE)
+    return unquote(encoded[1]) if encoded else headers.get_filename() or ""
 
 
 class _Seen:

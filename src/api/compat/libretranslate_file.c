@@ -40,8 +40,10 @@ static enum dg_err put_name(const struct dg_bulk_job *job, const char *code, str
     char name[DG_DOCUMENT_NAME + 1];
     dg_document_result_name(job, job->document_name, name);
     const char *dot = strrchr(name, '.');
-    int stem = dot ? (int)(dot - name) : (int)strlen(name);
-    return dg_buf_printf(url, "%.*s_%s%s", stem, name, code, dot ? dot : "");
+    const int stem = dot ? (int)(dot - name) : (int)strlen(name);
+    char whole[sizeof name + DG_LANGTAG_TEXT + 1];
+    snprintf(whole, sizeof whole, "%.*s_%s%s", stem, name, code, dot ? dot : "");
+    return dg_document_encode_name(whole, url);
 }
 
 static enum dg_err put_answer(const struct dg_call *call, const struct dg_bulk_job *job,

@@ -8,7 +8,9 @@
 #include "api/http/work.h"
 #include "base/file/tmp_file.h"
 #include "base/memory/error.h"
+#include "base/memory/buf.h"
 #include "base/memory/mem.h"
+#include "base/memory/utf8.h"
 #include "net/loop/offload.h"
 #include "filter/filter.h"
 
@@ -17,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PIECE = 64 * 1024, STREAM_LOW = 32 * 1024 };
+enum { PIECE = 64 * 1024, STREAM_LOW = 32 * 1024, DISPOSITION_MAX = 4 * DG_DOCUMENT_NAME + 64 };
 
 void dg_documents_init(struct dg_documents *documents)
 {
@@ -53,6 +55,25 @@ bool dg_documents_are_taken(const struct dg_documents *documents)
     return documents->opts.bytes_max > 0;
 }
 
+/* Returns whether a character may be in a name: no control characters, separators of lines, marks
+ * that turn the direction of writing (they make an ending look like another one), noncharacters,
+ * nor what is invisible for other reasons; of ASCII only what needs no quotation anywhere. */
+static bool is_harmless(uint32_t cp)
+{
+    if (cp < 0x80)
+        return (cp >= '0' && cp <= '9') || (cp >= 'A' && cp <= 'Z') || (cp >= 'a' && cp <= 'z') ||
+               cp == '-' || cp == '_' || cp == '.';
+    return cp >= 0xA0 && cp != 0x061C && cp != 0x200E && cp != 0x200F &&
+           !(cp >= 0x2028 && cp <= 0x202E) && !(cp >= 0x2060 && cp <= 0x206F) && cp != 0xFEFF &&
+           !(cp >= 0xFFF0 && cp <= 0xFFFB) && !(cp >= 0xE0000 && cp <= 0xE0FFF) &&
+           (cp & 0xFFFE) != 0xFFFE;
+}
+
+static bool is_continuation(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
 void dg_document_clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1])
 {
     for (size_t i = name.len; i > 0; i--) {
@@ -61,18 +82,36 @@ void dg_document_clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1])
             break;
         }
     }
-    if (name.len > DG_DOCUMENT_NAME) /* a long name loses its beginning, because its ending says the
-                                        format */
-        name = dg_span_sub(name, name.len - DG_DOCUMENT_NAME, DG_DOCUMENT_NAME);
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.ptr[i];
-        bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                        (c >= 'a' && c <= 'z') || c == '-' || c == '_' || (c == '.' && i > 0);
-        out[i] = c;
-        if (!is_plain)
-            out[i] = '_';
+    if (name.len > DG_DOCUMENT_NAME) { /* a long name loses its beginning, because its ending says
+                                          the format */
+        size_t from = name.len - DG_DOCUMENT_NAME;
+        while (from < name.len && is_continuation(name.ptr[from]))
+            from++;
+        name = dg_span_sub(name, from, name.len);
     }
-    out[name.len] = '\0';
+    size_t n = 0;
+    for (size_t at = 0; at < name.len;) {
+        uint32_t cp;
+        const size_t len = dg_utf8_decode(name, at, &cp);
+        if (len > 0 && is_harmless(cp) && !(cp == '.' && at == 0)) {
+            memcpy(out + n, name.ptr + at, len);
+            n += len;
+        } else {
+            out[n++] = '_';
+        }
+        at += len > 0 ? len : 1;
+    }
+    out[n] = '\0';
+}
+
+enum dg_err dg_document_encode_name(const char *name, struct dg_buf *out)
+{
+    enum dg_err err = DG_OK;
+    for (; *name && !err; name++)
+        err = (unsigned char)*name < 0x80
+                  ? dg_buf_append_byte(out, *name)
+                  : dg_buf_printf(out, "%%%02X", (unsigned)(unsigned char)*name);
+    return err;
 }
 
 bool dg_document_is_known(struct dg_span name, enum dg_doc_format *format)
@@ -104,7 +143,7 @@ void dg_document_set_output(char name[DG_DOCUMENT_NAME + 1], struct dg_span want
         return;
     size_t stem = (size_t)(dot - name);
     if (stem > DG_DOCUMENT_NAME - strlen(ending) - 1)
-        stem = DG_DOCUMENT_NAME - strlen(ending) - 1;
+        stem = dg_utf8_clip(dg_span_cstr(name), DG_DOCUMENT_NAME - strlen(ending) - 1).len;
     snprintf(name + stem, DG_DOCUMENT_NAME + 1 - stem, ".%s", ending);
 }
 
@@ -237,11 +276,29 @@ static void break_off(struct sending *sending)
     dg_http_reply_abort(call->req); /* so that nobody takes a part for the whole file */
 }
 
+/* A name with other characters than those of ASCII is given twice, as RFC 6266 has it. */
+static enum dg_err put_disposition(const char *name, struct dg_buf *out)
+{
+    bool is_ascii = true;
+    enum dg_err err = dg_buf_append_cstr(out, "attachment; filename=\"");
+    for (const char *at = name; *at && !err; at++) {
+        const bool is_other = (unsigned char)*at >= 0x80;
+        if (!is_continuation(*at))
+            err = dg_buf_append_byte(out, is_other ? '_' : *at);
+        is_ascii = is_ascii && !is_other;
+    }
+    if (!err)
+        err = dg_buf_append_cstr(out, is_ascii ? "\"" : "\"; filename*=UTF-8''");
+    return err || is_ascii ? err : dg_document_encode_name(name, out);
+}
+
 static void begin_sending(struct sending *sending, struct dg_call *call)
 {
-    char header[DG_DOCUMENT_NAME + 64];
-    snprintf(header, sizeof header, "attachment; filename=\"%s\"", sending->name);
-    dg_http_reply_header(call->req, "Content-Disposition", dg_span_cstr(header));
+    struct dg_buf header;
+    dg_buf_init(&header, DISPOSITION_MAX);
+    if (put_disposition(sending->name, &header) == DG_OK)
+        dg_http_reply_header(call->req, "Content-Disposition", dg_buf_span(&header));
+    dg_buf_deinit(&header);
     dg_http_reply_header(call->req, "X-Content-Type-Options", DG_SPAN("nosniff"));
     dg_call_begin_stream(call, dg_document_type(dg_span_cstr(sending->name), sending->format));
     sending->has_begun = true;

@@ -78,9 +78,12 @@ void dg_document_set_output(char name[DG_DOCUMENT_NAME + 1], struct dg_span want
 void dg_documents_send_file(struct dg_call *call, struct dg_document_file *file, const char *name,
                             enum dg_doc_format format, const char *once);
 
-/* Copies a file's name without its folders, and without anything that a file system or a header
- * could misread. */
+/* Copies a file's name without its folders, and without anything that a file system, a header or a
+ * reader could misread. What remains is UTF-8; letters stay. */
 void dg_document_clean_name(struct dg_span name, char out[DG_DOCUMENT_NAME + 1]);
+
+/* Appends a clean name as it is written in a URL or header: other bytes than ASCII as %XX. */
+enum dg_err dg_document_encode_name(const char *name, struct dg_buf *out) DG_MUST_CHECK;
 
 /* DG_ERR_NOMEM. */
 enum dg_err dg_document_file_new(struct dg_documents *documents, uint64_t client,

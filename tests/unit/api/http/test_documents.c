@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 #include "api/http/documents.h"
+#include "base/memory/buf.h"
+#include "base/memory/utf8.h"
 #include "tmpdir.h"
 #include "unit.h"
 
@@ -86,6 +88,39 @@ START_TEST(names_say_the_format_and_are_made_harmless)
 }
 END_TEST
 
+START_TEST(names_keep_the_letters_of_all_scripts)
+{
+    char name[DG_DOCUMENT_NAME + 1], text[3 * DG_DOCUMENT_NAME];
+    struct dg_buf encoded;
+    dg_document_clean_name(DG_SPAN("dir/\xC3\xA9t\xC3\xA9 \xE5\xA4\x8F.pdf"), name);
+    ck_assert_str_eq(name, "\xC3\xA9t\xC3\xA9_\xE5\xA4\x8F.pdf");
+    dg_buf_init(&encoded, 1000);
+    if (dg_document_encode_name(name, &encoded) == DG_OK)
+        ck_assert_str_eq(encoded.ptr, "%C3%A9t%C3%A9_%E5%A4%8F.pdf");
+    dg_buf_deinit(&encoded);
+    /* A control character, a mark that turns the direction, a separator, a noncharacter, a tag, the
+     * longer form of a slash, a surrogate, and a byte of nothing. */
+    dg_document_clean_name(DG_SPAN("\xC2\x85\xE2\x80\xAE\xE2\x80\xA8\xEF\xBF\xBF\xF3\xA0\x80\xA1"
+                                   "\xC0\xAF\xED\xA0\x80\xFF.md"),
+                           name);
+    ck_assert_str_eq(name, "___________.md");
+    /* Two bytes each, so that the limit falls into a character, of a name as of a result's. */
+    size_t n = 0;
+    while (n < 2 * DG_DOCUMENT_NAME)
+        n += (size_t)snprintf(text + n, sizeof text - n, "\xC3\xA9");
+    snprintf(text + n, sizeof text - n, ".pdf ");
+    dg_document_clean_name(dg_span_make(text, n + 4), name);
+    ck_assert_uint_eq(strlen(name), DG_DOCUMENT_NAME);
+    dg_document_clean_name(dg_span_make(text, n + 5), name);
+    ck_assert_uint_eq(strlen(name), DG_DOCUMENT_NAME - 1);
+    ck_assert(dg_utf8_valid(dg_span_cstr(name), NULL));
+    dg_document_clean_name(dg_span_make(text, n + 4), name);
+    dg_document_set_output(name, DG_SPAN("html"));
+    ck_assert(dg_utf8_valid(dg_span_cstr(name), NULL));
+    ck_assert_str_eq(strrchr(name, '.'), ".html");
+}
+END_TEST
+
 START_TEST(a_folder_that_cannot_be_used_is_told)
 {
     struct dg_documents documents;
@@ -103,4 +138,5 @@ START_TEST(a_folder_that_cannot_be_used_is_told)
 END_TEST
 
 DG_UNIT(a_file_as_it_was_sent_takes_room_until_it_is_freed, a_file_may_outlive_the_documents,
-        names_say_the_format_and_are_made_harmless, a_folder_that_cannot_be_used_is_told)
+        names_say_the_format_and_are_made_harmless, names_keep_the_letters_of_all_scripts,
+        a_folder_that_cannot_be_used_is_told)
