@@ -99,6 +99,11 @@ class BehindNginx(IntegrationTest):
         self.assertEqual(self.ask(front, "GET", "/metrics")[0], 403)
         self.assertEqual(self.ask(front, "GET", "/v1/admin/status")[0], 403)
         self.assertEqual(self.ask(front, "POST", "/v1/translate", b"x" * (3 << 20))[0], 413)  # the server's own answer
+        status, headers, answer = self.ask(front, "POST", "/v1/translate", headers={"Content-Length": str(52 << 20)})  # nginx's
+        self.assertEqual((status, headers["Content-Type"], json.loads(answer)["error"]["code"]), (413, "application/json", "body_too_large"))
+        server.stop()
+        status, headers, answer = self.ask(front, "GET", "/healthz")
+        self.assertEqual((headers["Retry-After"], json.loads(answer)["error"]["code"]), ("1", "unavailable"), (status, answer))
 
     def test_events_come_while_they_are_made_and_a_client_that_leaves_is_noticed(self):
         server = self.start(MODELS, TRUST, "--threads=1", "--cache-size=0")
@@ -152,6 +157,8 @@ class BehindNginx(IntegrationTest):
             seen += part
         statuses = re.findall(rb"HTTP/1.1 (\d+) ", seen)
         self.assertEqual(set(statuses), {b"200", b"429"})
+        self.assertIn(b'{"error":{"code":"rate_limited"', seen)
+        self.assertIn(b"Retry-After: 1\r\n", seen)
         self.assertGreaterEqual(statuses.count(b"200"), 40)
         client.close()
 

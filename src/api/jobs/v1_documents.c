@@ -201,12 +201,12 @@ void dg_api_v1_documents_add(struct dg_call *call)
 /* Returns the call's job, if it is a document's. */
 static struct dg_bulk_job *document_of(struct dg_call *call)
 {
-    struct dg_bulk_job *job = dg_v1_jobs_of(call);
+    static const struct dg_failure no_such_document = {
+        .status = 404, .code = "no_such_document", .message = "There is no document with this id."};
+    struct dg_bulk_job *job = dg_v1_jobs_of(call, &no_such_document);
     if (!job || *job->document_name)
         return job;
-    dg_call_fail(call, (struct dg_failure){.status = 404,
-                                           .code = "no_such_document",
-                                           .message = "There is no document with this id."});
+    dg_call_fail(call, no_such_document);
     return NULL;
 }
 

@@ -46,18 +46,15 @@ bool dg_v1_jobs_are_kept(struct dg_call *call)
     return false;
 }
 
-static void fail_unknown(struct dg_call *call)
+static const struct dg_failure no_such_job = {
+    .status = 404, .code = "no_such_job", .message = "There is no job with this id."};
+
+static void fail_unknown(struct dg_call *call, const struct dg_failure *unknown)
 {
-    if (dg_bulk_may_lack(call->api->bulk)) {
-        dg_call_fail(call, dg_call_redis_away);
-        return;
-    }
-    dg_call_fail(call, (struct dg_failure){.status = 404,
-                                           .code = "no_such_job",
-                                           .message = "There is no job with this id."});
+    dg_call_fail(call, dg_bulk_may_lack(call->api->bulk) ? dg_call_redis_away : *unknown);
 }
 
-struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call)
+struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call, const struct dg_failure *unknown)
 {
     if (!dg_v1_jobs_are_kept(call))
         return NULL;
@@ -66,8 +63,13 @@ struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call)
                         dg_span_eq(dg_span_cstr(dg_bulk_owner(job)), dg_call_owner(call));
     if (job && (is_own || dg_gate_is_admin(call)))
         return job;
-    fail_unknown(call);
+    fail_unknown(call, unknown);
     return NULL;
+}
+
+static struct dg_bulk_job *job_of(struct dg_call *call)
+{
+    return dg_v1_jobs_of(call, &no_such_job);
 }
 
 static void answer_state(struct dg_call *call, int status, const struct dg_bulk_job *job)
@@ -348,7 +350,7 @@ void dg_api_v1_jobs(struct dg_call *call)
 
 void dg_api_v1_job(struct dg_call *call)
 {
-    struct dg_bulk_job *job = dg_v1_jobs_of(call);
+    struct dg_bulk_job *job = job_of(call);
     if (job)
         answer_state(call, 200, job);
 }
@@ -385,7 +387,7 @@ static void on_ended(void *ctx, enum dg_err err, int64_t more)
     else if (job)
         answer_state(call, 200, job);
     else
-        fail_unknown(call);
+        fail_unknown(call, &no_such_job);
 }
 
 static void end(struct dg_call *call, struct dg_bulk_job *job, bool removes)
@@ -403,7 +405,7 @@ static void end(struct dg_call *call, struct dg_bulk_job *job, bool removes)
 
 void dg_api_v1_job_cancel(struct dg_call *call)
 {
-    struct dg_bulk_job *job = dg_v1_jobs_of(call);
+    struct dg_bulk_job *job = job_of(call);
     if (job)
         end(call, job, false);
 }
@@ -415,7 +417,7 @@ void dg_v1_jobs_remove(struct dg_call *call, struct dg_bulk_job *job)
 
 void dg_api_v1_job_remove(struct dg_call *call)
 {
-    struct dg_bulk_job *job = dg_v1_jobs_of(call);
+    struct dg_bulk_job *job = job_of(call);
     if (job)
         dg_v1_jobs_remove(call, job);
 }
@@ -514,7 +516,7 @@ static bool wants_part(struct dg_call *call)
 
 void dg_api_v1_job_result(struct dg_call *call)
 {
-    struct dg_bulk_job *job = dg_v1_jobs_of(call);
+    struct dg_bulk_job *job = job_of(call);
     if (!job)
         return;
     if (dg_bulk_state(job) != DG_BULK_DONE && !wants_part(call)) {

@@ -13,8 +13,9 @@
 /* Returns true when there are bulk jobs; otherwise the call is answered. */
 bool dg_v1_jobs_are_kept(struct dg_call *call);
 
-/* Returns the call's job, if the caller may see it; otherwise the call is answered. */
-struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call);
+/* Returns the call's job, if the caller may see it; otherwise the call is answered, with `unknown`
+ * when there is none. */
+struct dg_bulk_job *dg_v1_jobs_of(struct dg_call *call, const struct dg_failure *unknown);
 
 /* Forgets the job, for all servers that share it, and answers. */
 void dg_v1_jobs_remove(struct dg_call *call, struct dg_bulk_job *job);

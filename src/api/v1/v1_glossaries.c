@@ -95,6 +95,8 @@ static void answer_change(struct dg_call *call, struct dg_glossaries_change *cha
             .message = "Only administrators may share a glossary with everybody."};
     else if (!change->is_bad && failure.status < 500)
         failure.status = 503;
+    if (failure.status == 503)
+        failure = dg_glossaries_unknown(&call->api->glossaries, failure);
     if (failure.status == 503 && !failure.retry_after_s)
         failure.retry_after_s = 1;
     dg_call_fail(call, failure);
