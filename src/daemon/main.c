@@ -34,6 +34,7 @@
 #include "net/loop/server.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -407,10 +408,14 @@ static enum dg_err open_documents(struct daemon *d, struct dg_error *error)
     const struct dg_documents_opts opts = {.dir = options->documents_dir,
                                            .bytes_max = options->documents_space,
                                            .file_max = options->max_document};
-    if (!*options->jobs_dir && options->documents_space)
+    if (options->documents_space && mkdir(options->documents_dir, 0700) != 0 && errno != EEXIST)
+        err = dg_error_errno(error, "cannot make the folder %s", options->documents_dir);
+    if (!err && !*options->jobs_dir && options->documents_space)
         err = dg_bulk_scratch_make(options->documents_dir, d->documents_dir, error);
     if (!err)
         err = dg_api_open_documents(d->api, &opts, error);
+    if (err)
+        dg_error_wrap(error, err, "documents-dir");
     if (!err || dg_opt_given(d->start, "documents-dir"))
         return err;
     dg_log_event(d->log, DG_LOG_WARNING, "daemon",

@@ -113,7 +113,7 @@ class Command(unittest.TestCase):
         self.translate("", "chat\tcat\nchat\tdog\n", code=1)
         self.assertIn("duplicates key with the index 0", self.summary)
         self.translate("", "chat\n", code=1)
-        self.assertIn("misses tab separator", self.summary)
+        self.assertIn("line 1 has no tab", self.summary)
 
 
 class Api(IntegrationTest):

@@ -166,6 +166,10 @@ class Generate(IntegrationTest):
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(says, str(result.stderr))
 
+    def test_the_tool_says_that_a_model_translates(self):
+        said = tool("generate", "--model", os.path.join(SOURCES, "models", "fr-en"), text="Bonjour", expect=1)[1]
+        self.assertIn("translates; expected a language model", said)
+
     def test_refusals_are_precise(self):
         server = self.start(f"--models-dir={self.models('gpt2', 'llama')}", "--prompt-max=40", "--max-characters=300")
         for body, status, field, says in (

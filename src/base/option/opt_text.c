@@ -78,6 +78,19 @@ static enum dg_err append_wrapped(const char *text, size_t column, struct dg_buf
     return err ? err : dg_buf_append_byte(out, '\n');
 }
 
+/* Says how the options are set by the environment, with the first that can be as the example. */
+static enum dg_err help_environment(const struct dg_opt_table *table, struct dg_buf *out)
+{
+    char name[128];
+    for (size_t i = 0; i < table->n_rows; i++)
+        if (!(table->rows[i].flags & DG_OPT_COMMAND_LINE) &&
+            dg_opt_env_name(table, &table->rows[i], name, sizeof name))
+            return dg_buf_printf(
+                out, "\nEach option can also be set by an environment variable (%s: %s).\n",
+                table->rows[i].name, name);
+    return DG_OK;
+}
+
 static enum dg_err help_row(const struct dg_opt_row *row, struct dg_buf *out)
 {
     char left[160], letter[8] = "    ";
@@ -125,12 +138,7 @@ static enum dg_err help_text(const struct dg_opt_table *table, struct dg_buf *ou
         err = dg_buf_printf(out, "\nSections [%s NAME] of the file: %s See %s.\n",
                             table->sections[k].program, table->sections[k].summary,
                             dg_opt_reference(table));
-    if (!err && table->env_prefix)
-        err = dg_buf_printf(
-            out,
-            "\nEach option can also be set by an environment variable (max-size: %sMAX_SIZE).\n",
-            table->env_prefix);
-    return err;
+    return err || !table->env_prefix ? err : help_environment(table, out);
 }
 
 /* ---- Man pages ------------------------------------------------------------------------------- */

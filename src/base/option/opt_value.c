@@ -88,12 +88,13 @@ static enum dg_err expected_number(const struct dg_opt_row *row, const char *wha
 {
     if (!has_range(row))
         return dg_buf_printf(out, "%s%s", what, example);
-    enum dg_err err = dg_buf_printf(out, "%s from ", what);
+    const bool has_max = row->max != INT64_MAX;
+    enum dg_err err = dg_buf_printf(out, "%s %s ", what, has_max ? "from" : "of at least");
     if (!err)
         err = append_number(units_of(row), row->min, out);
-    if (!err)
+    if (!err && has_max)
         err = dg_buf_append_cstr(out, " to ");
-    return err ? err : append_number(units_of(row), row->max, out);
+    return err || !has_max ? err : append_number(units_of(row), row->max, out);
 }
 
 static enum dg_err expected_words(const struct dg_opt_row *row, struct dg_buf *out)
@@ -139,8 +140,11 @@ enum dg_err dg_opt_value_expected(const struct dg_opt_row *row, struct dg_buf *o
     case DG_OPT_TYPE_PATHS:
         return expected_items(row, "paths", out);
     case DG_OPT_TYPE_ADDRESSES:
-        return expected_items(row, "addresses such as 127.0.0.1:8090, [::1]:8090 or unix:/path",
-                              out);
+        return expected_items(
+            row,
+            "addresses, each with a port up to 65535 or a path, such as 127.0.0.1:8090, "
+            "[::1]:8090 or unix:/path",
+            out);
     case DG_OPT_TYPE_NONE:
         break;
     }

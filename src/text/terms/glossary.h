@@ -87,7 +87,8 @@ enum dg_err dg_glossary_add_at(struct dg_glossary *glossary, const struct dg_spa
 /* Reads one term from each line: the source, then one or more columns of translations (with
  * `columns_max` 2 only one). CSV has quotes as in RFC 4180; if a line has exactly four columns, the
  * last two are languages and are ignored. Refusals are worded as in DeepL's API: "Key with the
- * index 1 (starting at position 13) misses tab separator". */
+ * index 1 (starting at position 13) misses tab separator"; where more columns are permitted than
+ * there, "line 2 has no tab". */
 enum dg_err dg_glossary_read(struct dg_glossary *glossary, enum dg_glossary_format format,
                              size_t columns_max, struct dg_span text,
                              struct dg_error *error) DG_MUST_CHECK;

@@ -114,6 +114,15 @@ static bool is_empty(const struct row *row)
     return row->n == 1 && row->cells[0].len == 0 && !row->is_copied[0];
 }
 
+/* Counts lines from 1. */
+static size_t line_of(struct dg_span text, size_t at)
+{
+    size_t line = 1;
+    for (size_t i = 0; i < at; i++)
+        line += text.ptr[i] == '\n';
+    return line;
+}
+
 enum dg_err dg_glossary_read(struct dg_glossary *glossary, enum dg_glossary_format format,
                              size_t columns_max, struct dg_span text, struct dg_error *error)
 {
@@ -138,7 +147,10 @@ enum dg_err dg_glossary_read(struct dg_glossary *glossary, enum dg_glossary_form
         bool has_languages =
             format == DG_GLOSSARY_CSV && columns_max == 2 && row.n == LANGUAGE_CELLS;
         if (!err && !is_empty(&row)) {
-            if (row.n < 2)
+            if (row.n < 2 && columns_max > 2)
+                err = dg_error_set(error, DG_ERR_FORMAT, "line %zu has no %s", line_of(text, from),
+                                   format == DG_GLOSSARY_TSV ? "tab" : "comma");
+            else if (row.n < 2)
                 err = dg_error_set(error, DG_ERR_FORMAT,
                                    "Key with the index %zu (starting at position %zu) misses %s",
                                    n_read, position, separator);

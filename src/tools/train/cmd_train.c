@@ -170,10 +170,10 @@ static enum dg_err train_model(const struct train_options *flags, const char *di
         err = put_history(dir, dg_trainer_now(trainer)->step, history, error);
     if (!err) {
         fprintf(stderr,
-                "%zu parameters, %zu threads, products of %s, %.0f MB of memory; %s step %" PRIu64
+                "%zu parameters, %zu thread%s, products of %s, %.0f MB of memory; %s step %" PRIu64
                 "\n",
-                dg_trainer_params(trainer)->n, opts.threads, dg_products_find(opts.products)->name,
-                (double)dg_trainer_bytes(trainer) / 1e6,
+                dg_trainer_params(trainer)->n, opts.threads, opts.threads == 1 ? "" : "s",
+                dg_products_find(opts.products)->name, (double)dg_trainer_bytes(trainer) / 1e6,
                 dg_trainer_now(trainer)->step ? "going on after" : "beginning at",
                 dg_trainer_now(trainer)->step);
         err = run_trainer(flags, dir, &setup, trainer, opts.threads, error);

@@ -52,6 +52,8 @@ enum dg_err train_recipe_load(struct dg_opt_set **set, struct dg_buf *history, c
     char path[DG_PATH_CAP];
     struct dg_opt_set *was = NULL, *now = NULL;
     enum dg_err err = dg_folder_path(dir, "training/recipe.conf", path, error);
+    if (!err && access(dir, F_OK) != 0)
+        err = dg_error_errno(error, "cannot resume %s", dir);
     if (!err && access(path, F_OK) != 0)
         err = dg_error_set(
             error, DG_ERR_NOT_FOUND,

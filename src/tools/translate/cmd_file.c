@@ -6,6 +6,7 @@
 #include "base/file/file_out.h"
 #include "base/file/text_in.h"
 #include "base/memory/utf8.h"
+#include "decode/search_opts.h"
 #include "filter/rendition.h"
 #include "markup/po_check.h"
 #include "office/office.h"
@@ -38,7 +39,7 @@ static const struct dg_opt_row rows[] = {
              "a model's name there, or nothing"},
     {DG_OPT_INT_IN(struct file_flags, threads, 0, 256), "threads", .letter = 't', .def = "0",
      .help = "workers; 0: one for each core"},
-    {DG_OPT_INT_IN(struct file_flags, beam, 0, 32), "beam", .letter = 'b', .def = "0",
+    {DG_OPT_INT_IN(struct file_flags, beam, 0, DG_BEAM_MAX), "beam", .letter = 'b', .def = "0",
      .help = "hypotheses that are kept; 0: as many as the model's makers chose"},
     {DG_OPT_ENUM(struct file_flags, kind), "kind", .words = kind_words, .def = "auto",
      .heading = "File",
@@ -299,8 +300,11 @@ int dg_cmd_file(int argc, char **argv)
     }
     if (!err)
         err = write_out(&work, in, out, &error);
-    if (err)
-        fprintf(stderr, "dragoman file: %s: %s\n", in, dg_error_text(&error, err));
+    const char *sentence = dg_error_text(&error, err);
+    if (err && strstr(sentence, in))
+        fprintf(stderr, "dragoman file: %s\n", sentence);
+    else if (err)
+        fprintf(stderr, "dragoman file: %s: %s\n", in, sentence);
     else if (!work.flags->quiet)
         sum_up(&work, n_in);
     dg_filter_free(work.filter);

@@ -254,6 +254,7 @@ static enum dg_err read_flags(struct work *work, struct dg_error *error)
     const struct generate *flags = work->flags;
     struct dg_search_opts *search = &work->ask.search;
     work->ask = (struct dg_generate)DG_GENERATE_DEFAULT;
+    work->ask.model = "model";
     search->max_len = (int)flags->max_tokens;
     search->min_len = (int)flags->min_tokens;
     search->beam = (int)flags->beam;
@@ -315,6 +316,8 @@ static enum dg_err run_generate(const struct dg_opt_set *set, struct dg_error *e
     const uint64_t began = dg_clock_now(&clock);
     if (!err)
         err = run_all(work, error);
+    if (err == DG_ERR_UNSUPPORTED)
+        dg_error_wrap(error, err, "%s", flags->model);
     if (!err)
         print_summary(work, dg_clock_now(&clock) - began);
     dg_engine_free(work->engine);

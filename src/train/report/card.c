@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 enum { PATH_CAP = 4096, CARD_MAX = 1 << 20, LENGTHS = 512 };
 
@@ -34,19 +33,6 @@ static struct lengths lengths_of(const struct dg_corpus *corpus)
     while (lengths.most + 1 < LENGTHS && (seen += counts[lengths.most]) * 100 < corpus->n * 99)
         lengths.most++;
     return lengths;
-}
-
-static enum dg_err file_size(const struct dg_card *card, uint64_t *bytes, struct dg_error *error)
-{
-    char path[PATH_CAP];
-    struct stat info;
-    const int n = snprintf(path, sizeof path, "%s/model.safetensors", card->dir);
-    if (n < 0 || n >= (int)sizeof path)
-        return dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", card->dir);
-    if (stat(path, &info) != 0)
-        return dg_error_errno(error, "cannot look at %s", path);
-    *bytes = (uint64_t)info.st_size;
-    return DG_OK;
 }
 
 /* Returns the last part of a path, without slashes at its end. */
@@ -156,13 +142,12 @@ static enum dg_err put_network_lm(const struct dg_blueprint *bp, struct dg_buf *
     return err;
 }
 
-static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out, struct dg_error *error)
+/* Says nothing of the weights' type and bytes, which import and quantize change, copying the card.
+ */
+static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out)
 {
     const struct dg_blueprint *bp = &card->params->bp;
-    uint64_t bytes;
-    enum dg_err err = file_size(card, &bytes, error);
-    if (!err)
-        err = dg_buf_printf(out, "# %.*s\n\n", DG_SPAN_FMT(name_of(card->dir)));
+    enum dg_err err = dg_buf_printf(out, "# %.*s\n\n", DG_SPAN_FMT(name_of(card->dir)));
     if (!err && card->note.len)
         err = dg_buf_printf(out, "%.*s\n\n", DG_SPAN_FMT(card->note));
     if (!err)
@@ -172,11 +157,7 @@ static enum dg_err put_head(const struct dg_card *card, struct dg_buf *out, stru
               : dg_blueprint_family(bp)->has_head     ? put_encoder(bp, out)
               : dg_blueprint_family(bp)->is_recurrent ? put_recurrent(bp, out)
                                                       : put_translator(bp, out);
-    return err ? err
-               : dg_buf_printf(out,
-                               "| parameters | %zu |\n| file | model.safetensors, %" PRIu64
-                               " bytes (F16) |\n",
-                               card->params->n, bytes);
+    return err ? err : dg_buf_printf(out, "| parameters | %zu |\n", card->params->n);
 }
 
 static enum dg_err put_data(const struct dg_card *card, struct dg_buf *out)
@@ -231,12 +212,14 @@ static enum dg_err put_recipe(struct dg_span recipe, struct dg_buf *out)
 static enum dg_err put_training(const struct dg_card *card, struct dg_buf *out)
 {
     const struct dg_trainer_now *now = card->now;
+    const bool is_long = now->seconds >= 3600.0;
     enum dg_err err = dg_buf_printf(
         out,
         "\n## Training\n\nBy `dragoman train`: %" PRIu64
-        " steps in %.1f hours on %zu thread%s, %.2f passes over the pairs; "
+        " steps in %.1f %s on %zu thread%s, %.2f passes over the pairs; "
         "%s. The weights are the average at step %" PRIu64 "%s.\n",
-        now->step, now->seconds / 3600.0, card->threads, card->threads == 1 ? "" : "s",
+        now->step, now->seconds / (is_long ? 3600.0 : 60.0), is_long ? "hours" : "minutes",
+        card->threads, card->threads == 1 ? "" : "s",
         (double)now->epoch - 1.0 + (now->n ? (double)now->position / (double)now->n : 0.0),
         card->end, now->best_step ? now->best_step : now->step,
         now->best_step ? ", the best on the held-out pairs" : "");
@@ -330,7 +313,7 @@ static enum dg_err put_limits(const struct dg_card *card, struct dg_buf *out)
 
 enum dg_err dg_card_print(const struct dg_card *card, struct dg_buf *out, struct dg_error *error)
 {
-    enum dg_err err = put_head(card, out, error);
+    enum dg_err err = put_head(card, out);
     if (!err)
         err = put_data(card, out);
     if (!err)

@@ -104,7 +104,7 @@ START_TEST(help_lists_every_option_with_range_and_default)
         "                              to be broken (a size from 1KiB to 1MiB; default 64KiB)\n",
         "\nTalk:\n      --motto=TEXT            what it says\n",
         "[part NAME]",
-        "DEMO_",
+        "variable (fast: DEMO_FAST)",
         NULL,
     };
     check_help(DG_OPT_HELP_TEXT, expected, "copies");
