@@ -33,9 +33,9 @@ export const OPS_WORDS = {
         rate_characters: "too many characters in a minute", quota: "month’s quota used up", refused_model: "model not allowed for the key",
         admin: "not an administrator", queue_full: "queue full", connection_limit: "too many connections",
         memory_for_bodies: "no memory for the body",
-        sentences_failed: "sentences failed", sentences_timed_out: "sentences out of time", sentences_cancelled: "sentences cancelled",
+        sentences_failed: "sentences failed", sentences_timed_out: "sentences that waited too long", sentences_cancelled: "sentences cancelled",
         connections_expired: "idle connections closed", connections_stalled: "connections that did not read",
-        loop_slow_turns: "slow turns of the event loop", workers_stalled: "workers hanging", log_lines_lost: "lines of the log lost",
+        loop_slow_turns: "delays in the server over 5 ms", workers_stalled: "workers hanging", log_lines_lost: "lines of the log lost",
     },
     fr: {
         page_title: "dragoman : exploitation", title: "Exploitation", skip: "Aller aux chiffres", page_language: "Langue de cette page",
@@ -67,7 +67,7 @@ export const OPS_WORDS = {
         memory_for_bodies: "plus de mémoire pour le corps",
         sentences_failed: "phrases en échec", sentences_timed_out: "phrases hors délai", sentences_cancelled: "phrases annulées",
         connections_expired: "connexions inactives fermées", connections_stalled: "connexions qui ne lisaient pas",
-        loop_slow_turns: "tours lents de la boucle", workers_stalled: "processus de calcul bloqués", log_lines_lost: "lignes du journal perdues",
+        loop_slow_turns: "retards dans le serveur de plus de 5 ms", workers_stalled: "processus de calcul bloqués", log_lines_lost: "lignes du journal perdues",
     },
     ko: {
         page_title: "dragoman: 운영", title: "운영", skip: "수치로 가기", page_language: "이 페이지의 언어",

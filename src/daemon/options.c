@@ -152,7 +152,7 @@ static const struct dg_opt_row rows[] = {
      .help = "data to tell languages apart, for requests that do not name their source; empty for the "
              "installed one"},
     {DG_OPT_INT(T, threads), "threads", .min = 0, .max = 256, .def = "auto", .words = auto_words,
-     .help = "workers that translate; auto, or 0, for one on each core that we may use"},
+     .help = "workers that translate; auto, or 0, for one on each core that the server may use"},
     {DG_OPT_BOOL(T, pin_workers), "pin-workers", .def = "no",
      .help = "keep each worker on a core of its own: for a machine that does nothing else"},
     {DG_OPT_ENUM(T, numa), "numa", .words = numa_words, .def = "auto",

@@ -27,7 +27,7 @@ static const struct command commands[] = {
      "Translate", "dragoman translate --to en \"Où est la gare ?\""},
     {"file", "translate a document and keep its form: srt, html, po, xliff, ...", dg_cmd_file, NULL,
      NULL},
-    {"chat", "translate with a daemon, line by line, as you type", dg_cmd_chat, NULL, NULL},
+    {"chat", "translate with a server, line by line, as you type", dg_cmd_chat, NULL, NULL},
     {"detect", "say which language each line is in", dg_cmd_detect, NULL, NULL},
     {"generate", "have a language model continue a text", dg_cmd_generate, NULL, NULL},
     {"answer", "find answers to questions in texts", dg_cmd_answer, NULL, NULL},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC
  * Copyright (c) 2026 The dragoman authors */
 
-/* Writes options of the command line as the JSON of a request to a daemon (clients/c). It writes
- * only options that were given, so that the daemon's defaults apply to the rest.
+/* Writes options of the command line as the JSON of a request to a server (clients/c). It writes
+ * only options that were given, so that the server's defaults apply to the rest.
  *
  *     dg_buf_init(&json, 4096);
  *     err = server_options(set, &flags, &search, NULL, NULL, NULL, NULL, &json);
@@ -23,7 +23,7 @@ struct server_flags {
 #define SERVER_FLAGS(T, f, default_server, letter_of_target)                                       \
     {DG_OPT_STRING(T, f.server), "server",                                                         \
      .heading = "Server",        .unit = "URL",                                                    \
-     .def = default_server,      .help = "the daemon to ask, as http://host:port"},                \
+     .def = default_server,      .help = "the server to ask, as http://host:port"},                \
         {DG_OPT_STRING(T, f.source), "source", .alias = "from", .unit = "TAG",                     \
          .help = "language of the text; --from is the same (default: it is found out)"},           \
         {DG_OPT_STRING(T, f.target),                                                               \

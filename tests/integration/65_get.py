@@ -876,7 +876,7 @@ class Served(Get):
         server = self.start(f"--admin-socket={socket}", env={"XDG_DATA_HOME": os.path.join(self.directory, "data")})
         self.publish_hf("us", "ours-fr-en", os.path.join(SOURCES, "models", "fr-en"))
         done = self.get("hf:us/ours-fr-en", "--as=xx-yy", f"--mirror={HOSTS.url()}", "--reload", f"--admin-socket={socket}")
-        self.assertIn("the daemon serves xx-yy now", done.stderr)
+        self.assertIn("the server now serves xx-yy", done.stderr)
         body = json.dumps({"text": "Où est la gare ?", "model": "xx-yy"})
         code, _, answer = server.request("POST", "/v1/translate", body)
         self.assertEqual((code, "station" in answer.decode()), (200, True))

@@ -125,7 +125,8 @@ static enum dg_err put_states(struct dg_buf *buf, const struct model *models, si
         err = dg_buf_printf(buf, "dragoman_model_slots{model=\"%s\"} %zu\n", models[i].label,
                             models[i].info.slots);
     if (!err)
-        err = put_head(buf, "bytes", "gauge", "Memory that it takes, or would take.");
+        err =
+            put_head(buf, "bytes", "gauge", "The most memory that it may take while it is loaded.");
     for (size_t i = 0; i < n && !err; i++)
         err = dg_buf_printf(buf, "dragoman_model_bytes{model=\"%s\"} %zu\n", models[i].label,
                             models[i].info.bytes);

@@ -59,7 +59,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(struct options, accept_unpinned), "accept-unpinned", .flags = DG_OPT_COMMAND_LINE,
      .help = "accept files without a published hash; theirs is noted and checked from then on"},
     {DG_OPT_BOOL(struct options, reload), "reload", .flags = DG_OPT_COMMAND_LINE,
-     .help = "have the running daemon serve the new models at once"},
+     .help = "have the running server serve the new models at once"},
     {DG_OPT_BOOL(struct options, update_catalogue), "update-catalogue",
      .flags = DG_OPT_COMMAND_LINE,
      .help = "fetch Mozilla's list as it is now, show what is new, and keep it"},
@@ -176,7 +176,7 @@ static enum dg_err reload(const struct work *work, const struct dg_package *pack
         daemon_load(&work->opt->get, package->name, whole, package->source, package->target, error);
     if (err)
         return dg_error_wrap(error, err, "%s is installed, but not served yet", package->name);
-    fprintf(stderr, "dragoman get: the daemon serves %s now\n", package->name);
+    fprintf(stderr, "dragoman get: the server now serves %s\n", package->name);
     return DG_OK;
 }
 
@@ -326,7 +326,7 @@ static void say_next(const struct work *work, const struct dg_package *package,
             *result->translation ? result->translation : "(nothing)");
     if (!work->opt->reload && *package->source)
         fprintf(stderr,
-                "    next: dragoman translate --from %s --to %s \"%s\"; a running daemon serves it "
+                "    next: dragoman translate --from %s --to %s \"%s\"; a running server serves it "
                 "after its next reload\n",
                 package->source, package->target, result->sentence);
 }

@@ -24,7 +24,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(struct options, yes), "yes", .letter = 'y', .flags = DG_OPT_COMMAND_LINE,
      .help = "do not ask for confirmation"},
     {DG_OPT_BOOL(struct options, reload), "reload", .flags = DG_OPT_COMMAND_LINE,
-     .help = "have the running daemon let the models go first"},
+     .help = "have the running server let the models go first"},
     GET_FLAGS(struct options, get),
     DG_OPT_HELP(struct options, help),
 };
@@ -62,7 +62,7 @@ static enum dg_err remove_one(const struct options *opt, struct install *install
         err = install_remove(install, name, error);
     if (!err)
         fprintf(stderr, "dragoman remove: %s is removed%s\n", name,
-                item && !opt->reload ? "; a running daemon serves it until its next reload" : "");
+                item && !opt->reload ? "; a running server serves it until its next reload" : "");
     return err;
 }
 

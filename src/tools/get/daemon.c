@@ -45,10 +45,10 @@ static enum dg_err refused(struct dg_span answer, int status, struct dg_error *e
         dg_json_get_string(dg_json_get(json, "error"), "message", DG_JSON_OPTIONAL, NULL,
                            &message) == DG_OK &&
         message.len)
-        dg_error_set(error, DG_ERR_INVALID, "the daemon says: %.*s",
+        dg_error_set(error, DG_ERR_INVALID, "the server says: %.*s",
                      message.len > 600 ? 600 : DG_SPAN_FMT(message));
     else
-        dg_error_set(error, DG_ERR_INVALID, "the daemon answers %d", status);
+        dg_error_set(error, DG_ERR_INVALID, "the server answers %d", status);
     dg_json_free(json);
     return status == 503 || status == 409 || status == 429 ? DG_ERR_BUSY : DG_ERR_INVALID;
 }
@@ -61,7 +61,7 @@ static enum dg_err ask(const struct get_flags *flags, const char *method, const 
     int status = 0;
     if (!daemon_socket(flags, socket))
         return dg_error_set(error, DG_ERR_NOT_FOUND,
-                            "no daemon with a socket for administrators runs here (looked for %s)",
+                            "no server with a socket for administrators runs here (looked for %s)",
                             socket);
     snprintf(url, sizeof url, "http://localhost%s", path);
     const struct dg_transfer_ask request = {.socket = socket,

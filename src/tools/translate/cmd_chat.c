@@ -35,7 +35,7 @@ static const struct dg_opt_row rows[] = {
 
 static const struct dg_opt_table table = {
     .program = "dragoman chat",
-    .summary = "Translates with a running daemon, line by line, while it is translated.",
+    .summary = "Translates with a running server, line by line, while it is translated.",
     DG_OPT_ROWS(rows, struct options),
 };
 
@@ -184,8 +184,8 @@ static void on_languages(void *user, const struct dragoman_event *event)
 static void print_help(void)
 {
     puts("/to TAG            translate into this language\n/from TAG          from this one; /from "
-         "alone lets the daemon detect it\n/swap              swap both languages\n/alternatives N "
-         "   show N other wordings\n/languages         what the daemon can translate\n/quit        "
+         "alone lets the server detect it\n/swap              swap both languages\n/alternatives N "
+         "   show N other wordings\n/languages         what the server can translate\n/quit        "
          "      end (Ctrl-D too); Ctrl-C ends a translation under way\n// at the start of a line "
          "is one slash of text");
 }
