@@ -256,6 +256,9 @@ export class Live {
     onstate = () => {};
 
     constructor(server) {
+        if (typeof server.WebSocket !== "function")
+            throw new DragomanError("unsupported", "There is no WebSocket here (Node has one from version 22 on). " +
+                'Install the package "ws" and pass its WebSocket: new Dragoman(url, { WebSocket }).');
         this.#server = server;
     }
 

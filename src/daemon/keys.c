@@ -610,6 +610,22 @@ enum dg_err dg_keys_open(struct dg_keys **out, uv_loop_t *loop, const struct dg_
     return DG_OK;
 }
 
+enum dg_err dg_keys_check(const struct dg_options *options, struct dg_error *error)
+{
+    struct dg_keyring *ring = NULL;
+    struct dg_shared_keys *common = NULL;
+    if (!*options->keys_file)
+        return DG_OK;
+    enum dg_err err = sodium_init() < 0 ? DG_ERR_IO : DG_OK;
+    if (!err && *options->keys_shared_secret_file)
+        err = read_secret(options->keys_shared_secret_file, error, &common);
+    if (!err)
+        err = read_ring(options->keys_file, error, &ring);
+    dg_shared_keys_free(common);
+    dg_keyring_free(ring);
+    return err;
+}
+
 struct dg_access *dg_keys_access(const struct dg_keys *keys)
 {
     return keys->access;

@@ -24,12 +24,17 @@
 #include <uv.h>
 
 struct dg_keys;
+struct dg_options;
 
 /* `shared` (borrowed; NULL: none) counts quotas for several servers; they are then counted here
  * too. *keys is set on failure as well, for close and free. */
 enum dg_err dg_keys_open(struct dg_keys **keys, uv_loop_t *loop, const struct dg_opt_set *options,
                          struct dg_shared *shared, struct dg_log *log,
                          struct dg_error *error) DG_MUST_CHECK;
+
+/* Reads the files of keys and of the shared secret, and changes nothing; fails like dg_keys_open.
+ */
+enum dg_err dg_keys_check(const struct dg_options *options, struct dg_error *error) DG_MUST_CHECK;
 
 struct dg_access *dg_keys_access(const struct dg_keys *keys);
 

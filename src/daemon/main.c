@@ -19,6 +19,7 @@
 #include "api/v1/glossaries.h"
 #include "base/file/map_file.h"
 #include "base/log/log.h"
+#include "daemon/check.h"
 #include "daemon/keys.h"
 #include "daemon/memory.h"
 #include "daemon/options.h"
@@ -103,7 +104,7 @@ static bool answer_and_leave(const struct dg_opt_set *set, enum dg_err *err, str
     } else if (options->dump_config) {
         *err = dg_opt_dump(set, &text);
     } else if (options->check_config) {
-        *err = dg_service_check(set, error);
+        *err = dg_check_start(set, error);
         if (!*err)
             *err = dg_buf_append_cstr(&text, "The configuration is valid.\n");
     } else {

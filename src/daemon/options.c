@@ -57,7 +57,8 @@ static const struct dg_opt_row rows[] = {
      .def = DG_SYSCONFDIR "/dragoman/dragomand.conf",
      .help = "the configuration file; the default one may be missing; empty reads none"},
     {DG_OPT_BOOL(T, check_config), "check-config", .flags = DG_OPT_COMMAND_LINE,
-     .help = "validate flags, environment and configuration file, then exit"},
+     .help = "validate flags, environment and configuration file, look whether the files and folders that "
+             "they name can be used, then exit"},
     {DG_OPT_BOOL(T, dump_config), "dump-config", .flags = DG_OPT_COMMAND_LINE,
      .help = "print all values as a configuration file, then exit"},
 

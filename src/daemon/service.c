@@ -269,6 +269,25 @@ enum dg_err dg_service_check(const struct dg_opt_set *set, struct dg_error *erro
     return err == DG_ERR_EXISTS ? err : DG_OK;
 }
 
+enum dg_err dg_service_check_files(const struct dg_opt_set *set, struct dg_error *error)
+{
+    static const char *const names[] = {"config.json", "model.safetensors"};
+    struct list list = {.n = 0};
+    enum dg_err err = dg_signed_models_read(&list.trust, dg_opt_values(set), error);
+    if (!err)
+        err = list_models(&list, set, error);
+    for (size_t i = 0; !err && i < list.n; i++) {
+        for (size_t k = 0; !err && k < sizeof names / sizeof names[0]; k++) {
+            char path[PATH_MAX_LEN + 32];
+            snprintf(path, sizeof path, "%s/%s", list.entries[i].path, names[k]);
+            if (access(path, R_OK) != 0)
+                err = dg_error_errno(error, "model %s: cannot open %s", list.entries[i].name, path);
+        }
+    }
+    dg_free(list.entries);
+    return err;
+}
+
 /* Opens a model of the list: loads it if that is wanted and there is room; otherwise only checks
  * it, so that it can be offered. */
 static enum dg_err open_entry(struct list *list, struct entry *entry)

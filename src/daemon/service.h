@@ -53,6 +53,11 @@ bool dg_service_is_reloading(const struct dg_service *service);
 enum dg_err dg_service_check(const struct dg_opt_set *options,
                              struct dg_error *error) DG_MUST_CHECK;
 
+/* Looks whether the files of all models that the options name, and the key files of trusted-keys,
+ * can be read. Loads nothing. */
+enum dg_err dg_service_check_files(const struct dg_opt_set *options,
+                                   struct dg_error *error) DG_MUST_CHECK;
+
 /* Opens anew every model that `options` name and, when all of them work, replaces the models that
  * are being served; models that are no longer named are removed. If one fails, all stay as they
  * were, and the log says why. `on_over` is called once, later, from the loop, with that failure as

@@ -115,6 +115,13 @@ static enum dg_err read_password(const char *path, char password[PASSWORD_MAX],
     return DG_OK;
 }
 
+static struct dg_tls_opts tls_of(const struct dg_options *options)
+{
+    return (struct dg_tls_opts){.ca_file = options->redis_ca_file,
+                                .certificate_file = options->redis_certificate_file,
+                                .key_file = options->redis_key_file};
+}
+
 enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop,
                            const struct dg_options *options, struct dg_log *log,
                            struct dg_error *error)
@@ -126,9 +133,7 @@ enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop,
     enum dg_err err = DG_OK;
     if (*options->redis_password_file)
         err = read_password(options->redis_password_file, password, error);
-    const struct dg_tls_opts tls = {.ca_file = options->redis_ca_file,
-                                    .certificate_file = options->redis_certificate_file,
-                                    .key_file = options->redis_key_file};
+    const struct dg_tls_opts tls = tls_of(options);
     const struct dg_redis_opts opts = {.addresses = options->redis,
                                        .sentinel = options->redis_sentinel,
                                        .user = options->redis_user,
@@ -151,6 +156,24 @@ enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop,
         (struct dg_shared_quota){.redis = redis, .timeout_ms = shared->timeout_ms, .log = log};
     *out = shared;
     return DG_OK;
+}
+
+enum dg_err dg_shared_check(const struct dg_options *options, struct dg_error *error)
+{
+    char password[PASSWORD_MAX] = "";
+    enum dg_err err = DG_OK;
+    if (*options->redis && *options->redis_password_file)
+        err = read_password(options->redis_password_file, password, error);
+    sodium_memzero(password, sizeof password);
+    if (!err && *options->redis && options->redis_tls) {
+        const struct dg_tls_opts opts = tls_of(options);
+        struct dg_tls *tls = NULL;
+        err = dg_tls_new(&opts, error, &tls);
+        dg_tls_free(tls);
+        if (err)
+            err = dg_error_wrap(error, err, "redis");
+    }
+    return err;
 }
 
 struct dg_redis *dg_shared_redis(struct dg_shared *shared)

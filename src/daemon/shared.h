@@ -33,6 +33,10 @@ enum dg_err dg_shared_open(struct dg_shared **shared, uv_loop_t *loop,
                            const struct dg_options *options, struct dg_log *log,
                            struct dg_error *error) DG_MUST_CHECK;
 
+/* Reads the files of the password and of TLS, and connects to nothing; fails like dg_shared_open.
+ */
+enum dg_err dg_shared_check(const struct dg_options *options, struct dg_error *error) DG_MUST_CHECK;
+
 /* In all functions below, `shared` may be NULL. */
 enum dg_err dg_shared_attach(struct dg_shared *shared, struct dg_engine *engine,
                              struct dg_error *error) DG_MUST_CHECK;

@@ -77,7 +77,7 @@ static enum dg_err read_fields(const struct dg_json *json, struct dg_calibration
 {
     static const char *const known[] = {"scale", "bias", "probability", "judges", NULL};
     struct dg_calibration found = {.scale = 0};
-    enum dg_err err = dg_json_check_fields(json, known, error);
+    enum dg_err err = dg_json_check_fields(json, known, error, NULL);
     if (!err)
         err = dg_json_get_real(json, "scale", DG_JSON_REQUIRED, 0, WEIGHT_MAX, error, &found.scale);
     if (!err)

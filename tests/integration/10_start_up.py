@@ -140,6 +140,45 @@ class CommandLine(IntegrationTest):
         result = self.run_program(f"--config={sample}", "--check-config")
         self.assertEqual((result.returncode, result.stderr), (0, ""))
 
+    def test_check_config_tries_what_a_start_would_need(self):
+        """It names the option, or the model, and the file; it makes and changes nothing."""
+        here = self.directory
+        def path(name):
+            return os.path.join(here, name)
+        os.makedirs(path("models/fr-en"))
+        for name, text in (("empty", ""), ("short", "short\n"), ("file", "x\n"), ("keys", "")):
+            with open(path(name), "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(path(name), 0o600)
+        before = sorted(os.listdir(here))
+        for conf, *said in (
+                (f"models-dir = {path('none')}", "models-dir", path("none")),
+                (f"models-dir = {path('models')}/fr-en", None),
+                (f"[model fr-en]\npath = {path('none')}", "model fr-en", path("none/config.json")),
+                (f"keys-file = {path('none')}", "keys-file", path("none")),
+                (f"keys-file = {path('keys')}", None),
+                (f"jobs-dir = {path('none/jobs')}", "jobs-dir", path("none")),
+                (f"jobs-dir = {path('jobs')}", None),
+                (f"jobs-dir = {path('file')}", "jobs-dir", "is not a folder"),
+                (f"glossaries-dir = {path('none/glossaries')}", "glossaries-dir", path("none")),
+                (f"documents-dir = {path('none/documents')}", "documents-dir", path("none")),
+                (f"log-file = {path('none/log')}", "log-file", path("none")),
+                (f"log-file = {path('log')}", None),
+                (f"usage-file = {path('none/usage')}", "usage-file", path("none")),
+                (f"redis = 127.0.0.1:1\nredis-password-file = {path('none')}", "redis-password-file", path("none")),
+                (f"redis = 127.0.0.1:1\nredis-password-file = {path('empty')}", "redis-password-file", "is empty"),
+                (f"require-signed-models = yes\ntrusted-keys = {path('none')}", "trusted-keys", path("none"))):
+            with self.subTest(conf=conf):
+                result = self.run_program("--check-config", conf=conf.encode() + b"\n")
+                if said == [None]:
+                    self.assertEqual((result.returncode, result.stderr), (0, ""))
+                else:
+                    self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
+                    for text in said:
+                        self.assertIn(text, result.stderr)
+        left = [name for name in sorted(os.listdir(here)) if not name.endswith(".conf")]
+        self.assertEqual(left, before)
+
     def test_a_dump_dumps_itself(self):
         first = self.run_program("--dump-config", conf=b'max-body = 1024KiB\ncors-origin = "a # b"\nlisten = [::1]:1, unix:/x\n',
                                  env={"DRAGOMAN_MAX_URL": "4096"})
@@ -307,13 +346,25 @@ class Reloading(IntegrationTest):
 
     def test_what_may_change_does(self):
         server = self.start(conf="log-level = info\n")
-        server.request("GET", "/healthz")
-        server.wait_for_log("route=healthz")
+        server.request("GET", "/v1/usage")
+        server.wait_for_log("route=v1_usage")
         self.reload(server, "log-level = error\n")
         server.wait_for_log("option=log-level was=info now=error")
-        server.request("GET", "/healthz")
+        server.request("GET", "/v1/usage")
         server.stop()
-        self.assertEqual(server.log().count("route=healthz"), 1)
+        self.assertEqual(server.log().count("route=v1_usage"), 1)
+
+    def test_only_the_level_debug_logs_successful_probes(self):
+        server = self.start(conf="log-level = info\n")
+        for path in "/healthz", "/readyz", "/v1/usage":
+            server.request("GET", path)
+        server.wait_for_log("route=v1_usage")
+        self.assertNotIn("route=healthz", server.log())
+        self.assertIn("route=readyz", server.log())  # 503: there is no model
+        self.reload(server, "log-level = debug\n")
+        server.wait_for_log("option=log-level was=info now=debug")
+        server.request("GET", "/healthz")
+        server.wait_for_log("route=healthz")
 
     def test_what_may_not_change_is_named_and_stays(self):
         server = self.start(conf="cors-origin = *\n")
@@ -330,8 +381,8 @@ class Reloading(IntegrationTest):
         self.reload(server, "log-level = error\nnonsense = 1\n")
         server.wait_for_log("the old configuration stays in use")
         self.assertIn('dragomand.conf:2: read the unknown option', server.log())
-        server.request("GET", "/healthz")
-        server.wait_for_log("route=healthz")
+        server.request("GET", "/v1/usage")
+        server.wait_for_log("route=v1_usage")
 
     def test_the_log_is_opened_again(self):
         log = os.path.join(self.directory, "log")

@@ -66,6 +66,28 @@ class Translate(IntegrationTest):
         self.refuse(server, {"text": "Le chat dort.", "source": "fr", "target": "en", "must": ["dance", "\u732b"]})
         self.assertEqual(self.ask(server, {"text": "Le chat dort.", "source": "fr", "target": "en", "must": "dance"})[0], 200)
 
+    def test_an_unknown_field_is_named_with_the_one_that_was_meant(self):
+        server = self.start(MODELS)
+        good = {"text": TEXT, "model": "fr-en"}
+        error = self.refuse(server, {**good, "fromat": "html"}, field="fromat")
+        self.assertEqual((error["code"], error["message"]), ("invalid_value", "unknown field 'fromat'; did you mean \"format\"?"))
+        error = self.refuse(server, {**good, "glossary_number": 1}, field="glossary_number")
+        for name in "text", "target", "format", "glossary", "alternatives":  # all are named
+            self.assertIn(f'"{name}"', error["message"])
+        self.refuse(server, {**good, "é" * 500: 1}, field="é" * 40)
+        for path, body in (("/v1/detect", {"text": "a", "txet": 1}), ("/v1/score", {"text": "a", "txet": 1}),
+                           ("/v1/generate", {"prompt": "a", "txet": 1})):
+            status, _, answer = server.request("POST", path, body=json.dumps(body))
+            self.assertEqual((status, json.loads(answer)["error"]["field"]), (400, "txet"), path)
+
+    def test_a_missing_field_is_missing(self):
+        server = self.start(MODELS)
+        for body, field in (({"text": TEXT}, "target"), ({"target": "en"}, "text"), ({"text": TEXT, "target": None}, "target")):
+            self.assertEqual(self.refuse(server, body, field=field)["code"], "missing_field", body)
+        status, _, answer = server.request("POST", "/v1/score", body=json.dumps({"text": "a", "translation": "b"}))
+        error = json.loads(answer)["error"]
+        self.assertEqual((status, error["code"], error["field"]), (400, "missing_field", "target"))
+
     def test_one_text_and_many(self):
         server = self.start(MODELS)
         status, answer = self.ask(server, {"text": TEXT, "source": "fr", "target": "en"})

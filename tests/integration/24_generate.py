@@ -177,7 +177,7 @@ class Generate(IntegrationTest):
                 ({"prompt": 1}, 400, "prompt", "string"),
                 ({"prompt": "a"}, 400, None, "2 language models"),
                 ({"prompt": "a", "model": "none"}, 404, None, "none"),
-                ({"prompt": "a", "model": "gpt2", "beams": 3}, 400, None, "beams"),
+                ({"prompt": "a", "model": "gpt2", "beams": 3}, 400, "beams", "beams"),
                 ({"prompt": "a", "model": "gpt2", "top_p": 0}, 400, "top_p", "top_p"),
                 ({"prompt": "a", "model": "gpt2", "max_tokens": 5000}, 400, "max_tokens", "4096"),
                 ({"prompt": "a", "model": "gpt2", "stop": [""]}, 400, "stop", "0 bytes"),

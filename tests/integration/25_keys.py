@@ -626,7 +626,25 @@ class Keys(IntegrationTest):
             self.assertNotIn(secret[4:], text)
         listed = [json.loads(line) for line in self.tool("list", "--json").splitlines()]
         self.assertEqual([(one["name"], one["note"]) for one in listed], [("alice", "the first")])
-        self.assertTrue(self.tool("list").splitlines()[1].startswith("alice\tuser\tnever\t"))
+        self.assertTrue(self.tool("list").splitlines()[1].startswith("alice\tnever\t-\tuser\t"))
+
+    def test_the_list_shows_everything_that_a_key_may_do(self):
+        self.keys = os.path.join(self.directory, "keys")
+        self.tool("add", "alice", "--models=fr-en,en-fr", "--requests-per-hour=100000", "--requests-per-day=7",
+                  "--characters-per-month=9", "--priority=bulk", "--expires=2099-01-01", "--note=for the shop")
+        self.tool("add", "bob", "--role=admin")
+        self.tool("rotate", "bob", "--grace=1h")
+        rows = [line.split("\t") for line in self.tool("list").splitlines()]
+        alice, bob = (dict(zip(rows[0], row, strict=True)) for row in rows[1:])
+        self.assertEqual((alice["models"], bob["models"]), ("fr-en, en-fr", "all"))
+        self.assertEqual((alice["requests-per-hour"], alice["requests-per-day"], alice["requests-per-minute"]),
+                         ("100000", "7", "-"))
+        self.assertEqual((alice["characters-per-month"], bob["characters-per-month"]), ("9", "-"))
+        self.assertEqual((alice["priority"], bob["priority"]), ("bulk", "normal"))
+        self.assertEqual((alice["role"], bob["role"]), ("user", "admin"))
+        self.assertEqual((alice["note"], alice["old secret until"], bob["expires"]), ("for the shop", "-", "never"))
+        for when in alice["expires"], bob["old secret until"]:
+            self.assertRegex(when, r"^\d{4}-\d{2}-\d{2}")
 
     def test_the_last_key_ends_when_it_is_revoked(self):
         self.keys = os.path.join(self.directory, "keys")

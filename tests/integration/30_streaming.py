@@ -263,6 +263,9 @@ class Streaming(IntegrationTest):
                 ({"type": "translate", "id": "1", "text": "a", "target": "en", "beam": 99}, "out_of_range", "beam"),
                 ({"type": "translate", "id": "1", "text": "a", "target": "xx"}, "no_such_model", None),
                 ({"type": "translate", "id": "1", "target": "en"}, "missing_field", "text"),
+                ({"type": "translate", "id": "1", "text": "a"}, "missing_field", "target"),
+                ({"type": "translate", "id": "1", "text": "a", "target": "en", "baem": 1}, "invalid_value", "baem"),
+                ({"type": "update", "id": "1", "text": "a", "baem": 1}, "invalid_value", "baem"),
                 ({"type": "update", "id": "zzz", "text": "a"}, "no_such_id", None),
                 ({"type": "cancel", "id": "zzz"}, "no_such_id", None)):
             ws.send(message)

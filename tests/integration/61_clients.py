@@ -559,6 +559,18 @@ class Clients(IntegrationTest):
                 self.assertEqual([event["type"] for event in events].count("accepted"), 1)
         self.assertGreaterEqual(cutter.n_cut, 4)
 
+    @unittest.skipUnless(shutil.which("node"), "needs node")
+    def test_javascript_says_that_there_is_no_websocket(self):
+        script = f"""
+            import {{ Dragoman }} from "file://{os.path.join(CLIENTS, 'js', 'dragoman.js')}";
+            try {{
+                new Dragoman("http://127.0.0.1:1", {{ WebSocket: null }}).live();
+            }} catch (error) {{
+                console.log(error.name, error.code, error.message);
+            }}"""
+        done = self.run_example(["node"], script, ".mjs")
+        self.assertEqual((done.returncode, done.stdout[:40]), (0, "DragomanError unsupported There is no We"), done.stderr)
+
     def test_streams_cut_at_every_tenth_token_in_c(self):
         cutter, texts, whole = self.start_cutter()
         example = os.path.abspath("clients/c/examples/translate")

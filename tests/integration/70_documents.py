@@ -15,7 +15,7 @@ what this test does with it:
     ```text output      what the block before it printed; "..." stands for anything
     ```sh file=NAME     written to NAME for later blocks to use
     ```sh               not run (it needs root, or another machine); its syntax is checked
-    ```ini, conf file   a configuration: dragomand --check-config accepts it
+    ```ini, conf file   a configuration: dragomand --check-config finds no mistake in it
     ```yaml, ```json, ```python     parse
 
 Commands may stand only in such blocks: an indented command, which no test would run, is refused
@@ -143,13 +143,13 @@ class Documents(IntegrationTest):
                 return
             list(yaml.safe_load_all(block.text))
         elif block.language == "ini" and block.use != "systemd":
-            # Files and sockets that the command names need not exist here; --check-config reads
-            # only the options.
+            # Files and folders that the configuration names need not exist here, nor be this account's:
+            # then --check-config says so with 1. Only 2 is a mistake in the options.
             done = self.run_program("--check-config", conf=block.text.encode())
             left_out = re.search(r"this program was built without it; .* --with-(\w+)", done.stderr)
             if left_out:
                 self.skipTest(f"{block.place}: needs a build --with-{left_out[1]}")
-            self.assertEqual(done.returncode, 0, f"{block.place}: {done.stderr}")
+            self.assertIn(done.returncode, (0, 1), f"{block.place}: {done.stderr}")
 
     def check_indented(self, page):
         if page.startswith("docs/internals") or page == "docs/speed-log.md":
@@ -230,7 +230,8 @@ class Manifests(unittest.TestCase):
             file.flush()
             done = subprocess.run([PROGRAM, f"--config={file.name}", "--check-config"], env=environment(), check=False,
                                   capture_output=True, encoding="utf-8")
-        self.assertEqual((name, done.returncode), ("dragomand.conf", 0), done.stderr)
+        self.assertEqual(name, "dragomand.conf")
+        self.assertIn(done.returncode, (0, 1), done.stderr)  # its folders are not on this machine
         init, = pod["spec"]["initContainers"]
         self.assertEqual(init["image"], container["image"])
         self.assertIn(f"--models-dir={init['volumeMounts'][0]['mountPath']}", init["command"])
@@ -247,7 +248,7 @@ class Manifests(unittest.TestCase):
         """The daemon knows each of the variables and accepts its value."""
         done = subprocess.run([PROGRAM, "--config=", "--check-config"], env=environment(variables), check=False,
                               capture_output=True, encoding="utf-8")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(done.returncode, (0, 1), done.stderr)
 
     def test_containerfile(self):
         text = re.sub(r"\\\n\s*", "", self.read("Containerfile"))

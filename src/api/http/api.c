@@ -177,11 +177,15 @@ static void log_call(struct dg_call *call, int status)
     dg_metrics_count(&api->metrics,
                      call->route ? (size_t)(call->route - dg_routes(NULL)) : DG_METRICS_NO_ROUTE,
                      status, dg_clock_now(&api->clock) - call->started_ns);
-    if (!api->opts.access_log || !dg_log_wants(api->log, DG_LOG_INFO))
+    /* Balancers ask every second whether the server is well; as long as it is, only the level debug
+     * has these lines. */
+    const bool is_dull = call->route && call->route->is_probe && status == 200;
+    const enum dg_log_level level = is_dull ? DG_LOG_DEBUG : DG_LOG_INFO;
+    if (!api->opts.access_log || !dg_log_wants(api->log, level))
         return;
     /* The log has the route's name rather than the path, because users may write private things
      * into paths. */
-    dg_log_event(api->log, DG_LOG_INFO, "access",
+    dg_log_event(api->log, level, "access",
                  DG_LOG_FIELDS(dg_log_request(dg_span_cstr(call->id)), dg_log_int("status", status),
                                dg_log_str("method", dg_http_method_name(call->req->method)),
                                dg_log_str("route", call->route ? call->route->name : "-"),

@@ -83,6 +83,7 @@ struct dg_route {
     const char *name;           /* the route's name in metrics and in the log */
     void (*handle)(struct dg_call *call);
     bool is_admin; /* the route is for administrators only (admin.h) */
+    bool is_probe; /* balancers ask all the time; see log_call */
     /* Called before the body is read. It may change the limit of the body, or answer at once.
      * NULL: nothing is called. */
     void (*prepare)(struct dg_call *call);

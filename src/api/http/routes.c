@@ -23,8 +23,8 @@
 
 static const struct dg_route routes[] = {
     /* For operators. */
-    {DG_HTTP_GET, "/healthz", "healthz", dg_api_healthz, .gate = DG_GATE_OPEN},
-    {DG_HTTP_GET, "/readyz", "readyz", dg_api_readyz, .gate = DG_GATE_OPEN},
+    {DG_HTTP_GET, "/healthz", "healthz", dg_api_healthz, .gate = DG_GATE_OPEN, .is_probe = true},
+    {DG_HTTP_GET, "/readyz", "readyz", dg_api_readyz, .gate = DG_GATE_OPEN, .is_probe = true},
     {DG_HTTP_GET, "/metrics", "metrics", dg_api_metrics, .gate = DG_GATE_KEY},
 
     /* The page for people. */

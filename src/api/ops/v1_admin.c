@@ -173,7 +173,7 @@ static enum dg_err read_model(struct dg_call *call, const struct dg_json *json,
 {
     static const char *const fields[] = {"name", "path", "source", "target", NULL};
     struct dg_arena *arena = call->req->arena;
-    enum dg_err err = dg_json_check_fields(json, fields, error);
+    enum dg_err err = dg_json_check_fields(json, fields, error, field);
     if (!err)
         err = read_text(json, *field = "name", DG_JSON_REQUIRED, arena, error, &model->name);
     if (!err)
@@ -200,11 +200,11 @@ void dg_api_v1_admin_load(struct dg_call *call)
         return;
     }
     enum dg_err err = read_model(call, json, &model, &error, &field);
-    dg_json_free(json);
     if (err)
         fail(call, err, &error, field);
     else
         load(call, &model);
+    dg_json_free(json);
 }
 
 /* Returns the name in the path, with a NUL. NULL: memory ran out, and the call was answered. */
@@ -257,7 +257,7 @@ void dg_api_v1_admin_log_level(struct dg_call *call)
         dg_call_fail(call, failure);
         return;
     }
-    enum dg_err err = dg_json_check_fields(json, fields, &error);
+    enum dg_err err = dg_json_check_fields(json, fields, &error, NULL);
     if (!err)
         err = dg_json_get_choice(json, "level", DG_JSON_REQUIRED, levels, &error, &level);
     dg_json_free(json);

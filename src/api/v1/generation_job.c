@@ -156,9 +156,9 @@ enum dg_err dg_generation_job_read(struct dg_generation_job *generation, const s
     const struct dg_translate_options_row *row = NULL;
     struct dg_translate_options_row bounded;
     enum dg_err err =
-        dg_translate_options_check_names(json, rows, N_ROWS, others, N_OTHERS, &error);
+        dg_translate_options_check_names(json, rows, N_ROWS, others, N_OTHERS, &error, &field);
     if (err) {
-        *failure = dg_translate_options_failure(&generation->arena, err, &error, NULL);
+        *failure = dg_translate_options_failure(&generation->arena, err, &error, field);
         return err;
     }
     for (size_t i = 0; i < N_ROWS && !err; i++) {

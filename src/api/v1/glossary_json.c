@@ -40,7 +40,7 @@ static enum dg_err add_one(struct dg_glossary *glossary, const struct dg_json *j
         if (!err)
             err = read_forms(json, 1, name, forms, &n, error);
     } else {
-        err = dg_json_check_fields(json, fields, error);
+        err = dg_json_check_fields(json, fields, error, NULL);
         if (!err)
             err = dg_json_get_string(json, "source", DG_JSON_REQUIRED, error, &source);
         if (!err)

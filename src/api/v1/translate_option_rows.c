@@ -76,7 +76,8 @@ enum dg_err dg_translate_options_read_row(const struct dg_translate_options_row 
 enum dg_err dg_translate_options_check_names(const struct dg_json *json,
                                              const struct dg_translate_options_row *rows,
                                              size_t n_rows, const char *const *others,
-                                             size_t n_others, struct dg_error *error)
+                                             size_t n_others, struct dg_error *error,
+                                             const char **unknown)
 {
     const char *known[FIELDS_MAX + 1] = {NULL};
     assert(n_rows + n_others <= FIELDS_MAX);
@@ -84,7 +85,7 @@ enum dg_err dg_translate_options_check_names(const struct dg_json *json,
         known[i] = rows[i].name;
     for (size_t i = 0; i < n_others; i++)
         known[n_rows + i] = others[i];
-    return dg_json_check_fields(json, known, error);
+    return dg_json_check_fields(json, known, error, unknown);
 }
 
 void dg_translate_options_say_limit(struct dg_failure *failure, enum dg_err err,

@@ -11,7 +11,8 @@
  *         {"stream", DG_TRANSLATE_OPTIONS_BOOL, AT(stream), 0, 0},
  *         DG_TRANSLATE_OPTIONS_SEARCH_ROWS(SEARCH),
  *     };
- *     err = dg_translate_options_check_names(json, rows, n_rows, others, n_others, &error);
+ *     err = dg_translate_options_check_names(json, rows, n_rows, others, n_others, &error,
+ *                                            &field);
  *     err = dg_translate_options_read_row(&rows[i], json, &arena, &error, &options);
  *
  * Any thread. */
@@ -71,11 +72,12 @@ enum dg_err dg_translate_options_read_row(const struct dg_translate_options_row 
                                           struct dg_error *error, void *into) DG_MUST_CHECK;
 
 /* Refuses the first field that is neither a row nor one of `others`, so that a misspelt option is
- * not silently ignored. */
+ * not silently ignored; *unknown becomes its name, borrowed from `json`. */
 enum dg_err dg_translate_options_check_names(const struct dg_json *json,
                                              const struct dg_translate_options_row *rows,
                                              size_t n_rows, const char *const *others,
-                                             size_t n_others, struct dg_error *error) DG_MUST_CHECK;
+                                             size_t n_others, struct dg_error *error,
+                                             const char **unknown) DG_MUST_CHECK;
 
 /* Sets the limit of a failure with `err`, which says what would have been accepted: the row's
  * maximum (NULL: no row was being read) or, for DG_ERR_LIMIT, `most`. */

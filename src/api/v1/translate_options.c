@@ -11,7 +11,11 @@
 
 #include <stddef.h>
 
-enum { PROTECTED_MAX = 100, PROTECTED_BYTES = 1000 };
+enum {
+    PROTECTED_MAX = 100,
+    PROTECTED_BYTES = 1000,
+    FIELD_MAX = 80 /* bytes of an unknown field's name that an answer repeats */
+};
 
 #define ASK(field)    offsetof(struct dg_translate_options, field)
 #define SEARCH(field) offsetof(struct dg_translate_options, request.search.field)
@@ -124,7 +128,9 @@ static const char *code_of(enum dg_err err)
 struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_err err,
                                                const struct dg_error *error, const char *field)
 {
-    struct dg_span text = {NULL, 0};
+    struct dg_span text = {NULL, 0}, name = {field, 0};
+    if (field && arena) /* the name of an unknown field is in the body */
+        name = dg_arena_copy(arena, dg_utf8_clip(dg_span_cstr(field), FIELD_MAX));
     /* these errors have sentences that name files */
     if (error && err != DG_ERR_IO && err != DG_ERR_NO_SPACE && err != DG_ERR_NO_FILES)
         text = dg_arena_copy(arena, dg_span_cstr(dg_error_text(error, err)));
@@ -132,7 +138,7 @@ struct dg_failure dg_translate_options_failure(struct dg_arena *arena, enum dg_e
         .status = status_of(err),
         .code = code_of(err),
         .message = text.ptr ? text.ptr : dg_err_sentence(err),
-        .field = field,
+        .field = name.ptr,
         .retry_after_s =
             err == DG_ERR_BUSY || err == DG_ERR_NOMEM || err == DG_ERR_NO_FILES ? 1 : 0,
     };
@@ -407,7 +413,7 @@ static enum dg_err read_terms(const struct dg_json *json, struct dg_arena *arena
 {
     static const char *const fields[] = {"terms", NULL};
     struct dg_glossary *glossary = dg_glossary_new(arena);
-    enum dg_err err = dg_json_check_fields(json, fields, error);
+    enum dg_err err = dg_json_check_fields(json, fields, error, NULL);
     if (!err && !dg_json_get(json, "terms"))
         err = dg_error_set(
             error, DG_ERR_INVALID,
@@ -541,7 +547,7 @@ static enum dg_err check(const struct dg_translate_options *options, struct dg_e
                             "field 'alternatives': a text with markup has only one translation");
     *field = "target";
     if (!options->request.model && !options->request.target)
-        return dg_error_set(error, DG_ERR_INVALID, "either 'target' or 'model' is needed");
+        return dg_error_set(error, DG_ERR_NOT_FOUND, "either 'target' or 'model' is needed");
     return DG_OK;
 }
 
@@ -558,8 +564,8 @@ enum dg_err dg_translate_options_read(const struct dg_json *json, struct dg_aren
     const struct dg_translate_options_row *row = NULL;
     struct dg_translate_options_row bounded;
     size_t max = 0; /* the largest number of elements of the array that is being read */
-    enum dg_err err =
-        dg_translate_options_check_names(json, rows, N_ROWS, other_fields, N_OTHERS, &error);
+    enum dg_err err = dg_translate_options_check_names(json, rows, N_ROWS, other_fields, N_OTHERS,
+                                                       &error, &field);
     for (size_t i = 0; i < N_ROWS && !err; i++) {
         bounded =
             dg_translate_options_bound_row(&rows[i], limits->beam_max, limits->min_length_max);

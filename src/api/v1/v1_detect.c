@@ -145,7 +145,7 @@ static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
         dg_translate_options_parse(body, JSON_VALUES_MAX, &work->arena, failure, &json);
     if (err)
         return err;
-    err = dg_json_check_fields(json, fields, &error);
+    err = dg_json_check_fields(json, fields, &error, &field);
     if (!err) {
         field = "api_key";
         err = dg_translate_options_key(json, &work->arena, &error, &work->api_key);
@@ -159,15 +159,16 @@ static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
         err = dg_translate_options_texts(json, "text", api->opts.texts_max, &work->arena, &error,
                                          &work->texts, &work->n, &is_array);
     }
-    dg_json_free(json);
     if (err) {
         *failure = dg_translate_options_field_failure(&work->arena, err, &error, field);
         failure->has_limit = err == DG_ERR_LIMIT;
         failure->limit = strcmp(field ? field : "", "languages") == 0
                              ? LANGUAGES_MAX
                              : (int64_t)api->opts.texts_max;
-        return err;
     }
+    dg_json_free(json);
+    if (err)
+        return err;
     owner->wish = (struct dg_gate_wish){
         .key = work->api_key, .characters = dg_translate_options_characters(work->texts, work->n)};
     return DG_OK;

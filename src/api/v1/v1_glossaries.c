@@ -134,7 +134,7 @@ static enum dg_err read_fields(struct dg_glossaries_change *change, const struct
     static const char *const fields[] = {"name", "source", "target", "terms", "shared", NULL};
     struct dg_glossaries_entry *entry = change->entry;
     bool is_shared = entry->is_shared;
-    enum dg_err err = dg_json_check_fields(json, fields, &change->error);
+    enum dg_err err = dg_json_check_fields(json, fields, &change->error, NULL);
     if (!err)
         err = copy_text(json, "name", entry->name, sizeof entry->name, &change->error);
     if (!err)

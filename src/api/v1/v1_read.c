@@ -202,7 +202,7 @@ static void take_row(struct read_work *work, const struct row *row, int64_t valu
 }
 
 static enum dg_err check_names(const struct read_work *work, const struct dg_json *json,
-                               struct dg_error *error)
+                               struct dg_error *error, const char **field)
 {
     static const char *const common[] = {"model", "priority", "timeout_ms", "api_key"};
     const enum dg_read_task task = work->options.task;
@@ -216,7 +216,7 @@ static enum dg_err check_names(const struct read_work *work, const struct dg_jso
     for (size_t i = 0; i < N_ROWS; i++)
         if (rows[i].tasks & 1u << task)
             known[n++] = rows[i].name;
-    return dg_json_check_fields(json, known, error);
+    return dg_json_check_fields(json, known, error, field);
 }
 
 static enum dg_err check_lengths(const struct read_work *work, const struct dg_span *texts,
@@ -351,9 +351,9 @@ static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
         dg_translate_options_parse(body, JSON_VALUES_MAX, &work->arena, failure, &json);
     if (err)
         return err;
-    err = check_names(work, json, &error);
+    err = check_names(work, json, &error, &field);
     if (err) {
-        *failure = dg_translate_options_failure(&work->arena, err, &error, NULL);
+        *failure = dg_translate_options_failure(&work->arena, err, &error, field);
     } else if ((err = read_fields(work, json, &field, &limits, &error)) != DG_OK) {
         *failure = dg_translate_options_field_failure(&work->arena, err, &error, field);
         failure->has_limit = limits.has_limit;

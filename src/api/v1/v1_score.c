@@ -256,7 +256,7 @@ static enum dg_err read_attention(const struct dg_json *json, struct score_work 
                             dg_json_type_name(dg_json_type(json)));
     }
     work->want_attention = true;
-    enum dg_err err = dg_json_check_fields(json, fields, error);
+    enum dg_err err = dg_json_check_fields(json, fields, error, NULL);
     if (!err)
         err = dg_json_get_int(json, "layer", DG_JSON_OPTIONAL, 0, 1000, error,
                               &work->attention_layer);
@@ -276,7 +276,7 @@ static enum dg_err read_fields(const struct dg_json *json, struct score_work *wo
     struct dg_arena *arena = &work->arena;
     size_t n_translations = 0;
     bool is_array, is_other;
-    enum dg_err err = dg_json_check_fields(json, fields, error);
+    enum dg_err err = dg_json_check_fields(json, fields, error, field);
     if (!err)
         err = dg_translate_options_name(json, *field = "model", arena, error, &request->model);
     if (!err)
@@ -308,7 +308,7 @@ static enum dg_err read_fields(const struct dg_json *json, struct score_work *wo
                          n_translations, work->n);
     if (!err && !request->model && !request->target) {
         *field = "target";
-        err = dg_error_set(error, DG_ERR_INVALID, "either 'target' or 'model' is needed");
+        err = dg_error_set(error, DG_ERR_NOT_FOUND, "either 'target' or 'model' is needed");
     }
     return err;
 }
@@ -325,7 +325,6 @@ static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
     if (err)
         return err;
     err = read_fields(json, work, api->opts.texts_max, &error, &field);
-    dg_json_free(json);
     if (err)
         *failure = dg_translate_options_field_failure(&work->arena, err, &error, field);
     else
@@ -335,6 +334,7 @@ static enum dg_err read_request(struct dg_work *owner, const struct dg_api *api,
                           dg_translate_options_characters(work->translations, work->n),
             .request = &work->request,
             .arena = &work->arena};
+    dg_json_free(json);
     return err;
 }
 

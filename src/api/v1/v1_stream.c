@@ -834,7 +834,7 @@ static enum dg_err read_message(const struct dg_json *json, struct request *requ
     err = dg_json_get_choice(json, "type", DG_JSON_REQUIRED, types, error, &request->type);
     if (!err && (request->type == UPDATE || request->type == CANCEL)) {
         *field = NULL;
-        err = dg_json_check_fields(json, update_fields, error);
+        err = dg_json_check_fields(json, update_fields, error, field);
     }
     if (!err && (request->type == TRANSLATE || request->type == UPDATE)) {
         *field = "text";

@@ -21,6 +21,7 @@
 #include "base/memory/chars.h"
 #include "base/memory/mem.h"
 #include "base/memory/utf8.h"
+#include "base/option/opt.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -469,8 +470,23 @@ enum dg_err dg_json_get_object(const struct dg_json *object, const char *name,
     return DG_OK;
 }
 
+/* Says which field was probably meant, or else which there are. */
+static enum dg_err refuse_field(struct dg_span key, const char *const *known, size_t n_known,
+                                struct dg_error *error)
+{
+    const char *near = dg_opt_nearest_word(known, n_known, key);
+    char wanted[900];
+    struct dg_span shown = dg_utf8_clip(key, QUOTE_MAX);
+    if (near)
+        return dg_error_set(error, DG_ERR_INVALID, "unknown field '%.*s'; did you mean \"%s\"?",
+                            DG_SPAN_FMT(shown), near);
+    say_names(wanted, sizeof wanted, "only", known);
+    return dg_error_set(error, DG_ERR_INVALID, "unknown field '%.*s', expected %s",
+                        DG_SPAN_FMT(shown), wanted);
+}
+
 enum dg_err dg_json_check_fields(const struct dg_json *object, const char *const *known,
-                                 struct dg_error *error)
+                                 struct dg_error *error, const char **unknown)
 {
     if (!json_is_object(inner(object)))
         return refuse_container(object, error);
@@ -483,11 +499,9 @@ enum dg_err dg_json_check_fields(const struct dg_json *object, const char *const
             i++;
         if (known[i])
             continue;
-        char wanted[400];
-        say_names(wanted, sizeof wanted, "only", known);
-        struct dg_span shown = dg_utf8_clip(key, QUOTE_MAX);
-        return dg_error_set(error, DG_ERR_INVALID, "unknown field '%.*s', expected %s",
-                            DG_SPAN_FMT(shown), wanted);
+        if (unknown)
+            *unknown = key.ptr;
+        return refuse_field(key, known, i, error);
     }
     return DG_OK;
 }

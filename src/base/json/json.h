@@ -7,9 +7,8 @@
  *     struct dg_json *body = NULL;
  *     err = dg_json_parse(text, &(struct dg_json_limits)DG_JSON_LIMITS_DEFAULT, error, &body);
  *     if (!err)
- *         err = dg_json_check_fields(body, (const char *const[]){"text", "beam", NULL}, error);
- *     if (!err)
- *         err = dg_json_get_string(body, "text", DG_JSON_REQUIRED, error, &source);
+ *         err = dg_json_check_fields(body, (const char *const[]){"text", "beam", NULL}, error,
+ * NULL); if (!err) err = dg_json_get_string(body, "text", DG_JSON_REQUIRED, error, &source);
  *     int64_t beam = 4;                                   an absent optional field leaves this
  *     if (!err)
  *         err = dg_json_get_int(body, "beam", DG_JSON_OPTIONAL, 1, 16, error, &beam);
@@ -121,10 +120,11 @@ enum dg_err dg_json_get_object(const struct dg_json *object, const char *name,
  * object. */
 const struct dg_json *dg_json_get(const struct dg_json *object, const char *name);
 
-/* DG_ERR_INVALID, with its name, when a field is not among the NULL-terminated `known`; also when
- * `object` is not an object. */
+/* DG_ERR_INVALID when a field is not among the NULL-terminated `known`; the sentence has its name
+ * and the known one that it resembles, or all of them. *unknown (NULL: not wanted) becomes its
+ * name, borrowed from `object`. Also DG_ERR_INVALID when `object` is not an object. */
 enum dg_err dg_json_check_fields(const struct dg_json *object, const char *const *known,
-                                 struct dg_error *error) DG_MUST_CHECK;
+                                 struct dg_error *error, const char **unknown) DG_MUST_CHECK;
 
 /* ---- Elements of an array ---------------------------------------------------------------------
  * NULL past the end or when `array` is not an array. Constant time. */

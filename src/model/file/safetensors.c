@@ -155,7 +155,7 @@ static enum dg_err read_entry(struct reading *r, struct dg_span key, const struc
     entry->name = name.ptr;
     size_t len = 0;
     enum dg_err err = dg_json_check_fields(
-        value, (const char *const[]){"dtype", "shape", "data_offsets", NULL}, r->error);
+        value, (const char *const[]){"dtype", "shape", "data_offsets", NULL}, r->error, NULL);
     if (!err)
         err = read_dtype(r, value, entry);
     if (!err)

@@ -230,31 +230,45 @@ static enum dg_err print_json(const struct dg_key *key)
     return err;
 }
 
-static const char *state_of(const struct dg_key *key)
+/* Prints one row's value: "all" for models that are not limited, "-" for no limit and for no text.
+ */
+static enum dg_err print_value(const struct dg_opt_row *row, const struct dg_key *key)
 {
-    return key->expires_s && key->expires_s <= now_s() ? "expired"
-           : key->role == DG_KEY_ADMIN                 ? "admin"
-                                                       : "user";
+    struct dg_buf text;
+    dg_buf_init(&text, LIST_MAX);
+    enum dg_err err = dg_opt_value_format(row, key, &text);
+    const bool is_none = text.len == 0 || (row->type == DG_OPT_TYPE_INT &&
+                                           dg_span_eq(dg_buf_span(&text), DG_SPAN("0")));
+    if (!err && is_none)
+        printf("\t%s", row->type == DG_OPT_TYPE_STRINGS ? "all" : "-");
+    else if (!err)
+        printf("\t%.*s", DG_SPAN_FMT(dg_buf_span(&text)));
+    dg_buf_deinit(&text);
+    return err;
 }
 
-/* Writes a limit as "60", or "-" for none. */
-static const char *limit_text(int64_t limit, char text[24])
+static enum dg_err print_line(const struct dg_key *key)
 {
-    if (limit == 0)
-        return "-";
-    snprintf(text, 24, "%lld", (long long)limit);
-    return text;
-}
-
-static void print_line(const struct dg_key *key)
-{
-    char expires[DG_CALENDAR_TEXT] = "never", requests[24], characters[24], month[24];
+    char expires[DG_CALENDAR_TEXT] = "never", old[DG_CALENDAR_TEXT] = "-";
+    enum dg_err err = DG_OK;
     if (key->expires_s)
         dg_calendar_format(key->expires_s, expires);
-    printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", key->name, state_of(key), expires,
-           limit_text(key->requests_per_minute, requests),
-           limit_text(key->characters_per_minute, characters),
-           limit_text(key->characters_per_month, month), key->note);
+    if (key->old_until_s > now_s())
+        dg_calendar_format(key->old_until_s, old);
+    printf("%s\t%s%s\t%s", key->name, key->expires_s && key->expires_s <= now_s() ? "expired " : "",
+           expires, old);
+    for (size_t i = 0; i < dg_key_n_rows && !err; i++)
+        err = print_value(&dg_key_rows[i], key);
+    putchar('\n');
+    return err;
+}
+
+static void print_head(void)
+{
+    printf("name\texpires\told secret until");
+    for (size_t i = 0; i < dg_key_n_rows; i++)
+        printf("\t%s", dg_key_rows[i].name);
+    putchar('\n');
 }
 
 static enum dg_err list(const struct options *opt, struct dg_error *error)
@@ -262,12 +276,12 @@ static enum dg_err list(const struct options *opt, struct dg_error *error)
     struct dg_key_file file = {.n = 0};
     enum dg_err err = dg_key_file_load(&file, opt->file, error);
     if (!err && !opt->json)
-        printf("name\tstate\texpires\trequests/min\tcharacters/min\tcharacters/month\tnote\n");
+        print_head();
     for (size_t i = 0; i < file.n && !err; i++) {
         if (opt->json)
             err = print_json(&file.keys[i]);
         else
-            print_line(&file.keys[i]);
+            err = print_line(&file.keys[i]);
     }
     dg_key_file_deinit(&file);
     return err;

@@ -224,14 +224,21 @@ START_TEST(names_an_unknown_field)
     static const char *const known[] = {"text", "beam", NULL};
     struct dg_json *json = parsed("{\"text\": 1, \"baem\": 2}");
     struct dg_error error = DG_ERROR_NONE;
-    expect_sentence(dg_json_check_fields(json, known, &error), DG_ERR_INVALID, &error,
-                    "unknown field 'baem', expected only \"text\", \"beam\"");
+    const char *unknown = NULL;
+    expect_sentence(dg_json_check_fields(json, known, &error, &unknown), DG_ERR_INVALID, &error,
+                    "unknown field 'baem'; did you mean \"beam\"?");
+    ck_assert_str_eq(unknown, "baem");
+    dg_json_free(json);
+    json = parsed("{\"glossary\": 1}");
+    error = (struct dg_error)DG_ERROR_NONE;
+    expect_sentence(dg_json_check_fields(json, known, &error, NULL), DG_ERR_INVALID, &error,
+                    "unknown field 'glossary', expected only \"text\", \"beam\"");
     dg_json_free(json);
     json = parsed("{\"beam\": 1}");
-    ck_assert_int_eq(dg_json_check_fields(json, known, NULL), DG_OK);
+    ck_assert_int_eq(dg_json_check_fields(json, known, NULL, NULL), DG_OK);
     dg_json_free(json);
     json = parsed("[]");
-    ck_assert_int_eq(dg_json_check_fields(json, known, NULL), DG_ERR_INVALID);
+    ck_assert_int_eq(dg_json_check_fields(json, known, NULL, NULL), DG_ERR_INVALID);
     dg_json_free(json);
 }
 END_TEST
@@ -243,7 +250,7 @@ START_TEST(cuts_long_lists_of_names_in_sentences)
         known[i] = "a_rather_long_name_of_a_field";
     struct dg_json *json = parsed("{\"x\": 1}");
     struct dg_error error = DG_ERROR_NONE;
-    ck_assert_int_eq(dg_json_check_fields(json, known, &error), DG_ERR_INVALID);
+    ck_assert_int_eq(dg_json_check_fields(json, known, &error, NULL), DG_ERR_INVALID);
     ck_assert_ptr_nonnull(strstr(error.text, "field\", ..."));
     dg_json_free(json);
 }
