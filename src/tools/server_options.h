@@ -24,14 +24,14 @@ struct server_flags {
     {DG_OPT_STRING(T, f.server), "server",                                                         \
      .heading = "Server",        .unit = "URL",                                                    \
      .def = default_server,      .help = "the server to ask, as http://host:port"},                \
-        {DG_OPT_STRING(T, f.source), "source", .alias = "from", .unit = "TAG",                     \
-         .help = "language of the text; --from is the same (default: it is found out)"},           \
+        {DG_OPT_STRING(T, f.source), "from", .alias = "source", .unit = "TAG",                     \
+         .help = "language of the text; --source is the same (default: it is found out)"},         \
         {DG_OPT_STRING(T, f.target),                                                               \
-         "target",                                                                                 \
-         .alias = "to",                                                                            \
+         "to",                                                                                     \
+         .alias = "target",                                                                        \
          .letter = letter_of_target,                                                               \
          .unit = "TAG",                                                                            \
-         .help = "language to translate into; --to is the same"},                                  \
+         .help = "language to translate into; --target is the same"},                              \
     {                                                                                              \
         DG_OPT_PATH(T, f.key_file), "key-file",                                                    \
             .help = "a file whose first line is the key, for daemons that ask for one"             \

@@ -61,9 +61,9 @@ static const struct dg_opt_row rows[] = {
      .help = "hypotheses kept when --score translates"},
     {DG_OPT_BOOL(struct quantize, swap), "swap", .def = "no",
      .help = "pairs are target<TAB>source"},
-    {DG_OPT_STRING(struct quantize, source), "source", .unit = "TAG",
+    {DG_OPT_STRING(struct quantize, source), "from", .alias = "source", .unit = "TAG",
      .help = "language of the pairs' sources, where the model has to be told"},
-    {DG_OPT_STRING(struct quantize, target), "target", .unit = "TAG",
+    {DG_OPT_STRING(struct quantize, target), "to", .alias = "target", .unit = "TAG",
      .help = "language of the pairs' targets, where the model has to be told"},
     {DG_OPT_BOOL(struct quantize, quiet), "quiet", .letter = 'q', .help = "no summary"},
 };

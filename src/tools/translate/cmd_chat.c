@@ -268,7 +268,7 @@ static enum dg_err run_chat(const struct dg_opt_set *set, struct dg_error *error
     const char *reason;
     if (!*opt->remote.target)
         return dg_error_set(error, DG_ERR_USAGE,
-                            "expected --target TAG, the language to translate into");
+                            "expected --to TAG, the language to translate into");
     snprintf(chat.source, sizeof chat.source, "%s", opt->remote.source);
     snprintf(chat.target, sizeof chat.target, "%s", opt->remote.target);
     enum dg_err err = server_key(&opt->remote, key, sizeof key, error);

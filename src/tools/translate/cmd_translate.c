@@ -75,7 +75,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_STRING(struct translate, template), "template", .def = "",
      .max = DG_TRANSLATION_PROMPT_TEXT_MAX, .unit = "TEXT",
      .help = "prompt that has a language model translate, with {text}, {source}, {target}, \\n; "
-             "languages by --source and --target"},
+             "languages by --from and --to"},
     {DG_OPT_STRING(struct translate, stop), "template-stop", .def = "",
      .max = DG_TRANSLATION_PROMPT_STOP_MAX, .unit = "TEXTS",
      .help = "texts that end its answer, besides its own end; several with | between them"},
@@ -615,9 +615,8 @@ static enum dg_err check_server(const struct dg_opt_set *set, const struct trans
     if (*flags->quality && flags->search.nbest > 1)
         return dg_error_set(error, DG_ERR_USAGE,
                             "--quality is of the best answer, expected --nbest 1");
-    if (flags->ids && (dg_opt_given(set, "source") || dg_opt_given(set, "target")))
-        return dg_error_set(error, DG_ERR_USAGE,
-                            "--source and --target are for text, not for --ids");
+    if (flags->ids && (dg_opt_given(set, "from") || dg_opt_given(set, "to")))
+        return dg_error_set(error, DG_ERR_USAGE, "--from and --to are for text, not for --ids");
     return DG_OK;
 }
 
