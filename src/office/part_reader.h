@@ -6,7 +6,7 @@
  *
  *     dg_part_begin_block(r, &paragraph, DG_BLOCK_PLAIN, start->at + start->len);
  *     while (dg_part_next_child(r, start, &token))
- *         ... dg_part_add_text(r, &place, &token, false) ...
+ *         dg_part_add_text(r, &place, &token, false, false);
  *     dg_part_end_block(r, &paragraph, r->end_at);
  *
  * The first failure stays in `err`, after which there are no more tokens: callers need not look at
