@@ -20,7 +20,7 @@ CONFIGURE = """#!/bin/sh
 touch config.status
 cat >Makefile <<'END'
 names = $(shell seq -f src/room/%g.o 40) program
-all check-programs: $(names)
+all all-am check-programs: $(names)
 $(names):
 	@echo "  CC      " $@; mkdir -p src/room; touch $@ $(BROKEN)
 count-tests:
@@ -31,7 +31,7 @@ check: check-programs
 	@echo "Testsuite summary for x"; echo "# PASS: 19"
 	@if test "$$LAST_TEST" = FAIL; then echo "# FAIL: 1"; echo "# ERROR: 0"; exit 1; \\
 	else echo "# PASS: 1"; echo "# ERROR: 0"; fi
-.PHONY: all check-programs count-tests check
+.PHONY: all all-am check-programs count-tests check
 END
 """
 
