@@ -100,7 +100,7 @@ class Http(IntegrationTest):
 
     def test_request_ids(self):
         server = self.start()
-        ask = lambda headers: server.request("GET", "/healthz", headers=headers)[1]["X-Request-Id"]
+        ask = lambda headers: server.request("GET", "/v1/usage", headers=headers)[1]["X-Request-Id"]
         self.assertEqual(ask({"X-Request-Id": "abc-1.2_3"}), "abc-1.2_3")
         trace = "4bf92f3577b34da6a3ce929d0e0e4736"
         self.assertEqual(ask({"traceparent": f"00-{trace}-00f067aa0ba902b7-01"}), trace)
