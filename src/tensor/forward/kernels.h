@@ -209,10 +209,12 @@ struct dg_kernels {
                      size_t K);
 
     /* For limits.c: the spins do `rounds` times DG_OPS_CHAINS independent multiply-adds of `lanes`
-     * numbers (I8: four times as many) in registers; `read` reads n floats once (n a multiple of
-     * 256). They return something only to keep the compiler from removing the work. */
+     * numbers (BF16: twice as many, I8: four times) in registers; `read` reads n floats once (n a
+     * multiple of 256). They return something only to keep the compiler from removing the work.
+     * spin_bf16 is NULL in a table whose BF16_FAST products are multiply-adds of F32. */
     size_t lanes;
     float (*spin_f32)(size_t rounds);
+    float (*spin_bf16)(size_t rounds);
     int32_t (*spin_i8)(size_t rounds);
     float (*read)(const float *x, size_t n);
 };

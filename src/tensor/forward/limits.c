@@ -20,13 +20,14 @@ static double now(void)
 }
 
 /* Measures multiply-adds per second: the best of several runs of about 10 ms. */
-static double measure_f32(const struct dg_kernels *kernels, size_t rounds, volatile float *sink)
+static double measure_floats(float (*spin)(size_t rounds), size_t at_once, size_t rounds,
+                             volatile float *sink)
 {
     double best = 0.0;
     for (int run = 0; run < RUNS; run++) {
         const double start = now();
-        *sink = kernels->spin_f32(rounds);
-        const double speed = (double)(rounds * DG_OPS_CHAINS * kernels->lanes) / (now() - start);
+        *sink = spin(rounds);
+        const double speed = (double)(rounds * DG_OPS_CHAINS * at_once) / (now() - start);
         best = speed > best ? speed : best;
     }
     return best;
@@ -72,7 +73,11 @@ enum dg_err dg_limits_measure(struct dg_limits *limits)
     for (size_t i = 0; i < n; i++)
         x[i] = 1.0f;
     limits->kernels = kernels->name;
-    limits->f32_gflops = 2e-9 * measure_f32(kernels, 2000000, &sink);
+    limits->f32_gflops = 2e-9 * measure_floats(kernels->spin_f32, kernels->lanes, 2000000, &sink);
+    limits->bf16_gflops =
+        kernels->spin_bf16
+            ? 2e-9 * measure_floats(kernels->spin_bf16, 2 * kernels->lanes, 2000000, &sink)
+            : limits->f32_gflops;
     limits->i8_gops = 2e-9 * measure_i8(kernels, 2000000, &sink);
     limits->read_l2_gbs = 1e-9 * measure_read(kernels, x, 128u << 10, 2000, RUNS, &sink);
     limits->read_l3_gbs = 1e-9 * measure_read(kernels, x, 4u << 20, 40, RUNS, &sink);

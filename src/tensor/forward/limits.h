@@ -19,6 +19,8 @@
 struct dg_limits {
     const char *kernels; /* the widest instruction set in use: "amx", "avx512", "avx2", ... */
     double f32_gflops;  /* fused multiply-adds from registers, two operations each, 10^9 a second */
+    double bf16_gflops; /* the same for products of BF16 summed in F32; F32's where the processor
+                           does not multiply BF16 */
     double i8_gops;     /* the same for products of bytes summed in 32 bits, which the I8 kernels
                            compute */
     double read_l2_gbs; /* reading 0.5 MB over and over, 10^9 bytes a second */

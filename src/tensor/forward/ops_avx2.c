@@ -8,4 +8,4 @@
 #include "tensor/forward/ops_simd.inc"
 
 const struct dg_kernels dg_kernels_avx2 =
-    OPS_SIMD_TABLE("avx2", linear, linear_begin, linear_columns, spin_i8);
+    OPS_SIMD_TABLE("avx2", linear, linear_begin, linear_columns, NULL, spin_i8);

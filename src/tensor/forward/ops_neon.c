@@ -8,4 +8,4 @@
 #include "tensor/forward/ops_simd.inc"
 
 const struct dg_kernels dg_kernels_neon =
-    OPS_SIMD_TABLE("neon", linear, linear_begin, linear_columns, spin_i8);
+    OPS_SIMD_TABLE("neon", linear, linear_begin, linear_columns, NULL, spin_i8);

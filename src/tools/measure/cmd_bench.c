@@ -577,13 +577,13 @@ static void print_share(const struct result *result, const struct dg_limits *lim
     const struct work work = work_of_token(what);
     const enum dg_packed_type type = dg_net_type(what->net);
     static const double element_bytes[] = {
-        [DG_PACKED_F32] = 4, [DG_PACKED_BF16] = 2, [DG_PACKED_I8] = 1};
+        [DG_PACKED_F32] = 4, [DG_PACKED_BF16] = 2, [DG_PACKED_BF16_FAST] = 2, [DG_PACKED_I8] = 1};
     const double words = (double)what->beam * work.row, all = work.source + words;
-    /* The words that a shortlist spares are not taken into account, and there is no limit for
-     * BF16. */
-    if (all <= 0 || what->lex || type == DG_PACKED_BF16_FAST)
+    if (all <= 0 || what->lex) /* the words that a shortlist spares are not taken into account */
         return;
-    const double arithmetic = 0.5e9 * (type == DG_PACKED_I8 ? limits->i8_gops : limits->f32_gflops);
+    const double arithmetic = 0.5e9 * (type == DG_PACKED_I8          ? limits->i8_gops
+                                       : type == DG_PACKED_BF16_FAST ? limits->bf16_gflops
+                                                                     : limits->f32_gflops);
     const double bytes = work.row * element_bytes[type];
     const double reading = bytes > 0 ? bytes / bandwidth(limits, bytes) / (double)what->batch : 0;
     const double step = words / arithmetic > reading ? words / arithmetic : reading;
@@ -600,10 +600,10 @@ static enum dg_err print_limits(const struct results *results)
     enum dg_err err = dg_limits_measure(&limits);
     if (!err)
         printf(
-            "case=limits kernels=%s f32_gflops=%.1f i8_gops=%.1f read_l2_gbs=%.1f read_l3_gbs=%.1f "
-            "read_memory_gbs=%.1f\n",
-            limits.kernels, limits.f32_gflops, limits.i8_gops, limits.read_l2_gbs,
-            limits.read_l3_gbs, limits.read_memory_gbs);
+            "case=limits kernels=%s f32_gflops=%.1f bf16_gflops=%.1f i8_gops=%.1f read_l2_gbs=%.1f "
+            "read_l3_gbs=%.1f read_memory_gbs=%.1f\n",
+            limits.kernels, limits.f32_gflops, limits.bf16_gflops, limits.i8_gops,
+            limits.read_l2_gbs, limits.read_l3_gbs, limits.read_memory_gbs);
     for (size_t i = 0; !err && i < results->n; i++)
         print_share(&results->list[i], &limits);
     return err;
