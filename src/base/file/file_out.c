@@ -42,8 +42,14 @@ static void release(struct dg_file_out *out)
 static int inherit(int fd, const struct stat *old)
 {
     mode_t mode = old->st_mode & 0777;
-    /* Rights of a group that cannot be kept would be those of another group. */
-    if (fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+    struct stat now;
+    if (fstat(fd, &now) != 0)
+        return -1;
+    /* Only if need be, because the service may not call fchown. Rights of a group that cannot be
+     * kept would be those of another group. */
+    const bool is_same = now.st_uid == old->st_uid && now.st_gid == old->st_gid;
+    if (!is_same && fchown(fd, old->st_uid, old->st_gid) != 0 && now.st_gid != old->st_gid &&
+        fchown(fd, (uid_t)-1, old->st_gid) != 0)
         mode &= ~(mode_t)0070;
     return fchmod(fd, mode);
 }
