@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# Tiers: gcc asan
+# Tiers: gcc
 """The operator's view: who may see it, what the event stream reports, and, where a browser is
 installed, the page."""
 import base64

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# Tiers: gcc asan
+# Tiers: gcc
 """The page at "/": how it is served, and, where a browser is installed, what a reader can do with
 it."""
 import base64

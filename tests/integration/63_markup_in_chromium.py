@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-# Tiers: gcc asan
+# Tiers: gcc
 """Markup survives, as Chromium sees it: fragments, and damaged copies of them, have after the
 translation the same elements with the same attributes and the same comments, and the parts that
 are not to be translated are the same. 20_markup.py makes them."""
