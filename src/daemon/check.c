@@ -4,34 +4,15 @@
 /* Each part of the server that reads files checks its own; the folders and files that the server
  * makes are looked at here, with access(2) and without making them. */
 #include "daemon/check.h"
+#include "base/file/folder.h"
 #include "daemon/keys.h"
 #include "daemon/options.h"
 #include "daemon/service.h"
 #include "daemon/shared.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { PATH_CAP = 4096 };
-
-/* Writes the path of the folder that `path` lies in. */
-static void folder_of(char folder[PATH_CAP], const char *path)
-{
-    size_t len = strlen(path);
-    while (len > 1 && path[len - 1] == '/')
-        len--;
-    while (len > 0 && path[len - 1] != '/')
-        len--;
-    while (len > 1 && path[len - 1] == '/')
-        len--;
-    if (len == 0)
-        snprintf(folder, PATH_CAP, ".");
-    else
-        snprintf(folder, PATH_CAP, "%.*s", (int)len, path);
-}
 
 /* A folder in which the server makes files. */
 static enum dg_err check_folder(const char *option, const char *path, struct dg_error *error)
@@ -49,23 +30,23 @@ static enum dg_err check_folder(const char *option, const char *path, struct dg_
 /* A folder that the server makes if it is missing. */
 static enum dg_err check_made_folder(const char *option, const char *path, struct dg_error *error)
 {
-    char parent[PATH_CAP];
+    char parent[DG_PATH_CAP];
     if (!*path)
         return DG_OK;
     if (access(path, F_OK) == 0 || errno != ENOENT)
         return check_folder(option, path, error);
-    folder_of(parent, path);
+    dg_folder_parent(path, parent);
     return check_folder(option, parent, error);
 }
 
 /* A file that the server makes if it is missing, and adds to. */
 static enum dg_err check_made_file(const char *option, const char *path, struct dg_error *error)
 {
-    char folder[PATH_CAP];
+    char folder[DG_PATH_CAP];
     if (!*path)
         return DG_OK;
     if (access(path, F_OK) != 0 && errno == ENOENT) {
-        folder_of(folder, path);
+        dg_folder_parent(path, folder);
         return check_folder(option, folder, error);
     }
     if (access(path, W_OK) != 0)

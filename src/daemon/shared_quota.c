@@ -274,9 +274,10 @@ static void refund(void *self, const struct dg_quota_ask *ask)
 {
     struct dg_shared_quota *shared = self;
     struct command command;
-    make_command(shared, &command, ask, "give");
-    if (!ask->is_local)
+    if (!ask->is_local) {
+        make_command(shared, &command, ask, "give");
         (void)dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, NULL, NULL);
+    }
     if (ask->once.len == 0)
         dg_quota_refund(&shared->local, ask);
 }

@@ -18,21 +18,13 @@ enum {
 
 /* ---- Transfer encodings ---------------------------------------------------------------------- */
 
-static int hex(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                  : -1;
-}
-
 enum dg_err dg_mail_decode_quoted(struct dg_span text, bool is_word, struct dg_buf *out)
 {
     enum dg_err err = DG_OK;
     for (size_t i = 0; i < text.len && !err; i++) {
         const char c = text.ptr[i];
-        const int high = i + 2 < text.len ? hex(text.ptr[i + 1]) : -1;
-        const int low = i + 2 < text.len ? hex(text.ptr[i + 2]) : -1;
+        const int high = i + 2 < text.len ? dg_chars_hex(text.ptr[i + 1]) : -1;
+        const int low = i + 2 < text.len ? dg_chars_hex(text.ptr[i + 2]) : -1;
         size_t end = i + 1;
         if (c == '=' && high >= 0 && low >= 0) {
             err = dg_buf_append_byte(out, (char)(high * 16 + low));

@@ -194,8 +194,7 @@ struct reader {
     size_t n_used; /* tags that have a role */
 };
 
-/* ---- Finding tags
- * --------------------------------------------------------------------------------- */
+/* ---- Finding tags ---------------------------------------------------------------------------- */
 
 static void give(struct reader *r, size_t tag, enum role role)
 {
@@ -312,8 +311,7 @@ static void find(struct reader *r)
     }
 }
 
-/* ---- Dividing items
- * -------------------------------------------------------------------------------- */
+/* ---- Dividing items -------------------------------------------------------------------------- */
 
 /* The document as it becomes. */
 struct writer {

@@ -159,6 +159,9 @@ class Translate(IntegrationTest):
         status, answer = self.ask(server, {"text": esperanto, "target": "en"})
         self.assertEqual((status, answer["translations"][0]["text"]), (200, esperanto), answer)
         self.assertIn("in another language, perhaps", answer["translations"][0]["warning"]["message"])
+        # A name may look like any language; its markup does not make it a sentence.
+        status, answer = self.ask(server, {"text": "<p class=\"name\">Kubernetes</p>", "format": "html", "target": "en"})
+        self.assertEqual((status, answer["translations"][0].get("warning")), (200, None), answer)
         for source in ("auto", None, "fr"):
             body = {"text": french, "target": "fr", **({"source": source} if source else {})}
             status, answer = self.ask(server, body)

@@ -4,6 +4,7 @@
 /* Temporary name, buffer, fsync, rename, fsync of the folder. Without a temporary name there is
  * only what `path` opens: a device or a FIFO. */
 #include "base/file/file_out.h"
+#include "base/file/folder.h"
 #include "base/file/tmp_file.h"
 #include "base/memory/error.h"
 #include "base/memory/mem.h"
@@ -186,21 +187,9 @@ enum dg_err dg_file_out_sync_dir(const char *dir, struct dg_error *error)
     return err;
 }
 
-static enum dg_err sync_parent(const char *path, struct dg_error *error)
-{
-    char *dir = dg_xstrdup(path);
-    char *slash = strrchr(dir, '/');
-    if (slash == dir)
-        slash[1] = '\0';
-    else if (slash)
-        *slash = '\0';
-    enum dg_err err = dg_file_out_sync_dir(slash ? dir : ".", error);
-    dg_free(dir);
-    return err;
-}
-
 enum dg_err dg_file_out_close(struct dg_file_out *out, enum dg_err err, struct dg_error *error)
 {
+    char folder[DG_PATH_CAP];
     if (!err)
         err = flush(out, error);
     if (!err && out->temporary && fsync(out->fd) != 0)
@@ -210,10 +199,12 @@ enum dg_err dg_file_out_close(struct dg_file_out *out, enum dg_err err, struct d
     out->fd = -1;
     if (!err && out->temporary && rename(out->temporary, out->path) != 0)
         err = dg_error_errno(error, "cannot move %s into place", out->path);
-    if (err && out->temporary)
+    if (err && out->temporary) {
         unlink(out->temporary);
-    else if (out->temporary)
-        err = sync_parent(out->path, error);
+    } else if (out->temporary) {
+        dg_folder_parent(out->path, folder);
+        err = dg_file_out_sync_dir(folder, error);
+    }
     release(out);
     return err;
 }

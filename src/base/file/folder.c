@@ -34,14 +34,27 @@ enum dg_err dg_folder_path(const char *dir, const char *name, char path[DG_PATH_
                : dg_error_set(error, DG_ERR_LIMIT, "the path %.80s... is too long", dir);
 }
 
+void dg_folder_parent(const char *path, char folder[DG_PATH_CAP])
+{
+    size_t len = strlen(path);
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    while (len > 0 && path[len - 1] != '/')
+        len--;
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    if (len == 0)
+        snprintf(folder, DG_PATH_CAP, ".");
+    else
+        snprintf(folder, DG_PATH_CAP, "%.*s", (int)(len < DG_PATH_CAP ? len : DG_PATH_CAP), path);
+}
+
 void dg_folder_owner(const char *path, uid_t *owner, gid_t *group)
 {
     char folder[DG_PATH_CAP];
     struct stat info;
-    const char *slash = strrchr(path, '/');
-    const size_t len = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
-    snprintf(folder, sizeof folder, "%.*s", (int)len, path);
-    if (len >= sizeof folder || stat(len ? folder : ".", &info) != 0)
+    dg_folder_parent(path, folder);
+    if (stat(folder, &info) != 0)
         info = (struct stat){.st_uid = geteuid(), .st_gid = getegid()};
     *owner = info.st_uid;
     *group = info.st_gid;

@@ -380,10 +380,10 @@ static const char *kin_of(const struct want *want, const struct dg_langid_set *s
 }
 
 /* Guesses the language of a text: at most two `guesses` among the candidates, and the `other`
- * language that it may be in. */
+ * language that it may be in; and how many bytes of plain text were looked at. */
 static enum dg_err look(const struct want *want, struct dg_span text, enum dg_doc_format format,
                         const struct dg_langid_set *set, struct dg_langid_guess guesses[2],
-                        struct dg_langid_guess *other, size_t *n)
+                        struct dg_langid_guess *other, size_t *n, size_t *len)
 {
     struct dg_buf plain;
     dg_buf_init(&plain, 8 * SAMPLE_BYTES);
@@ -392,6 +392,7 @@ static enum dg_err look(const struct want *want, struct dg_span text, enum dg_do
     *n = err ? 0
              : dg_langid_detect_among(want->map->langid, dg_buf_span(&plain), set, guesses, 2,
                                       other);
+    *len = plain.len;
     dg_buf_deinit(&plain);
     return err;
 }
@@ -403,14 +404,14 @@ static enum dg_err detect(struct want *want, struct dg_span text, enum dg_doc_fo
 {
     struct dg_langid_set set;
     struct dg_langid_guess guesses[2], other;
-    size_t n;
+    size_t n, len;
     const bool all_known = list_candidates(want, &set),
                is_unknown = !all_known && !is_ambiguous(want);
-    if (look(want, text, format, &set, guesses, &other, &n))
+    if (look(want, text, format, &set, guesses, &other, &n, &len))
         return dg_error_set(error, DG_ERR_NOMEM, "no memory to detect a language");
     const struct dg_langid_guess *guess = choose(want, guesses, n);
     const char *kin = NULL;
-    const bool is_none = text.len >= SOME_WORDS && n > 0 && guesses[0].confidence < IS_NOT;
+    const bool is_none = len >= SOME_WORDS && n > 0 && guesses[0].confidence < IS_NOT;
     if (all_known && other.tag && (other.confidence >= IS_SURE || is_none)) {
         guess = &other;
         kin = kin_of(want, &set, other.tag);

@@ -51,4 +51,18 @@ START_TEST(a_path_is_whole_or_refused)
 }
 END_TEST
 
-DG_UNIT(names_come_and_the_folder_is_not_inherited, a_path_is_whole_or_refused)
+START_TEST(a_path_lies_in_a_folder)
+{
+    static const char *const cases[][2] = {{"a", "."},    {"", "."},    {"/a", "/"},
+                                           {"/", "/"},    {"a/b", "a"}, {"/a//b//", "/a"},
+                                           {"./a/", "."}, {"//a", "/"}};
+    char folder[DG_PATH_CAP];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        dg_folder_parent(cases[i][0], folder);
+        ck_assert_str_eq(folder, cases[i][1]);
+    }
+}
+END_TEST
+
+DG_UNIT(names_come_and_the_folder_is_not_inherited, a_path_is_whole_or_refused,
+        a_path_lies_in_a_folder)
