@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 
-from harness import MODELS_DIR, SOURCES, IntegrationTest, environment, main, wait_for
+from harness import MODELS_DIR, PATIENCE_S, SOURCES, IntegrationTest, environment, main, wait_for
 
 sys.path.insert(0, os.path.join(SOURCES, "tests", "chaos"))
 sys.path.insert(0, os.path.join(SOURCES, "tests", "support"))
@@ -250,6 +250,18 @@ class Keeping(IntegrationTest):
         wait_for(lambda: self.server.process.poll() is not None, "the end of a daemon that does not answer")
         return False
 
+    def begin_anew(self):
+        """After the end of a server that had no memory for a few bytes: it says so."""
+        self.assertTrue(self.kind == "malloc" and self.server.wait() == -signal.SIGABRT, self.server.process.returncode)
+        self.server.expected_codes = (-signal.SIGABRT,)
+        self.next_server()
+
+    def next_server(self):
+        self.assertEqual(self.server.complaints(), "")
+        self.servers.remove(self.server)  # its log would only fill the screen
+        shutil.rmtree(self.server.directory)
+        self.server = self.begin()
+
     def one_run(self, seed):
         self.chance = random.Random(seed)
         self.kind = self.chance.choice(sorted(ERRORS))
@@ -277,16 +289,11 @@ class Keeping(IntegrationTest):
                 self.server.wait()
             else:
                 self.assertEqual(self.server.stop(), 0)
+            self.next_server()
         else:
-            # A server without memory for a few bytes ends, and says so.
-            self.assertTrue(self.kind == "malloc" and self.server.wait() == -signal.SIGABRT, self.server.process.returncode)
-            self.server.expected_codes = (-signal.SIGABRT,)
             self.ends += 1
             self.characters[0] = before  # the counts of the last second were not written
-        self.assertEqual(self.server.complaints(), "")
-        self.servers.remove(self.server)  # its log would only fill the screen
-        shutil.rmtree(self.server.directory)
-        self.server = self.begin()
+            self.begin_anew()
         self.assertNotIn("is skipped", self.server.log())
         self.check_keys()
         self.check_glossaries()
@@ -334,6 +341,25 @@ class OnDisk(Keeping):
         self.assertEqual(self.server.stop(), 0)
         self.server = self.begin()
         self.assertNotIn("is skipped", self.server.log())
+
+    def test_a_request_without_memory_is_answered_in_json(self):
+        """The harness compares each answer with the description of the API."""
+        self.kind = "malloc"
+        seen = set()
+        for nth in range(1, 6):
+            connection = http.client.HTTPConnection("127.0.0.1", self.server.port(), timeout=PATIENCE_S)
+            connection.connect()
+            self.assertEqual(self.ask("GET", "/healthz")[0], 200)  # so the connection before this one is accepted
+            self.plan.arm("malloc", errno.ENOMEM, nth, 3)
+            try:
+                seen.add(self.server.request("GET", "/healthz", connection=connection)[0])
+            except NOT_ANSWERED:
+                pass
+            self.plan.rest()
+            connection.close()
+            if not self.goes_on():
+                self.begin_anew()
+        self.assertIn(503, seen)
 
     def test_the_end_of_a_job_is_acknowledged_when_it_is_on_disk(self):
         lines = "\n".join(f"{n} {text}" for n in range(1000) for text in SENTENCES).encode()  # minutes of work, with these options

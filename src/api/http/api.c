@@ -298,12 +298,21 @@ static void answer_options(struct dg_call *call)
     dg_call_text(call, 204, (struct dg_span){NULL, 0});
 }
 
+/* Answers a request for whose call there is no memory. */
+static void answer_without_call(struct dg_http_req *req)
+{
+    dg_http_reply(
+        req, 503, "application/json",
+        DG_SPAN("{\"error\":{\"code\":\"overloaded\",\"message\":\"There is no memory for "
+                "this request.\"},\"request_id\":\"\"}"));
+}
+
 static void on_head(void *user, struct dg_http_req *req)
 {
     dg_server_arrived(req);
     struct dg_call *call = dg_call_new(user, req);
     if (!call) {
-        dg_http_reply(req, 503, NULL, (struct dg_span){NULL, 0});
+        answer_without_call(req);
         return;
     }
     req->owner = call;
@@ -380,8 +389,10 @@ static const char *code_of_status(int status)
 static void on_refused(void *user, struct dg_http_req *req, int status, const char *reason)
 {
     struct dg_call *call = req->owner ? req->owner : dg_call_new(user, req);
-    if (!call)
-        return; /* the HTTP machine answers by itself */
+    if (!call) {
+        answer_without_call(req);
+        return;
+    }
     req->owner = call;
     req->on_done = on_reply_done;
     char message[256];
