@@ -245,9 +245,10 @@ class Keeping(IntegrationTest):
     def goes_on(self):
         """Whether the server answers. If it does not, it ends: one of its threads may just have got
         no memory."""
-        if self.ask("GET", "/healthz")[0] == 200:
+        status, answer = self.ask("GET", "/healthz")
+        if status == 200:
             return True
-        wait_for(lambda: self.server.process.poll() is not None, "the end of a daemon that does not answer")
+        wait_for(lambda: self.server.process.poll() is not None, f"the end of a daemon that answers {status} {answer}")
         return False
 
     def begin_anew(self):
@@ -341,6 +342,30 @@ class OnDisk(Keeping):
         self.assertEqual(self.server.stop(), 0)
         self.server = self.begin()
         self.assertNotIn("is skipped", self.server.log())
+
+    def test_one_allocation_that_fails_spoils_nothing(self):
+        """Each of the first allocations in turn: the server refuses, ends, or does what it says."""
+        def is_over():
+            answers = [self.ask("GET", f"/v1/jobs/{one}")[1] for one in self.jobs]
+            return (all(json.loads(answer or "{}").get("state") in ("done", "failed") for answer in answers)
+                    or self.server.process.poll() is not None)
+
+        self.kind, self.error, self.chance = "malloc", errno.ENOMEM, random.Random(FIRST)
+        for nth in range(1, 50):
+            for action in self.a_glossary, self.a_job:
+                self.plan.arm(self.kind, self.error, nth)
+                action()
+                wait_for(is_over, "the end of the job")
+                self.plan.rest()
+                if not self.goes_on():
+                    self.begin_anew()
+                self.check_glossaries()
+                self.check_jobs()
+            for one in self.jobs:
+                self.ask("DELETE", f"/v1/jobs/{one}")
+            for one in self.glossaries:
+                self.ask("DELETE", f"/v1/glossaries/{one}")
+            self.jobs, self.glossaries = {}, {}
 
     def test_a_request_without_memory_is_answered_in_json(self):
         """The harness compares each answer with the description of the API."""

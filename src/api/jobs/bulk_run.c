@@ -173,8 +173,11 @@ static void on_over(void *owner, struct dg_job *work)
         rewind_job(job); /* the line no longer exists after this */
     } else if (err && err != DG_ERR_CANCELLED && err != DG_ERR_CLOSED) {
         struct dg_failure failure = dg_translate_options_failure(&work->arena, err, &error, NULL);
-        if (put_error(line, &failure) != DG_OK)
-            dg_bulk_fail(job, DG_ERR_NOMEM, NULL); /* the line no longer exists after this */
+        if (put_error(line, &failure) != DG_OK) {
+            dg_error_set(&error, DG_ERR_NOMEM, "there is no memory to say why a line failed");
+            dg_bulk_wait(job, DG_BULK_WAITS_FOR_SPACE, &error);
+            rewind_job(job); /* the line no longer exists after this */
+        }
     }
     dg_job_drop(work);
 }
@@ -398,14 +401,14 @@ static void on_read(struct dg_offload_task *task)
         release_reading(job); /* the job was set back meanwhile */
     } else if (job->state == DG_BULK_RUNNING && !job->bulk->is_closing) {
         enum dg_err err = reading->err;
-        if (!err)
-            err = dg_buf_append(&job->input, reading->bytes, reading->n);
+        if (!err && (err = dg_buf_append(&job->input, reading->bytes, reading->n)))
+            dg_error_set(&reading->error, err, "there is no memory for its lines");
         if (!err)
             job->in_at += reading->n;
         if (!err && job->waits_for == DG_BULK_WAITS_FOR_SPACE && job->writing.lines.len == 0)
             job->waits_for = DG_BULK_NO_WAIT;
         job->in_ended = !err && reading->n == 0;
-        if (passes_by(reading->err))
+        if (passes_by(err))
             dg_bulk_wait(job, DG_BULK_WAITS_FOR_SPACE, &reading->error);
         else if (err)
             dg_bulk_fail(job, err, &reading->error);

@@ -284,6 +284,7 @@ void dg_glossaries_path(const struct dg_glossaries *store, const char *id,
 
 /* ---- Changes --------------------------------------------------------------------------------- */
 
+/* Not by snprintf, which takes memory for so many values, and writes nothing when it gets none. */
 static void make_id(char id[DG_GLOSSARIES_ID + 1])
 {
     unsigned char b[16];
@@ -291,10 +292,10 @@ static void make_id(char id[DG_GLOSSARIES_ID + 1])
     b[6] = (unsigned char)((b[6] & 0x0F) | 0x40); /* the version and the variant of RFC 9562,
                                                      version 4 */
     b[8] = (unsigned char)((b[8] & 0x3F) | 0x80);
-    snprintf(id, DG_GLOSSARIES_ID + 1,
-             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
-             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
-             b[15]);
+    char hex[2 * sizeof b + 1];
+    sodium_bin2hex(hex, sizeof hex, b, sizeof b);
+    for (size_t i = 0, at = 0; i <= DG_GLOSSARIES_ID; i++)
+        id[i] = i == 8 || i == 13 || i == 18 || i == 23 ? '-' : hex[at++];
 }
 
 /* Makes the time of a glossary. No two have the same millisecond, because a later start knows their
