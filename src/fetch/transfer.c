@@ -26,7 +26,8 @@ enum {
     PATH_CAP = 4096,
     ETAG_CAP = 200,
     REDIRECTS_MAX = 10,
-    CONNECT_S = 30,
+    HEADS_MAX = 256 * 1024,   /* of the answer, and of those before it */
+    UNWANTED_MAX = 64 * 1024, /* the body of a redirect or a refusal */
     PAUSE_MAX_MS = 60 * 1000,
     RETRY_AFTER_MAX_S = 600,
     COPY_PIECE = 64 * 1024,
@@ -45,12 +46,15 @@ struct attempt {
     struct dg_buf *text;     /* the text */
     uint64_t begin, at, max; /* offsets in the file */
     uint64_t size;           /* 0: not known */
+    const char *asked;       /* the ETag in If-Range; "": none */
     char etag[ETAG_CAP];     /* of this answer */
     char next[DG_TRANSFER_URL_MAX];
     int64_t range_begin; /* the length in Content-Range; -1: none */
     /* the file's hash is known, so a file made of two versions would be noticed */
     bool has_hash;
     bool has_body;   /* the body of the answer belongs in the file */
+    bool is_refused; /* the body does not, and is too long to read to its end */
+    size_t heads;    /* bytes of the heads so far */
     bool restart;    /* the bytes that were fetched before are of no use */
     enum dg_err err; /* why the write callback stopped */
     struct dg_error why;
@@ -143,6 +147,12 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *ctx)
     struct attempt *attempt = ctx;
     const struct dg_span line = dg_span_make(bytes, size * n);
     struct dg_span value;
+    attempt->heads += line.len;
+    if (attempt->heads > HEADS_MAX) {
+        attempt->err = dg_error_set(&attempt->why, DG_ERR_IO,
+                                    "the head of the answer is larger than %d bytes", HEADS_MAX);
+        return 0;
+    }
     /* every answer begins with one, also a redirect */
     if (dg_span_starts(line, DG_SPAN("HTTP/"))) {
         attempt->etag[0] = attempt->next[0] = '\0';
@@ -160,6 +170,14 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *ctx)
     return size * n;
 }
 
+/* Whether a part of the file is of the version that was asked for. A server should say so; where it
+ * does not, only a hash can tell. */
+static bool is_version(const struct attempt *attempt)
+{
+    return !*attempt->asked ||
+           (*attempt->etag ? strcmp(attempt->etag, attempt->asked) == 0 : attempt->has_hash);
+}
+
 /* Handles the first bytes of an answer: finds where in the file they belong. */
 static bool begin_body(struct attempt *attempt)
 {
@@ -173,7 +191,7 @@ static bool begin_body(struct attempt *attempt)
     if (status == 200) {
         attempt->at = 0;
         attempt->begin = 0;
-    } else if (attempt->range_begin != (int64_t)attempt->begin) {
+    } else if (attempt->range_begin != (int64_t)attempt->begin || !is_version(attempt)) {
         attempt->restart = true;
         attempt->err =
             dg_error_set(&attempt->why, DG_ERR_FORMAT,
@@ -232,12 +250,13 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *ctx)
 static int on_progress(void *ctx, curl_off_t total, curl_off_t now, curl_off_t up_total,
                        curl_off_t up_now)
 {
-    const struct attempt *attempt = ctx;
+    struct attempt *attempt = ctx;
     const struct dg_transfer *transfer = attempt->transfer;
-    (void)total, (void)now, (void)up_total, (void)up_now;
+    (void)total, (void)up_total, (void)up_now;
+    attempt->is_refused = !attempt->has_body && now > UNWANTED_MAX;
     if (transfer->opts.progress)
         transfer->opts.progress(transfer->opts.ctx, attempt->at);
-    return is_stopped(transfer);
+    return is_stopped(transfer) || attempt->is_refused;
 }
 
 /* ---- One attempt ----------------------------------------------------------------------------- */
@@ -256,7 +275,7 @@ static void set_up(struct attempt *attempt, const char *url)
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)REDIRECTS_MAX);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)transfer->opts.stall_ms);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
                      (long)(transfer->opts.stall_ms < 1000 ? 1 : transfer->opts.stall_ms / 1000));
@@ -304,7 +323,7 @@ static enum outcome judge_failure(struct attempt *attempt, CURLcode rc, const ch
 {
     struct dg_transfer *transfer = attempt->transfer;
     const char *problem = *transfer->problem ? transfer->problem : curl_easy_strerror(rc);
-    if (rc == CURLE_ABORTED_BY_CALLBACK || is_stopped(transfer)) {
+    if (is_stopped(transfer)) {
         attempt->err = stopped(&attempt->why);
         return FAILED;
     }
@@ -369,7 +388,9 @@ static enum outcome try_once(struct attempt *attempt, const char *url, const cha
     struct curl_slist *headers = NULL;
     char range[32], if_range[ETAG_CAP + 16];
     long status = 0;
-    attempt->has_body = attempt->restart = false;
+    attempt->has_body = attempt->is_refused = attempt->restart = false;
+    attempt->heads = 0;
+    attempt->asked = etag;
     attempt->err = DG_OK;
     attempt->why.text[0] = attempt->etag[0] = attempt->next[0] = '\0';
     attempt->range_begin = -1;
@@ -390,9 +411,10 @@ static enum outcome try_once(struct attempt *attempt, const char *url, const cha
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, NULL);
     curl_slist_free_all(headers);
-    if (rc != CURLE_OK)
+    const bool is_wanted = status == 200 || status == 206;
+    if (rc != CURLE_OK && (is_wanted || !attempt->is_refused))
         return judge_failure(attempt, rc, url);
-    if (status != 200 && status != 206)
+    if (!is_wanted)
         return judge_status(attempt, status, url);
     if (!attempt->has_body) { /* an empty file */
         begin_body(attempt);

@@ -15,7 +15,7 @@
  * ETag, only a file whose hash is known is resumed, because the parts could be from two versions.
  * Broken connections, stalls, 429 and 5xx are tried again after growing pauses, or after the time
  * that the server gives; as long as bytes arrive it does not give up. A file larger than stated is
- * cut off.
+ * cut off, and so are heads and bodies of refusals without an end.
  *
  * This file does not check the contents: callers compare hashes. One thread. */
 #ifndef DG_FETCH_TRANSFER_H
@@ -37,7 +37,7 @@ struct dg_transfer_opts {
     const char *offline; /* a folder with the files, which takes the place of the network */
     int retries;         /* how many times in a row it tries again without receiving a byte */
     int64_t pause_ms;    /* before the first retry; each pause is twice the one before */
-    int64_t stall_ms;    /* the connection is given up after this time without a byte */
+    int64_t stall_ms;    /* a connection is given up after this time without a byte, or unmade */
     /* NULL, or a flag that ends the transfer with DG_ERR_CANCELLED when it is set */
     const volatile sig_atomic_t *stop;
     /* If not NULL: called several times a second with the bytes of the present file that have

@@ -6,6 +6,7 @@ models are kept: what is fetched, what is refused, what an interruption leaves. 
 those of tests/data/import and models/fr-en."""
 import errno
 import gzip
+import itertools
 import json
 import math
 import os
@@ -14,6 +15,7 @@ import re
 import resource
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -26,7 +28,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from harness import PATIENCE_S, PROGRAM, SOURCES, FOLDERS, IntegrationTest, environment, main, wait_for
 sys.path.insert(0, os.path.join(SOURCES, "tests", "chaos"))
 from faults import CALLS, FOR_EVER, Plan, why_not
-from model_hosts import ModelHosts, Proxy, cut, flip, git_sha1, other, redirect, sha256, stall, status, whole, zstd
+from model_hosts import (ModelHosts, Proxy, cut, flip, git_sha1, other, other_part, raw, redirect, sha256, silent, stall, status, whole,
+                         zstd)
 
 TOOL = os.path.abspath(os.environ.get("DRAGOMAN_TOOL", "./dragoman"))
 IMPORTS = os.path.join(SOURCES, "tests", "data", "import")
@@ -322,7 +325,7 @@ class Plain(Get):
         self.assertNotRegex(needed.stdout, r"NEEDED.*lib(curl|zstd)")
 
 
-class Robust(Get):
+class Large(Get):
     """A model with one file of some hundred KiB, so that there is something to interrupt."""
 
     def setUp(self):
@@ -337,6 +340,8 @@ class Robust(Get):
     def refused_hf(self, sentence, *more, **kinds):
         return self.refused(sentence, "hf:us/ours-fr-en", f"--mirror={HOSTS.url()}", *more, **kinds)
 
+
+class Robust(Large):
     def test_an_interruption_every_64_kib(self):
         data = HOSTS.files[self.weights]
         HOSTS.faults[self.weights] = [cut(64 * 1024)] * (len(data) // (64 * 1024))
@@ -635,6 +640,133 @@ class Robust(Get):
                 print(f"peak of dragoman get {' '.join(how)}: {most} KiB")
                 self.assertGreater(most, 0)
                 self.assertLess(most, 64 * 1024)
+
+
+class HostileServer(Large):
+    """Answers that no honest server gives."""
+
+    ENDLESS = {"by length": (b"Content-Length: 99999999999999\r\n\r\n", lambda: itertools.repeat(bytes(16384))),
+               "until it closes": (b"\r\n", lambda: itertools.repeat(bytes(16384))),
+               "in chunks": (b"Transfer-Encoding: chunked\r\n\r\n", lambda: itertools.repeat(b"4000\r\n" + bytes(0x4000) + b"\r\n"))}
+
+    def endless(self, first, *headers):
+        """Faults, each with its name, whose answers have a body without an end."""
+        for name, (length, body) in self.ENDLESS.items():
+            yield name, raw(b"HTTP/1.1 " + first + b"\r\n", *(header + b"\r\n" for header in headers), length, body())
+
+    def test_endless_files(self):
+        for name, fault in self.endless(b"200 OK"):
+            with self.subTest(name):
+                HOSTS.faults[self.weights] = [fault]
+                self.refused_hf("larger than the")
+
+    def test_endless_bodies_of_refusals(self):
+        for first, sentence in {b"404 Not Found": "is gone", b"403 Forbidden": "refuses it", b"503 Busy": "answers 503"}.items():
+            for name, fault in self.endless(first):
+                with self.subTest(first=first, how=name):
+                    HOSTS.faults[self.weights] = [fault]
+                    self.refused_hf(sentence, "--retries=0", leftovers=["fr-en"])
+
+    def test_endless_bodies_of_redirects(self):
+        HOSTS.files["/cdn/x"] = HOSTS.files[self.weights]
+        for name, fault in self.endless(b"302 Found", b"Location: " + HOSTS.other("/cdn/x").encode()):
+            with self.subTest(name):
+                HOSTS.faults[self.weights] = [fault]
+                if name == "by length":
+                    self.refused_hf("answers 302", leftovers=["fr-en"])
+                else:  # libcurl need not read the body
+                    self.assertRegex(subprocess.run(self.command("get", "hf:us/ours-fr-en", f"--mirror={HOSTS.url()}", "--again"),
+                                                    stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False,
+                                                    timeout=PATIENCE_S, env=self.environment()).stderr, "answers 302|is installed in")
+
+    def test_endless_lists(self):
+        listed = next(path for path in HOSTS.files if path.startswith("/api/"))
+        for path, arguments in ((listed, ("hf:us/ours-fr-en", f"--mirror={HOSTS.url()}")), ("/v1/records", ("--update-catalogue",))):
+            for name, fault in self.endless(b"200 OK"):
+                with self.subTest(path=path, how=name):
+                    HOSTS.faults[path] = [fault]
+                    self.refused("the answer is larger than", *arguments)
+
+    def test_heads_without_an_end(self):
+        for name, pieces in {"a line": (b"HTTP/1.1 200 OK\r\nX: ", itertools.repeat(b"x" * 16384)),
+                             "lines": (b"HTTP/1.1 200 OK\r\n", itertools.repeat(b"X: " + b"x" * 8000 + b"\r\n")),
+                             "short lines": (b"HTTP/1.1 200 OK\r\n", itertools.repeat(b"X: y\r\n" * 1000)),
+                             "answers before the answer": (itertools.repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 500),),
+                             "the end of chunks": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+                                                   itertools.repeat(b"X: y\r\n" * 1000))}.items():
+            with self.subTest(name):
+                HOSTS.faults[self.weights] = [raw(*pieces)]
+                self.refused_hf("head of the answer is larger|Too long header|localhost:", "--retries=0", leftovers=["fr-en"])
+
+    def test_what_is_no_answer(self):
+        data = HOSTS.files[self.weights]
+        for name, begin in {"nothing": b"", "no http": b"SSH-2.0-x\r\n", "no status": b"HTTP/1.1\r\n\r\n",
+                            "no number": b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
+                            "below zero": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+                            "no chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                            "a chunk below zero": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
+                            "a coding that nobody knows": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: dragon\r\n\r\n"}.items():
+            with self.subTest(name):
+                HOSTS.faults[self.weights] = [raw(begin, data)]
+                done = self.get_hf("--retries=0", code=1)
+                self.assertRegex(done.stderr, "localhost:")
+                self.assertEqual(self.installed(), [])
+
+    def test_packed_by_the_server(self):
+        packed = gzip.compress(HOSTS.files[self.weights])
+        HOSTS.faults[self.weights] = [raw(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed), packed)]
+        self.refused_hf("it ends after|nothing after|localhost", "--retries=0", leftovers=["fr-en"])
+
+    def test_lengths_that_are_wrong(self):
+        data = HOSTS.files[self.weights]
+        for length, sentence in {len(data) - 100: "it ends after", len(data) + 100: "localhost:", 0: "it ends after 0"}.items():
+            with self.subTest(length=length - len(data)):
+                HOSTS.faults[self.weights] = [raw(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % length, data)]
+                self.refused_hf(sentence, "--retries=0", leftovers=["fr-en"])
+                self.run_tool("remove", "fr-en")
+
+    def test_a_connection_that_breaks_anywhere(self):
+        data = HOSTS.files[self.weights]
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nETag: \"1\"\r\n\r\n" % len(data)
+        rng = random.Random(7)
+        for at in [*sorted(rng.sample(range(len(head)), 6)), len(head), *(len(head) + rng.randrange(len(data)) for _ in range(6))]:
+            with self.subTest(at=at):
+                HOSTS.faults[self.weights] = [raw((head + data)[:at])]
+                self.get_hf("--again", "--retries=1")
+                self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+
+    def test_a_server_that_says_nothing(self):
+        HOSTS.faults[self.weights] = [silent] * 2
+        self.refused_hf("goes on where this one ended", "--stall-limit=1s", "--retries=1", leftovers=["fr-en"])
+        with socket.create_server(("127.0.0.1", 0)) as listening:  # accepts, and never begins with TLS
+            begin = time.monotonic()
+            self.refused("localhost:", "hf:us/other", f"--mirror=https://localhost:{listening.getsockname()[1]}", "--stall-limit=1s",
+                         "--retries=0", leftovers=["fr-en"])
+            self.assertLess(time.monotonic() - begin, 25)
+
+    def test_parts_of_another_version(self):
+        """The server disregards If-Range, or sends another part than was requested."""
+        data = HOSTS.files[self.weights]
+        changed = data[:1000] + bytes(len(data) - 1000)
+        for name, fault in {"another mark": other_part(ETag='"other"'), "another begin": other_part(-5),
+                            "a negative begin": other_part(Content_Range="bytes -5-7/9"), "no begin": other_part(Content_Range=None),
+                            "nothing left": status(416, Content_Range=f"bytes */{len(data)}")}.items():
+            with self.subTest(name):
+                HOSTS.log.clear()
+                HOSTS.faults[self.weights] = [lambda handler, _: handler.serve(changed, 300000), fault]
+                self.get_hf("--again")
+                self.assertEqual(HOSTS.asked(self.weights), [None, "bytes=300000-", None])
+                self.assertEqual((self.installed(), self.leftovers()), (["fr-en"], []))
+
+    def test_a_server_that_never_has_the_part(self):
+        for name, fault in {"another part": other_part(-5), "nothing left": status(416), "no begin": other_part(Content_Range=None)}.items():
+            with self.subTest(name):
+                HOSTS.faults[self.weights] = [cut(300000)] + [fault] * 20
+                done = self.get_hf("--retries=3", code=1)
+                self.assertRegex(done.stderr, "a different part|answers 416")
+                self.assertEqual(self.installed(), [])
+                self.assertLess(len(HOSTS.asked(self.weights)), 8)
+                HOSTS.log.clear()
 
 
 class Hostile(Get):

@@ -87,6 +87,33 @@ def other(data):
     return answer
 
 
+def raw(*pieces):
+    """These bytes in place of a whole answer, and the end of the connection. An endless iterator of
+    pieces is sent until the client closes the connection."""
+    def answer(handler, _):
+        handler.close_connection = True
+        for piece in pieces:
+            for part in [piece] if isinstance(piece, bytes) else piece:
+                handler.wfile.write(part)
+    return answer
+
+
+def silent(handler, _):
+    """Nothing at all until the client closes the connection."""
+    handler.close_connection = True
+    handler.rfile.read(1)
+
+
+def other_part(change=0, **headers):
+    """206 with a part that begins `change` bytes from the one that was requested, and these headers."""
+    def answer(handler, data):
+        asked = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range") or "bytes=0-")
+        begin = int(asked.group(1)) + change
+        handler.reply(206, data[begin:], {"Content-Range": f"bytes {begin}-{len(data) - 1}/{len(data)}",
+                                          **{name.replace("_", "-"): value for name, value in headers.items()}})
+    return answer
+
+
 def whole(handler, data):
     """The whole file, whatever part was requested."""
     handler.reply(200, data, {"ETag": f'"{sha256(data)[:16]}"'})
