@@ -218,6 +218,15 @@ static void enter_cdata(const struct reader *reader, size_t *at, size_t *end)
     *end = to - 3;
 }
 
+/* Whether the byte at `at` is escaped, given that the text begins at `from`. */
+static bool is_escaped(struct dg_span bytes, size_t from, size_t at)
+{
+    size_t n = 0;
+    while (at - n > from && bytes.ptr[at - n - 1] == '\\')
+        n++;
+    return n % 2 == 1;
+}
+
 /* The text of an element as a block. Of a plural's "other", `unit` is where its element begins and
  * unit_end where it ends; else SIZE_MAX. */
 static void add_text(struct reader *reader, size_t at, size_t end, uint64_t info, size_t unit,
@@ -227,13 +236,14 @@ static void add_text(struct reader *reader, size_t at, size_t end, uint64_t info
     enter_cdata(reader, &at, &end);
     while (at < end && dg_chars_is_space(reader->bytes.ptr[at]))
         at++;
-    while (end > at && dg_chars_is_space(reader->bytes.ptr[end - 1]))
+    while (end > at && dg_chars_is_space(reader->bytes.ptr[end - 1]) &&
+           !(info & IS_ANDROID && is_escaped(reader->bytes, at, end - 1)))
         end--;
     if (end <= at ||
         (info & IS_ANDROID && (reader->bytes.ptr[at] == '@' || reader->bytes.ptr[at] == '?')))
         return;
     if (info & IS_ANDROID && end - at >= 2 && reader->bytes.ptr[at] == '"' &&
-        reader->bytes.ptr[end - 1] == '"' && reader->bytes.ptr[end - 2] != '\\') {
+        reader->bytes.ptr[end - 1] == '"' && !is_escaped(reader->bytes, at + 1, end - 1)) {
         info |= IS_QUOTED;
         at++;
         end--;

@@ -23,7 +23,13 @@
 enum { TEXT_MAX = 1 << 24, CHANGED_MAX = 1 << 29 };
 
 /* block.info: how its text is written. */
-enum { QUOTES_DOUBLED = 1, IS_PROPERTIES = 2, IS_ICU = 4, WRITES_ASCII = 8 };
+enum {
+    QUOTES_DOUBLED = 1,
+    IS_PROPERTIES = 2,
+    IS_ICU = 4,
+    WRITES_ASCII = 8,
+    IN_PLURAL = 16, /* "#" is written in quotes */
+};
 
 struct reader {
     struct dg_filter *filter;
@@ -144,15 +150,16 @@ static size_t decode_line(struct reader *reader, size_t at, size_t end)
 
 struct message {
     struct reader *reader;
-    size_t at;    /* where the value begins */
-    size_t begin; /* where the block that is being made begins; SIZE_MAX: there is none */
+    size_t at;     /* where the value begins */
+    size_t begin;  /* where the block that is being made begins; SIZE_MAX: there is none */
+    uint64_t info; /* of that block */
 };
 
 static void end_block(struct message *message, size_t at)
 {
     if (message->begin != SIZE_MAX)
         (void)dg_block_end(&message->reader->filter->blocks, message->begin, at - message->begin,
-                           message->reader->info | IS_ICU);
+                           message->info);
     message->begin = SIZE_MAX;
 }
 
@@ -169,6 +176,7 @@ static void on_piece(void *ctx, const struct dg_icu_piece *piece)
     if (message->begin == SIZE_MAX) {
         dg_block_begin(blocks);
         message->begin = at;
+        message->info = reader->info | IS_ICU | (piece->in_plural ? IN_PLURAL : 0);
     }
     if (piece->kind == DG_ICU_APOSTROPHE) {
         dg_block_say(blocks, DG_SPAN("'"));
@@ -209,7 +217,7 @@ static void add_value(struct reader *reader, size_t at, size_t end)
 {
     struct dg_blocks *blocks = &reader->filter->blocks;
     const struct dg_span value = dg_span_sub(reader->bytes, at, end - at);
-    struct message message = {reader, at, SIZE_MAX};
+    struct message message = {reader, at, SIZE_MAX, 0};
     const uint64_t info = reader->info;
     if (is_message(value)) {
         (void)dg_icu_parse(value, on_piece, &message);
@@ -472,8 +480,6 @@ static enum dg_err put_char(uint32_t cp, struct dg_span bytes, uint64_t info, st
         return dg_buf_printf(out, "\\%c", (char)cp);
     if (cp == '\'' && info & (QUOTES_DOUBLED | IS_ICU))
         return dg_buf_append_cstr(out, "''");
-    if ((cp == '{' || cp == '}') && info & IS_ICU)
-        return dg_buf_printf(out, "'%c'", (char)cp);
     if (cp >= 0x10000 && info & WRITES_ASCII) {
         err = put_unit(0xD800 + ((cp - 0x10000) >> 10), out);
         return err ? err : put_unit(0xDC00 + ((cp - 0x10000) & 0x3FF), out);
@@ -483,45 +489,56 @@ static enum dg_err put_char(uint32_t cp, struct dg_span bytes, uint64_t info, st
     return dg_buf_append_span(out, bytes);
 }
 
+/* Marks of a message are in quotes, and all that follow each other in the same: of '{''{' the two
+ * apostrophes in the middle would be one that is shown. */
 static enum dg_err put_text(struct dg_span text, uint64_t info, struct dg_buf *out)
 {
     enum dg_err err = DG_OK;
+    bool is_quoted = false;
     for (size_t at = 0, len; at < text.len && !err; at += len) {
         uint32_t cp = 0;
         len = dg_utf8_decode(text, at, &cp);
         if (len == 0)
             return DG_ERR_UTF8;
-        err = put_char(cp, dg_span_sub(text, at, len), info, out);
+        const bool is_mark =
+            info & IS_ICU && (cp == '{' || cp == '}' || (cp == '#' && info & IN_PLURAL));
+        if (is_quoted ? !is_mark && cp != '\'' : is_mark) {
+            err = dg_buf_append_byte(out, '\'');
+            is_quoted = is_mark;
+        }
+        if (!err)
+            err = put_char(cp, dg_span_sub(text, at, len), info, out);
     }
-    return err;
+    return is_quoted && !err ? dg_buf_append_byte(out, '\'') : err;
 }
 
-static enum dg_err escape_icu(struct dg_span text, struct dg_buf *out)
-{
-    return put_text(text, IS_ICU, out);
-}
-
-static enum dg_err escape_icu_properties(struct dg_span text, struct dg_buf *out)
-{
-    return put_text(text, IS_ICU | IS_PROPERTIES, out);
-}
-
-static enum dg_err escape_icu_ascii(struct dg_span text, struct dg_buf *out)
-{
-    return put_text(text, IS_ICU | IS_PROPERTIES | WRITES_ASCII, out);
-}
+#define ESCAPE(name, info)                                                                         \
+    static enum dg_err name(struct dg_span text, struct dg_buf *out)                               \
+    {                                                                                              \
+        return put_text(text, IS_ICU | (info), out);                                               \
+    }
+ESCAPE(escape_icu, 0)
+ESCAPE(escape_icu_plural, IN_PLURAL)
+ESCAPE(escape_icu_properties, IS_PROPERTIES)
+ESCAPE(escape_icu_properties_plural, IS_PROPERTIES | IN_PLURAL)
+ESCAPE(escape_icu_ascii, IS_PROPERTIES | WRITES_ASCII)
+ESCAPE(escape_icu_ascii_plural, IS_PROPERTIES | WRITES_ASCII | IN_PLURAL)
+#undef ESCAPE
 
 enum dg_err dg_filter_put_strings(void *ctx, const struct dg_block_source *source,
                                   const struct dg_filter_block *block, struct dg_span html,
                                   struct dg_buf *out, struct dg_error *error)
 {
+    static enum dg_err (*const escapes[][2])(struct dg_span text, struct dg_buf * out) = {
+        {escape_icu, escape_icu_plural},
+        {escape_icu_properties, escape_icu_properties_plural},
+        {escape_icu_ascii, escape_icu_ascii_plural},
+    };
+    const int kind = block->info & WRITES_ASCII ? 2 : block->info & IS_PROPERTIES ? 1 : 0;
     struct dg_buf text;
     (void)ctx;
     if (block->info & IS_ICU)
-        return dg_block_render(source, block, html,
-                               block->info & WRITES_ASCII    ? escape_icu_ascii
-                               : block->info & IS_PROPERTIES ? escape_icu_properties
-                                                             : escape_icu,
+        return dg_block_render(source, block, html, escapes[kind][block->info & IN_PLURAL ? 1 : 0],
                                out, error);
     dg_buf_init(&text, TEXT_MAX);
     enum dg_err err = dg_block_text(html, &text, error);

@@ -13,6 +13,7 @@
  */
 #include "base/memory/chars.h"
 #include "base/memory/mem.h"
+#include "base/memory/utf8.h"
 #include "filter/filter_int.h"
 #include "text/language/langtag.h"
 
@@ -70,6 +71,37 @@ static size_t skip_properties(const struct reader *reader, size_t at, size_t end
             at++;
     }
     return at;
+}
+
+/* The length of a line's end at `at`; 0 when there is none. YAML 1.1, which libyaml and PyYAML
+ * read, has more of these than YAML 1.2: U+0085, U+2028 and U+2029. */
+static size_t break_at(struct dg_span text, size_t at)
+{
+    static const struct dg_span breaks[] = {{"\r\n", 2},         {"\n", 1},
+                                            {"\r", 1},           {"\xC2\x85", 2},
+                                            {"\xE2\x80\xA8", 3}, {"\xE2\x80\xA9", 3}};
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++)
+        if (dg_span_starts(dg_span_sub(text, at, breaks[i].len), breaks[i]))
+            return breaks[i].len;
+    return 0;
+}
+
+/* Whether a character is a line's end for some reader, or written only as an escape. */
+static bool is_special(uint32_t cp)
+{
+    return cp < 0x20 || (cp >= 0x7F && cp < 0xA0) || cp == 0x2028 || cp == 0x2029 || cp == 0xFEFF ||
+           cp == 0xFFFE || cp == 0xFFFF;
+}
+
+static bool has_special(struct dg_span text)
+{
+    uint32_t cp;
+    for (size_t at = 0, len; at < text.len; at += len ? len : 1) {
+        len = dg_utf8_decode(text, at, &cp);
+        if (len && is_special(cp))
+            return true;
+    }
+    return false;
 }
 
 /* ---- What is text ---------------------------------------------------------------------------- */
@@ -144,14 +176,18 @@ struct line {
     size_t at, end; /* without indentation and line end */
     size_t next;
     size_t indent;
+    bool folds; /* its end becomes a space where lines are folded; U+2028 and U+2029 stay */
 };
 
 static struct line line_at(const struct reader *reader, size_t at, size_t end)
 {
     const char *text = reader->text.ptr;
-    const char *newline = at < end ? memchr(text + at, '\n', end - at) : NULL;
-    struct line line = {.at = at, .end = newline ? (size_t)(newline - text) : end};
-    line.next = newline ? line.end + 1 : end;
+    const struct dg_span all = dg_span_sub(reader->text, 0, end);
+    struct line line = {.at = at, .end = at};
+    while (line.end < end && !break_at(all, line.end))
+        line.end++;
+    line.next = line.end + break_at(all, line.end);
+    line.folds = line.next - line.end < 3;
     while (line.at < line.end && (text[line.at] == ' ' || text[line.at] == '\t'))
         line.at++;
     line.indent = line.at - at;
@@ -193,12 +229,14 @@ static void add_block_scalar(struct reader *reader, size_t at, size_t end, bool 
             continue;
         indent = indent == SIZE_MAX ? line.indent : indent;
         size_t last = line.end;
-        while (is_folded && line.indent == indent && i < end) {
+        bool goes_on = is_folded && line.folds && line.indent == indent;
+        while (goes_on && i < end) {
             const struct line more = line_at(reader, i, end);
             if (more.at == more.end || more.indent != indent)
                 break;
             last = more.end;
             i = more.next;
+            goes_on = more.folds;
         }
         const enum dg_err err = join(reader, line.at, last, &joined);
         if (err)
@@ -246,7 +284,7 @@ static void add_quoted(struct reader *reader, size_t at, size_t end, struct dg_s
 {
     const struct dg_span raw = trim(dg_span_sub(reader->text, at + 1, end - at - 2), is_double);
     const struct dg_span words = trim(value, false);
-    if (!is_double && memchr(words.ptr, '\n', words.len))
+    if (!is_double && has_special(words))
         return; /* only double quotes can express it on one line */
     if (raw.len)
         add(reader, words, (size_t)(raw.ptr - reader->text.ptr),
@@ -495,12 +533,12 @@ static bool is_plain(struct dg_span text, bool in_flow)
     bool is_number = true;
     if (text.len == 0 || is_constant(text) || strchr("-?:,[]{}#&*!|>'\"%@`", text.ptr[0]) ||
         text.ptr[text.len - 1] == ':' || dg_chars_is_space(text.ptr[0]) ||
-        dg_chars_is_space(text.ptr[text.len - 1]))
+        dg_chars_is_space(text.ptr[text.len - 1]) || has_special(text))
         return false;
     for (size_t i = 0; i < text.len; i++) {
         const char c = text.ptr[i], next = i + 1 < text.len ? text.ptr[i + 1] : ' ';
-        if ((unsigned char)c < 0x20 || (c == ':' && (dg_chars_is_space(next) || in_flow)) ||
-            (c == ' ' && next == '#') || (in_flow && strchr(",[]{}", c)))
+        if ((c == ':' && (dg_chars_is_space(next) || in_flow)) || (c == ' ' && next == '#') ||
+            (in_flow && strchr(",[]{}", c)))
             return false;
         is_number &= (c >= '0' && c <= '9') || strchr("+-.,_:eExoabcdfABCDF", c) != NULL;
     }
@@ -510,18 +548,19 @@ static bool is_plain(struct dg_span text, bool in_flow)
 static enum dg_err put_escaped(struct dg_span text, struct dg_buf *out)
 {
     enum dg_err err = DG_OK;
-    for (size_t i = 0; i < text.len && !err; i++) {
-        const unsigned char c = (unsigned char)text.ptr[i];
-        if (c == '"' || c == '\\')
-            err = dg_buf_printf(out, "\\%c", c);
-        else if (c == '\n')
-            err = dg_buf_append_cstr(out, "\\n");
-        else if (c == '\t')
-            err = dg_buf_append_cstr(out, "\\t");
-        else if (c < 0x20 || c == 0x7F)
-            err = dg_buf_printf(out, "\\x%02X", c);
+    for (size_t at = 0, len; at < text.len && !err; at += len) {
+        uint32_t cp;
+        len = dg_utf8_decode(text, at, &cp);
+        if (len == 0)
+            return DG_ERR_UTF8;
+        if (cp == '"' || cp == '\\')
+            err = dg_buf_printf(out, "\\%c", (char)cp);
+        else if (cp == '\n' || cp == '\t')
+            err = dg_buf_append_cstr(out, cp == '\n' ? "\\n" : "\\t");
+        else if (is_special(cp))
+            err = dg_buf_printf(out, "\\u%04X", (unsigned)cp);
         else
-            err = dg_buf_append_byte(out, (char)c);
+            err = dg_buf_append_span(out, dg_span_sub(text, at, len));
     }
     return err;
 }
@@ -537,13 +576,17 @@ static enum dg_err put_value(struct dg_span text, enum style style, struct dg_bu
             err = put_escaped(text, out);
         return err ? err : dg_buf_append_byte(out, '"');
     }
-    for (size_t i = 0; i < text.len && !err; i++) {
-        if (style == SINGLE && text.ptr[i] == '\'')
+    for (size_t at = 0, len; at < text.len && !err; at += len) {
+        uint32_t cp;
+        len = dg_utf8_decode(text, at, &cp);
+        if (len == 0)
+            return DG_ERR_UTF8;
+        if (style == SINGLE && cp == '\'')
             err = dg_buf_append_byte(out, '\'');
-        /* A line of a block scalar must stay a single line. */
+        /* A line must stay a single line. */
         if (!err)
-            err = dg_buf_append_byte(out, text.ptr[i] == '\n' || text.ptr[i] == '\r' ? ' '
-                                                                                     : text.ptr[i]);
+            err = dg_buf_append_span(
+                out, is_special(cp) && cp != '\t' ? DG_SPAN(" ") : dg_span_sub(text, at, len));
     }
     return err;
 }

@@ -74,7 +74,8 @@ static struct dg_span take_word(struct parser *parser)
 
 static void tell(struct parser *parser, enum dg_icu_kind kind, size_t end, const char *example)
 {
-    const struct dg_icu_piece piece = {kind, parser->told, end - parser->told, example};
+    const bool in_plural = parser->depth && parser->frames[parser->depth - 1].example;
+    const struct dg_icu_piece piece = {kind, parser->told, end - parser->told, example, in_plural};
     if (parser->fn && end > parser->told)
         parser->fn(parser->ctx, &piece);
     parser->told = end;

@@ -42,6 +42,7 @@ struct dg_icu_piece {
     enum dg_icu_kind kind;
     size_t at, len;
     const char *example; /* for a NUMBER: a number that the branch is meant for, "1", "5" */
+    bool in_plural;      /* "#" is a NUMBER here unless it is quoted */
 };
 
 typedef void (*dg_icu_fn)(void *ctx, const struct dg_icu_piece *piece);

@@ -48,6 +48,22 @@ START_TEST(texts_of_android)
 }
 END_TEST
 
+START_TEST(backslashes_at_the_ends_of_texts_of_android)
+{
+    check_written(
+        "strings.xml",
+        DG_SPAN(ANDROID_HEAD "<string name=\"a\">\"Your path C:\\\\\"</string>\n"
+                             "<string name=\"b\">Your path C:\\</string>\n"
+                             "<string name=\"c\">Your path:\\ </string>\n"
+                             "<string name=\"d\">\"Your path\\\"</string>\n</resources>\n"),
+        "", "<p>Chemin  C:\\</p>\n<p>Chemin C:\\</p>\n<p>Chemin :</p>\n<p>\"Chemin\"</p>\n", "fr",
+        DG_SPAN(ANDROID_HEAD "<string name=\"a\">\"Chemin  C:\\\\\"</string>\n"
+                             "<string name=\"b\">Chemin C:\\\\</string>\n"
+                             "<string name=\"c\">Chemin :</string>\n"
+                             "<string name=\"d\">\\\"Chemin\\\"</string>\n</resources>\n"));
+}
+END_TEST
+
 START_TEST(plurals_get_the_categories_of_the_target)
 {
     static const char file[] =
@@ -141,5 +157,6 @@ START_TEST(files_that_are_broken_are_refused_with_their_line)
 }
 END_TEST
 
-DG_UNIT(texts_of_android, plurals_get_the_categories_of_the_target, texts_of_dotnet,
+DG_UNIT(texts_of_android, backslashes_at_the_ends_of_texts_of_android,
+        plurals_get_the_categories_of_the_target, texts_of_dotnet,
         files_that_are_broken_are_refused_with_their_line)

@@ -87,4 +87,22 @@ START_TEST(branches_of_messages_are_blocks)
 }
 END_TEST
 
-DG_UNIT(strings_of_apple, properties_of_java, branches_of_messages_are_blocks)
+/* What a translation has of a message's own marks is quoted once, and in a single quotation. */
+START_TEST(marks_in_translations_of_messages_are_quoted)
+{
+    check_written(
+        "a.properties",
+        DG_SPAN("a={n, plural, one {No. '#'1 of #} other {# files}}\nb={g, select, m {He} other "
+                "{They}}\n"),
+        "",
+        "<p>N# 1 {{x}} de <code id=0 translate=no>1</code></p>\n<p><code id=0 "
+        "translate=no>5</code> {'{ #' #'a</p>\n"
+        "<p># {{il}}</p>\n<p>'{'</p>\n",
+        "",
+        DG_SPAN("a={n, plural, one {N'#' 1 '{{'x'}}' de #} other {# '{''{' '#''' '#'''a}}\n"
+                "b={g, select, m {# '{{'il'}}'} other {'''{'''}}\n"));
+}
+END_TEST
+
+DG_UNIT(strings_of_apple, properties_of_java, branches_of_messages_are_blocks,
+        marks_in_translations_of_messages_are_quoted)

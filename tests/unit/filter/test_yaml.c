@@ -98,6 +98,44 @@ START_TEST(a_plain_value_is_quoted_only_when_it_must_be)
 }
 END_TEST
 
+/* U+0085, U+2028 and U+2029 end lines in YAML 1.1, and are ordinary characters in YAML 1.2. */
+START_TEST(line_ends_of_an_older_yaml_are_read_and_escaped)
+{
+    check_plain("un\xE2\x80\xA8"
+                "deux",
+                "\"un\\u2028deux\"");
+    check_plain("un\xE2\x80\xA9"
+                "deux",
+                "\"un\\u2029deux\"");
+    check_plain("un\xC2\x85"
+                "deux",
+                "\"un\\u0085deux\"");
+    check_plain("un\xC2\x9B"
+                "deux",
+                "\"un\\u009Bdeux\"");
+    check_written(
+        "a.yml", DG_SPAN("a: \"One\\Ltwo\\Nthree\"\nb: 'One text'\nc: |\n  One text\n"), "",
+        "<p>Un\xE2\x80\xA8"
+        "deux\xC2\x85"
+        "trois</p>\n<p>Un\xE2\x80\xA8"
+        "texte</p>\n<p>Un\xE2\x80\xA9"
+        "texte</p>\n",
+        "fr", DG_SPAN("a: \"Un\\u2028deux\\u0085trois\"\nb: 'Un texte'\nc: |\n  Un texte\n"));
+    /* Single quotes have no escapes: such a text stays. */
+    check_text("a.yml",
+               DG_SPAN("a: 'One\xE2\x80\xA8"
+                       "two'\nb: Three\n"),
+               "", "<p>Three</p>\n");
+    check_written("a.yml",
+                  DG_SPAN("a: |\n  One\xE2\x80\xA8  two\xC2\x85  three\r  four\r\n  five\n"), "",
+                  "<p>Un</p>\n<p>deux</p>\n<p>trois</p>\n<p>quatre</p>\n<p>cinq</p>\n", "fr",
+                  DG_SPAN("a: |\n  Un\xE2\x80\xA8  deux\xC2\x85  trois\r  quatre\r\n  cinq\n"));
+    check_written("a.yml", DG_SPAN("a: >\n  One\xE2\x80\xA8  two\xC2\x85  three\n  four\n"), "",
+                  "<p>Un</p>\n<p>deux trois quatre</p>\n", "fr",
+                  DG_SPAN("a: >\n  Un\xE2\x80\xA8  deux trois quatre\n"));
+}
+END_TEST
+
 START_TEST(only_a_key_that_is_the_language_of_all_becomes_another)
 {
     check_written("a.yml", DG_SPAN("\"en-GB\":\n  a: Some text\n"), "", "<p>Texte</p>\n", "pt-BR",
@@ -160,5 +198,6 @@ START_TEST(front_matter_is_read_with_its_markdown)
 END_TEST
 
 DG_UNIT(values_are_text, values_keep_their_form, a_plain_value_is_quoted_only_when_it_must_be,
+        line_ends_of_an_older_yaml_are_read_and_escaped,
         only_a_key_that_is_the_language_of_all_becomes_another, what_is_no_yaml_is_refused,
         front_matter_is_read_with_its_markdown)
