@@ -247,7 +247,9 @@ class Server:
             try:
                 own.request(method, path, body=body, headers=headers or {})
             except (BrokenPipeError, ConnectionResetError):
-                pass  # refused while we were still writing; the answer can be read
+                if own.sock is None:
+                    raise
+                # refused while we were still writing; the answer can be read
             response = own.getresponse()
             body = response.read()
             complaint = openapi.complaint(method, path, response.status, response.headers.get("Content-Type", ""), body)

@@ -141,6 +141,7 @@ struct dg_bulk_job {
     enum dg_bulk_wait waits_for;
     size_t lacks; /* the job waits, without lines, until its result may grow by this many bytes */
     size_t n_rewinds;
+    unsigned n_short;     /* how often lines got no memory since one was last written */
     struct dg_list lines; /* list of struct dg_bulk_line, in order */
     size_t n_open, open_bytes;
     size_t held; /* bytes taken from the buffers for what was read and not yet written */

@@ -28,6 +28,7 @@ enum {
     LINE_VALUES_MAX = 10000,
     ANSWER_MAX = 256 << 20,
     OUTPUT_MAX = 1 << 30,
+    SHORT_MAX = 3, /* how often a job waits for memory before a line without it gets an error */
 };
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -173,8 +174,10 @@ static void on_over(void *owner, struct dg_job *work)
         rewind_job(job); /* the line no longer exists after this */
     } else if (err && err != DG_ERR_CANCELLED && err != DG_ERR_CLOSED) {
         struct dg_failure failure = dg_translate_options_failure(&work->arena, err, &error, NULL);
-        if (put_error(line, &failure) != DG_OK) {
-            dg_error_set(&error, DG_ERR_NOMEM, "there is no memory to say why a line failed");
+        const bool waits = err == DG_ERR_NOMEM && job->n_short < SHORT_MAX;
+        if (waits || put_error(line, &failure) != DG_OK) {
+            job->n_short++;
+            dg_error_set(&error, DG_ERR_NOMEM, "there is no memory for a line");
             dg_bulk_wait(job, DG_BULK_WAITS_FOR_SPACE, &error);
             rewind_job(job); /* the line no longer exists after this */
         }
@@ -508,8 +511,10 @@ static void on_written(struct dg_offload_task *task)
         bulk->n_lines += writing->n_lines;
         bulk->n_failed += writing->n_failed;
     }
-    if (!writing->err && writing->n_lines > 0)
+    if (!writing->err && writing->n_lines > 0) {
         job->waits_for = DG_BULK_NO_WAIT;
+        job->n_short = 0;
+    }
     const bool goes_on = job->state == DG_BULK_RUNNING && !bulk->is_closing;
     if (!goes_on || !passes_by(writing->err))
         dg_buf_deinit(&writing->lines); /* otherwise they are written when there is room */

@@ -96,19 +96,21 @@ enum dg_err dg_file_out_open(struct dg_file_out **out, const char *path, unsigne
     const char *place = exists && is_file ? real : path;
     size_t len = strlen(place);
     struct dg_file_out *opened = dg_try_malloc(sizeof *opened);
-    char *temporary = is_file ? dg_try_malloc(len + sizeof suffix) : NULL;
-    if (!opened || (is_file && !temporary)) {
-        dg_free(opened);
-        dg_free(temporary);
+    if (!opened)
         return DG_ERR_NOMEM;
-    }
-    opened->path = dg_xstrdup(place);
-    opened->temporary = temporary;
+    opened->fd = -1;
+    opened->path = dg_try_malloc(len + 1);
+    opened->temporary = is_file ? dg_try_malloc(len + sizeof suffix) : NULL;
     opened->buffered = 0;
     opened->len = 0;
+    if (!opened->path || (is_file && !opened->temporary)) {
+        release(opened);
+        return DG_ERR_NOMEM;
+    }
+    memcpy(opened->path, place, len + 1);
     if (is_file) {
-        memcpy(temporary, place, len);
-        memcpy(temporary + len, suffix, sizeof suffix);
+        memcpy(opened->temporary, place, len);
+        memcpy(opened->temporary + len, suffix, sizeof suffix);
         err = make_temporary(opened, exists ? &old : NULL, mode) == 0
                   ? DG_OK
                   : dg_error_errno(error, "cannot create %s", path);

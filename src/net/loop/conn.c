@@ -554,7 +554,12 @@ void dg_conn_accept(struct dg_listener *listener, int fd)
 {
     struct dg_server *server = listener->opts.user;
     dg_server_touch(server);
-    struct dg_conn *conn = dg_xcalloc(1, sizeof *conn);
+    struct dg_conn *conn = dg_try_calloc(1, sizeof *conn);
+    if (!conn) {
+        server->stats.refused++;
+        dg_listener_refuse(listener, fd);
+        return;
+    }
     conn->server = server;
     conn->is_unix = listener->is_unix;
     conn->is_private = listener->is_private;

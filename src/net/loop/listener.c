@@ -35,8 +35,16 @@ static int accept_one(const struct dg_listener *listener)
     return accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
-/* Accepts a connection with the reserve descriptor, and refuses it. Unread bytes would make the
- * kernel reset the connection before the client has the answer. */
+void dg_listener_refuse(const struct dg_listener *listener, int fd)
+{
+    char unread[UNREAD_MAX];
+    (void)!send(fd, listener->opts.refusal.ptr, listener->opts.refusal.len, MSG_NOSIGNAL);
+    /* Unread bytes would make the kernel reset the connection before the client has the answer. */
+    (void)!recv(fd, unread, sizeof unread, 0);
+    close(fd);
+}
+
+/* Accepts a connection with the reserve descriptor, and refuses it. */
 static bool turn_away(struct dg_listener *listener)
 {
     if (listener->reserve < 0)
@@ -44,12 +52,8 @@ static bool turn_away(struct dg_listener *listener)
     close(listener->reserve);
     listener->reserve = -1;
     const int fd = accept_one(listener);
-    if (fd >= 0) {
-        char unread[UNREAD_MAX];
-        (void)!send(fd, listener->opts.refusal.ptr, listener->opts.refusal.len, MSG_NOSIGNAL);
-        (void)!recv(fd, unread, sizeof unread, 0);
-        close(fd);
-    }
+    if (fd >= 0)
+        dg_listener_refuse(listener, fd);
     keep_reserve(listener);
     return fd >= 0;
 }

@@ -33,7 +33,8 @@ struct dg_listener;
 struct dg_listener_opts {
     int backlog;
     unsigned unix_mode; /* permissions of a Unix socket */
-    /* borrowed; sent to clients for whose connection no descriptor is left; may be empty */
+    /* borrowed; sent to clients for whose connection no descriptor or no memory is left; may be
+     * empty */
     struct dg_span refusal;
     /* The callee owns the descriptor, which does not block. */
     void (*on_accepted)(struct dg_listener *listener, int fd);
@@ -67,6 +68,9 @@ enum dg_err dg_listener_open(uv_loop_t *loop, const struct dg_address *address,
 /* Listens on a socket that is bound already, which it owns on success. */
 enum dg_err dg_listener_adopt(uv_loop_t *loop, int fd, const struct dg_listener_opts *opts,
                               struct dg_error *error, struct dg_listener **listener) DG_MUST_CHECK;
+
+/* Sends the refusal to the client of an accepted connection, and closes the connection. */
+void dg_listener_refuse(const struct dg_listener *listener, int fd);
 
 /* Call this when a descriptor has become free: accepts connections again if the listener had
  * stopped. */
