@@ -238,7 +238,7 @@ static void fail_amazon(struct dg_call *call, const struct dg_failure *failure)
         dg_call_reply(call, keeps_status ? failure->status : 400, "application/x-amz-json-1.1",
                       dg_buf_span(&buf));
     else
-        dg_call_text(call, failure->status, dg_span_cstr(failure->message));
+        dg_call_fail_without_memory(call);
     dg_buf_deinit(&buf);
 }
 

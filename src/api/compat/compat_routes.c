@@ -18,7 +18,7 @@ static void answer_error(struct dg_call *call, const struct dg_failure *failure,
     if (dg_json_out_end(out) == DG_OK)
         dg_call_json(call, failure->status, dg_buf_span(out->buf));
     else
-        dg_call_text(call, failure->status, dg_span_cstr(failure->message));
+        dg_call_fail_without_memory(call);
     dg_buf_deinit(out->buf);
 }
 

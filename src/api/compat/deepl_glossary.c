@@ -37,7 +37,7 @@ void dg_deepl_glossary_fail(struct dg_call *call, int status, const char *messag
     if (dg_json_out_end(&out) == DG_OK)
         dg_call_json(call, status, dg_buf_span(&buf));
     else
-        dg_call_text(call, status, dg_span_cstr(message));
+        dg_call_fail_without_memory(call);
     dg_buf_deinit(&buf);
 }
 

@@ -65,7 +65,7 @@ static void fail(struct dg_call *call, const struct dg_failure *failure)
     if (dg_json_out_end(&out) == DG_OK)
         dg_call_json(call, status, dg_buf_span(&buf));
     else
-        dg_call_text(call, status, dg_span_cstr(failure->message));
+        dg_call_fail_without_memory(call);
     dg_buf_deinit(&buf);
 }
 

@@ -290,8 +290,8 @@ void dg_call_json_out(struct dg_call *call, int status, struct dg_json_out *out)
     dg_buf_deinit(out->buf);
 }
 
-/* Answers when there is no memory even for an error message. No id needs escapes. */
-static void fail_without_memory(struct dg_call *call)
+/* No id needs escapes. */
+void dg_call_fail_without_memory(struct dg_call *call)
 {
     char json[128 + DG_CALL_ID_MAX];
     const int len = snprintf(json, sizeof json,
@@ -318,7 +318,7 @@ void dg_call_fail(struct dg_call *call, struct dg_failure failure)
     if (dg_call_error_json(&buf, &failure, dg_span_cstr(call->id)) == DG_OK)
         dg_call_json(call, failure.status, dg_buf_span(&buf));
     else
-        fail_without_memory(call);
+        dg_call_fail_without_memory(call);
     dg_buf_deinit(&buf);
 }
 

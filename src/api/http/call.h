@@ -115,6 +115,9 @@ void dg_call_fail(struct dg_call *call, struct dg_failure failure); /* in the ca
 void dg_call_no_model(struct dg_call *call);
 void dg_call_no_memory(struct dg_call *call); /* 503, with Retry-After */
 
+/* Answers, in our own form, when there is no memory even for an error message. */
+void dg_call_fail_without_memory(struct dg_call *call);
+
 /* Returns the owner of what this call makes: the name of its key, or "" without a key. Only the
  * owner and administrators see it. */
 struct dg_span dg_call_owner(const struct dg_call *call);

@@ -228,6 +228,20 @@ enum dg_err dg_languages_read(struct dg_languages_cache *cache, const struct dg_
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
+/* Finds what dg_languages_find finds for a code that is written like the language's own, without
+ * memory. */
+static const struct dg_language *find_text(const struct dg_languages *langs, struct dg_span code,
+                                           unsigned sides)
+{
+    for (size_t i = 0; i < langs->n; i++) {
+        const char *text = langs->items[i].tag.text;
+        if ((langs->items[i].sides & sides) && strlen(text) == code.len &&
+            strncasecmp(text, code.ptr, code.len) == 0)
+            return &langs->items[i];
+    }
+    return NULL;
+}
+
 const struct dg_language *dg_languages_find(const struct dg_languages *langs, struct dg_span code,
                                             unsigned sides)
 {
@@ -235,8 +249,9 @@ const struct dg_language *dg_languages_find(const struct dg_languages *langs, st
     const struct dg_language *best = NULL;
     enum dg_langtag_fit best_fit = DG_LANGTAG_SCRIPT; /* a language in another script is another
                                                          language here */
-    if (dg_langtag_parse(code, &want, NULL) != DG_OK)
-        return NULL;
+    const enum dg_err err = dg_langtag_parse(code, &want, NULL);
+    if (err)
+        return err == DG_ERR_NOMEM ? find_text(langs, code, sides) : NULL;
     for (size_t i = 0; i < langs->n; i++) {
         const struct dg_language *language = &langs->items[i];
         enum dg_langtag_fit fit = dg_langtag_compare(&want, &language->tag);
