@@ -411,6 +411,25 @@ class OnDisk(Keeping):
                 if not self.goes_on():
                     self.begin_anew()
 
+    def test_a_stream_without_memory_does_not_end_as_if_it_were_whole(self):
+        """It ends with an error, or its connection does before the last chunk."""
+        self.kind = "malloc"
+        for path, body, end in (
+                ("/v1/translate", {"text": SENTENCES[0], "target": "en", "stream": True}, b"event: done"),
+                ("/v1/chat/completions", {"model": "fr-en", "messages": [{"role": "user", "content": SENTENCES[0]}], "stream": True},
+                 b'"finish_reason":"stop"')):
+            for times in 1, 4:
+                for nth in range(1, 200):
+                    hits = self.plan.hits()
+                    self.plan.arm("malloc", errno.ENOMEM, nth, times)
+                    status, got = self.ask("POST", path, json.dumps(body))
+                    self.plan.rest()
+                    self.assertTrue(status in (None, 503) or end in got or b'"error"' in got, (path, nth, times, got))
+                    if self.plan.hits() == hits:
+                        break
+                    if not self.goes_on():
+                        self.begin_anew()
+
     def test_a_request_without_memory_is_answered_in_json(self):
         """The harness compares each answer with the description of the API."""
         self.kind = "malloc"

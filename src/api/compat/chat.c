@@ -475,6 +475,8 @@ static void send_line(struct dg_call *call, struct dg_json_out *out)
 {
     if (dg_json_out_end(out) == DG_OK && dg_buf_append_byte(out->buf, '\n') == DG_OK)
         (void)!dg_http_reply_write(call->req, dg_buf_span(out->buf));
+    else
+        dg_http_reply_abort(call->req);
     dg_api_message_sent(call->api);
 }
 

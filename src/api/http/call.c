@@ -204,6 +204,8 @@ void dg_call_event_send(struct dg_call *call, struct dg_json_out *out)
 {
     if (dg_json_out_end(out) == DG_OK && dg_sse_close(out->buf) == DG_OK)
         (void)!dg_http_reply_write(call->req, dg_buf_span(out->buf));
+    else
+        dg_http_reply_abort(call->req);
     dg_api_message_sent(call->api);
 }
 
@@ -223,6 +225,8 @@ void dg_call_event_failure(struct dg_call *call, const char *name, const struct 
     dg_buf_init(&buf, FAILURE_MAX);
     if (dg_call_error_json(&buf, failure, dg_span_cstr(call->id)) == DG_OK)
         dg_call_event(call, name, ids, dg_buf_span(&buf));
+    else
+        dg_http_reply_abort(call->req);
     dg_buf_deinit(&buf);
 }
 

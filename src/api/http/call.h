@@ -142,8 +142,9 @@ void dg_call_begin_stream(struct dg_call *call, const char *type);
 void dg_call_keep_streams(struct dg_api *api);
 
 /* Send one server-sent event of such an answer, with its id (event_id.h); `name` and `ids` may be
- * NULL. Between open and send the caller writes the event's JSON, and sends nothing else; what
- * cannot be written is not sent. If the client has left, the work is told. */
+ * NULL. Between open and send the caller writes the event's JSON, and sends nothing else. Without
+ * memory for an event the connection ends, so that the client does not miss it unnoticed. If the
+ * client has left, the work is told. */
 void dg_call_event_open(struct dg_call *call, const char *name, const struct dg_event_ids *ids,
                         struct dg_json_out *out);
 void dg_call_event_send(struct dg_call *call, struct dg_json_out *out);

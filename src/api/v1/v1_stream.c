@@ -117,12 +117,15 @@ static void begin_message(struct stream *stream, struct dg_json_out *out, const 
         dg_json_out_put_string(out, "id", id);
 }
 
-/* Sends a message; a socket that cannot take it is already closing. */
+/* Sends a message; a socket that cannot take it is already closing. One for which there is no
+ * memory may not be missing unnoticed. */
 static void end_message(struct stream *stream, struct dg_json_out *out)
 {
     dg_json_out_close(out, '}');
     if (dg_json_out_end(out) == DG_OK)
         (void)!dg_ws_send(stream->ws, dg_buf_span(out->buf));
+    else
+        dg_ws_close(stream->ws, DG_WS_TRY_AGAIN, DG_SPAN("the server is out of memory"));
     dg_api_message_sent(stream->api);
 }
 
@@ -136,8 +139,11 @@ static void send_plain(struct stream *stream, const char *type, struct dg_span i
 static void put_event_id(const struct stream_item *stream_item, struct dg_json_out *out)
 {
     struct dg_span id;
-    if (dg_api_event_id(stream_item->stream->api, &stream_item->ids, &id) == DG_OK)
+    const enum dg_err err = dg_api_event_id(stream_item->stream->api, &stream_item->ids, &id);
+    if (!err)
         dg_json_out_put_string(out, "event_id", id);
+    else if (!out->err)
+        out->err = err;
 }
 
 static void send_token(struct stream_item *stream_item, struct dg_span text)
