@@ -222,7 +222,12 @@ size_t dg_engine_poll(struct dg_engine *engine)
     dg_turn_begin(engine->tasks.turn);
     take_news(engine, false);
     dg_registry_tend(engine->registry);
-    dg_tasks_move(&engine->tasks);
+    /* After news that took all of the turn's time, tasks wait for the next poll, but no longer. */
+    engine->is_behind = !engine->is_behind && !dg_turn_has_time(engine->tasks.turn);
+    if (engine->is_behind)
+        dg_engine_wake(engine);
+    else
+        dg_tasks_move(&engine->tasks);
     if (!dg_list_is_empty(&engine->tools.lookups.answered))
         dg_engine_wake(engine); /* dropped or answered meanwhile */
     return engine->tasks.n;

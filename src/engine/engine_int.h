@@ -39,6 +39,7 @@ struct dg_engine {
     struct dg_registry *registry;
     struct dg_langid *langid;     /* NULL: languages are not detected */
     struct dg_error langid_error; /* says why `langid` is NULL */
+    bool is_behind;               /* the last poll had no time to move tasks */
     struct dg_list judgements;    /* quality estimates under way; those that were dropped are linked
                                      only here */
 };

@@ -60,7 +60,7 @@ static enum dg_err check(const struct dg_engine *engine, const struct dg_routing
     const struct dg_search_usual usual = {.beam = asked->usual_beam};
     size_t bad_at;
     dg_search_opts_complete(&search, &model->blueprint, usual, engine->tasks.beam_max);
-    if (!dg_utf8_valid(asked->text, &bad_at))
+    if (!asked->is_utf8 && !dg_utf8_valid(asked->text, &bad_at))
         return dg_error_set(error, DG_ERR_UTF8, "the text is not valid UTF-8 at byte %zu", bad_at);
     return dg_search_opts_check(&search, model->blueprint.decoder.V, error);
 }

@@ -20,6 +20,9 @@ enum {
     DEPTH_MAX = 256,  /* the deepest nesting of inline elements; deeper ones are borders */
     FROZEN_MAX = 256, /* the most bytes of an element that may be frozen */
     PLAIN_MAX = 1 << 30,
+    SAMPLE_MARKUP = 16 * 1024, /* bytes of markup that are read to detect a language */
+    SAMPLE_PIECES = 48,
+    SAMPLE_PIECE = 64, /* bytes */
 };
 
 #define KIND(name, word, reader, in_halves, type, endings)                                         \
@@ -478,19 +481,34 @@ void dg_doc_free(struct dg_doc *doc)
     dg_free(doc);
 }
 
-enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, size_t max,
-                          struct dg_buf *out)
+/* Appends plain text: all of it if it is short, else pieces of it. */
+static enum dg_err take_sample(struct dg_span plain, struct dg_buf *out)
 {
-    struct dg_span start = dg_utf8_clip(original, max);
+    if (plain.len <= DG_DOC_SAMPLE)
+        return dg_buf_append_span(out, plain);
+    enum dg_err err = DG_OK;
+    for (size_t i = 0; !err && i < SAMPLE_PIECES; i++) {
+        const size_t at = dg_utf8_clip(plain, plain.len / SAMPLE_PIECES * i).len;
+        err =
+            dg_buf_append_span(out, dg_utf8_clip(dg_span_sub(plain, at, plain.len), SAMPLE_PIECE));
+        if (!err)
+            err = dg_buf_append_byte(out, ' ');
+    }
+    return err;
+}
+
+enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, struct dg_buf *out)
+{
     struct dg_doc *doc = NULL;
     if (format == DG_DOC_TEXT)
-        return dg_buf_append_span(out, start);
+        return take_sample(original, out);
     const bool is_whole = !kinds[format].in_halves;
-    enum dg_err err = dg_doc_new(is_whole ? original : start, format, NULL, &doc, NULL);
+    enum dg_err err = dg_doc_new(is_whole ? original : dg_utf8_clip(original, SAMPLE_MARKUP),
+                                 format, NULL, &doc, NULL);
     if (is_whole && err && err != DG_ERR_NOMEM)
         return DG_OK; /* the caller who reads the whole document gets the error */
     if (!err)
-        err = dg_buf_append_span(out, dg_utf8_clip(dg_doc_plain(doc), max));
+        err = take_sample(dg_doc_plain(doc), out);
     dg_doc_free(doc);
     return err;
 }

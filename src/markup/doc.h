@@ -134,8 +134,11 @@ enum dg_err dg_doc_new(struct dg_span original, enum dg_doc_format format,
                        struct dg_error *error) DG_MUST_CHECK;
 void dg_doc_free(struct dg_doc *doc); /* NULL is fine */
 
-/* Appends the plain text of about the first `max` bytes of an original, to detect its language. */
-enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, size_t max,
+/* Appends at most DG_DOC_SAMPLE bytes of the plain text of an original, to detect its language: a
+ * short text whole, of a longer one pieces from all over it, since its beginning (a licence, a list
+ * of names) may be in another language. Of HTML, XML and Markdown, only the beginning is read. */
+enum { DG_DOC_SAMPLE = 4096 };
+enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format,
                           struct dg_buf *out) DG_MUST_CHECK;
 
 struct dg_span dg_doc_plain(const struct dg_doc *doc);

@@ -505,6 +505,7 @@ static enum dg_err read_texts(const struct dg_json *json, struct dg_arena *arena
     enum dg_err err =
         dg_translate_options_texts(json, "text", *max = limits->texts, arena, error,
                                    &options->texts, &options->n_texts, &options->is_array);
+    options->request.is_utf8 = true; /* as all strings of JSON are */
     for (size_t i = 0; !err && limits->characters && i < options->n_texts; i++) {
         const size_t n = dg_utf8_count(options->texts[i]);
         if (n > limits->characters)

@@ -112,6 +112,7 @@ enum dg_formality {
 
 struct dg_engine_request {
     struct dg_span text;       /* valid UTF-8; copied */
+    bool is_utf8;              /* the caller has found that it is, so it is not checked again */
     enum dg_doc_format format; /* the format of the text; markup is placed around the translation of
                                   what it enclosed */
     struct dg_doc_opts doc;    /* options of the format; needed until submit returns */

@@ -203,7 +203,7 @@ enum dg_err dg_request_set_up(struct dg_request *request, struct dg_request_tool
     struct dg_engine_request *asked = &request->asked;
     const struct dg_served_model *last = routing->hops[routing->n_hops - 1];
     size_t bad_at;
-    if (!dg_utf8_valid(asked->text, &bad_at))
+    if (!asked->is_utf8 && !dg_utf8_valid(asked->text, &bad_at))
         return dg_error_set(error, DG_ERR_UTF8, "the text is not valid UTF-8 at byte %zu", bad_at);
     enum dg_err err = dg_search_opts_check(&asked->search, last->blueprint.decoder.V, error);
     if (err)

@@ -10,10 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    SAMPLE_BYTES = 16 * 1024, /* bytes of a text that are looked at to detect its language */
-    SOME_WORDS = 20           /* bytes of a text that is more than a name or a loanword */
-};
+enum { SOME_WORDS = 20 }; /* bytes of a text that is more than a name or a loanword */
 
 /* The confidence from which a text counts as written in a language that leads nowhere; the
  * confidence below which a text of some words is in none of the languages that lead to the target,
@@ -386,8 +383,8 @@ static enum dg_err look(const struct want *want, struct dg_span text, enum dg_do
                         struct dg_langid_guess *other, size_t *n, size_t *len)
 {
     struct dg_buf plain;
-    dg_buf_init(&plain, 8 * SAMPLE_BYTES);
-    enum dg_err err = dg_doc_sample(text, format, SAMPLE_BYTES, &plain);
+    dg_buf_init(&plain, DG_DOC_SAMPLE);
+    enum dg_err err = dg_doc_sample(text, format, &plain);
     *other = (struct dg_langid_guess){.tag = NULL};
     *n = err ? 0
              : dg_langid_detect_among(want->map->langid, dg_buf_span(&plain), set, guesses, 2,

@@ -388,6 +388,26 @@ static struct sums *sums_for(const struct dg_langid *langid, struct reading *rea
     return sums;
 }
 
+/* Adds the rows of a word's n-grams. They lie anywhere in two megabytes, so all are asked for
+ * before the first is needed. */
+static void add_word(struct sums *sums, const struct dg_langid_words *word)
+{
+    const struct group *group = sums->group;
+    const int8_t *rows[(DG_LANGID_WORD_MAX + 2) * DG_LANGID_GRAM_MAX + 2];
+    unsigned n = 0;
+    DG_LANGID_GRAMS(word, hash, {
+        __builtin_prefetch(group->table + 4 * (size_t)dg_langid_slot(hash, group->bits));
+    });
+    DG_LANGID_GRAMS(word, hash, {
+        const int8_t *row = find_row(group, hash);
+        if (row)
+            __builtin_prefetch(rows[n++] = row);
+    });
+    for (unsigned i = 0; i < n; i++)
+        add_row(sums->piece, rows[i], group->n_langs);
+    sums->piece_found += n;
+}
+
 static void read_text(const struct dg_langid *langid, struct dg_span text, struct reading *reading)
 {
     reading->n_sums = reading->n_pieces = 0;
@@ -404,13 +424,7 @@ static void read_text(const struct dg_langid *langid, struct dg_span text, struc
         sums->weight += weight;
         sums->piece_letters += (uint32_t)words.len;
         if (sums->group->n_langs > 1)
-            DG_LANGID_GRAMS(&words, hash, {
-                const int8_t *row = find_row(sums->group, hash);
-                if (row) {
-                    add_row(sums->piece, row, sums->group->n_langs);
-                    sums->piece_found++;
-                }
-            });
+            add_word(sums, &words);
         if (sums->piece_letters >= PIECE_LETTERS)
             end_piece(reading, (unsigned)(sums - reading->sums));
     }

@@ -37,6 +37,7 @@ static struct dg_engine *engine;
 static size_t cache_bytes = 1 << 20;
 static bool cache_per_client;
 static bool (*on_turn)(void *arg, size_t index);
+static struct dg_turn *turn;
 
 static void set_up(void)
 {
@@ -47,6 +48,7 @@ static void set_up(void)
     struct dg_engine_opts opts = {
         .n_threads = 2, .slots = 8, .wake = wake, .cache_bytes = cache_bytes, .on_turn = on_turn};
     opts.cache_per_client = cache_per_client;
+    opts.turn = turn;
     opts.langid_path = dg_test_source(langid, "data/langid/langid.bin");
     ck_assert_msg(dg_engine_new(&opts, &error, &engine) == DG_OK, "%s", error.text);
     dg_test_source(path, "models/fr-en");
@@ -387,6 +389,29 @@ START_TEST(each_text_goes_to_the_model_of_its_language)
     ck_assert_int_eq(
         dg_engine_detect(engine, DG_SPAN("Merci beaucoup"), &none, &guess, 1, NULL, &n), DG_OK);
     ck_assert_uint_eq(n, 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_long_text_may_begin_in_another_language)
+{
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    struct outcome outcome;
+    struct dg_buf text;
+    enum dg_err err = DG_OK;
+    dg_buf_init(&text, 1 << 16);
+    set_up();
+    load_as("de", "fr");
+    for (size_t i = 0; !err && i < 500; i++)
+        err = dg_buf_append_cstr(&text, i < 60 ? "Ich habe heute keine Zeit, vielleicht morgen. "
+                                               : "Où est la gare la plus proche, je vous prie ? ");
+    ck_assert_int_eq(err, DG_OK);
+    how.target = "fr";
+    translate(dg_buf_span(&text), &how, &outcome);
+    ck_assert_str_eq(outcome.result.detected, "fr");
+    ck_assert(outcome.result.is_copy); /* most of it is in the target language already */
+    deinit(&outcome);
+    dg_buf_deinit(&text);
     tear_down();
 }
 END_TEST
@@ -965,6 +990,57 @@ START_TEST(a_request_whose_worker_hangs_times_out)
 }
 END_TEST
 
+static struct dg_clock slow_clock = DG_CLOCK_VIRTUAL(0);
+
+/* News that takes all of a turn's time. */
+static void on_slow_sentence(void *ctx, const struct dg_engine_sentence *sentence)
+{
+    on_sentence(ctx, sentence);
+    dg_clock_advance(&slow_clock, 2 * DG_TURN_NS);
+}
+
+/* What the news leaves of the time decides, but no longer than one poll, whether tasks go on. */
+START_TEST(tasks_go_on_after_the_turn_that_news_took)
+{
+    enum { N = 20 };
+    const struct dg_engine_events slow_events = {on_delta, on_slow_sentence, on_done};
+    struct dg_engine_request how = DG_ENGINE_REQUEST_DEFAULT;
+    static struct outcome outcomes[N];
+    struct dg_turn slow_turn;
+    dg_turn_init(&slow_turn, &slow_clock);
+    turn = &slow_turn;
+    set_up();
+    how.source = "fr";
+    how.target = "en";
+    how.no_cache = true;
+    how.text = DG_SPAN("Le chat dort. Il pleut.");
+    for (size_t i = 0; i < N; i++) {
+        init(&outcomes[i]);
+        ck_assert_int_eq(
+            dg_engine_submit(engine, &how, &slow_events, &outcomes[i], NULL, NULL, NULL), DG_OK);
+    }
+    size_t n_ends = 0;
+    for (bool was_behind = false; n_ends < N;) {
+        const size_t n_ends_before = n_ends;
+        const uint64_t before = dg_clock_now(&slow_clock);
+        dg_turn_end(turn);
+        dg_engine_poll(engine);
+        n_ends = 0;
+        for (size_t i = 0; i < N; i++)
+            n_ends += (size_t)outcomes[i].n_done;
+        const bool is_behind = !was_behind && dg_clock_now(&slow_clock) > before;
+        ck_assert(!is_behind || n_ends == n_ends_before);
+        was_behind = is_behind;
+        if (n_ends < N)
+            sem_wait(&woken);
+    }
+    for (size_t i = 0; i < N; i++)
+        deinit(&outcomes[i]);
+    tear_down();
+    turn = NULL;
+}
+END_TEST
+
 /* Many texts have to be cut: each poll is short, and all of them end. */
 START_TEST(long_texts_take_turns)
 {
@@ -997,13 +1073,15 @@ START_TEST(long_texts_take_turns)
 END_TEST
 
 DG_UNIT_SLOW(a_request_whose_worker_hangs_times_out, long_texts_take_turns,
+             tasks_go_on_after_the_turn_that_news_took,
              two_models_make_a_way_through_a_third_language,
              a_way_of_two_legs_can_be_cancelled_and_goes_through_the_queue,
              what_is_carried_never_shows_its_stand_in, translates_and_keeps_what_is_no_sentence,
              a_text_without_sentences_returns_as_it_was, many_at_once_say_what_each_says_alone,
              a_cancelled_request_ends_and_the_others_go_on, a_reload_replaces_the_model_under_work,
              the_model_that_fits_best_is_taken, each_text_goes_to_the_model_of_its_language,
-             without_data_the_source_must_be_named, one_pair_does_not_make_every_text_its_source,
+             a_long_text_may_begin_in_another_language, without_data_the_source_must_be_named,
+             one_pair_does_not_make_every_text_its_source,
              terms_of_a_glossary_are_said_told_and_kept, terms_are_said_behind_two_models_too,
              what_has_nothing_to_translate_passes_through, a_sentence_is_translated_once,
              options_seeds_and_reloads_have_answers_of_their_own,

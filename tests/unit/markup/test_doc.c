@@ -527,6 +527,44 @@ START_TEST(many_tags_at_one_place_stay_there)
 }
 END_TEST
 
+/* Appends `n` copies of a word and a blank. */
+static void repeat(const char *word, size_t n, struct dg_buf *out)
+{
+    while (n-- > 0)
+        ck_assert_int_eq(dg_buf_printf(out, "%s ", word), DG_OK);
+}
+
+START_TEST(a_sample_comes_from_all_over_the_text)
+{
+    struct dg_buf text, sample;
+    dg_buf_init(&text, TEXT_MAX);
+    dg_buf_init(&sample, DG_DOC_SAMPLE);
+    repeat("zwölf", DG_DOC_SAMPLE / 7, &text); /* just fits */
+    ck_assert_int_eq(dg_doc_sample(dg_buf_span(&text), DG_DOC_TEXT, &sample), DG_OK);
+    ck_assert(dg_span_eq(dg_buf_span(&sample), dg_buf_span(&text)));
+    for (size_t i = 0; i < 100; i++) { /* one byte more each time, so pieces begin anywhere */
+        repeat(i ? "é" : "où", i ? 1 : 9000, &text);
+        dg_buf_clear(&sample);
+        ck_assert_int_eq(dg_doc_sample(dg_buf_span(&text), DG_DOC_TEXT, &sample), DG_OK);
+        ck_assert(dg_utf8_valid(dg_buf_span(&sample), NULL));
+        ck_assert_uint_gt(sample.len, DG_DOC_SAMPLE / 2);
+    }
+    size_t n = 0; /* of German, which is a ninth of the text */
+    for (size_t i = 0; i < sample.len; i++)
+        n += sample.ptr[i] == 'z';
+    ck_assert(n > 0 && n * 7 < sample.len / 6);
+    dg_buf_clear(&text);
+    dg_buf_clear(&sample);
+    ck_assert_int_eq(dg_buf_append_cstr(&text, "<p title=\"no\">"), DG_OK);
+    repeat("oui &amp;<br>", 50000, &text);
+    ck_assert_int_eq(dg_doc_sample(dg_buf_span(&text), DG_DOC_HTML, &sample), DG_OK);
+    ck_assert(sample.len > 1024 && !memchr(sample.ptr, '<', sample.len) &&
+              !memchr(sample.ptr, 'n', sample.len));
+    dg_buf_deinit(&text);
+    dg_buf_deinit(&sample);
+}
+END_TEST
+
 DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
         tags_move_with_their_words, markup_divides_a_word_where_it_did,
         markup_divides_an_ordinal_after_its_number, plain_text_keeps_its_signs,
@@ -534,4 +572,5 @@ DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
         the_same_words_give_the_same_document, xml_has_an_outline_and_names,
         markdown_and_subtitles_keep_their_form, markdown_knows_code_in_lists_and_quotations,
         markdown_translations_begin_no_block, references_are_those_of_the_standard,
-        long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled)
+        long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled,
+        a_sample_comes_from_all_over_the_text)

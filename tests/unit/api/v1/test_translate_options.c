@@ -43,5 +43,31 @@ START_TEST(a_limit_of_a_request_is_the_clients_and_lack_of_files_the_servers)
 }
 END_TEST
 
-DG_UNIT(a_file_of_the_server_says_come_again_only_for_what_passes,
+/* Reads options; returns whether their texts count as valid UTF-8. */
+static bool is_utf8(const char *text, const struct dg_translate_options_limits *limits)
+{
+    struct dg_translate_options options;
+    struct dg_failure failure;
+    struct dg_arena arena;
+    struct dg_json *json;
+    dg_arena_init(&arena, 1 << 16);
+    ck_assert_int_eq(dg_translate_options_parse(dg_span_cstr(text), 100, &arena, &failure, &json),
+                     DG_OK);
+    ck_assert_int_eq(dg_translate_options_read(json, &arena, limits, &failure, &options), DG_OK);
+    const bool is_valid = options.request.is_utf8;
+    dg_json_free(json);
+    dg_arena_deinit(&arena);
+    return is_valid;
+}
+
+START_TEST(only_texts_that_came_as_json_count_as_valid_utf8)
+{
+    const struct dg_translate_options_limits texts = {.texts = 2}, none = {.no_text = true};
+    ck_assert(is_utf8("{\"text\":[\"\\u00e9\",\"b\"],\"target\":\"en\"}", &texts));
+    ck_assert(!is_utf8("{\"target\":\"en\"}", &none));
+}
+END_TEST
+
+DG_UNIT(only_texts_that_came_as_json_count_as_valid_utf8,
+        a_file_of_the_server_says_come_again_only_for_what_passes,
         a_limit_of_a_request_is_the_clients_and_lack_of_files_the_servers)
