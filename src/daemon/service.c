@@ -481,15 +481,13 @@ static enum dg_err open_tick(struct dg_service *service)
 }
 
 /* Warns if there are no data for detecting languages: the server works without them, but refuses
- * requests for which a language must be detected. */
+ * requests for which a language must be detected. Only the log names the file. */
 static void warn_of_langid(const struct dg_service *service)
 {
     struct dg_error error = DG_ERROR_NONE;
-    size_t n;
-    enum dg_err err = dg_engine_detect(service->engine, DG_SPAN(""), NULL, NULL, 0, &error, &n);
-    if (err)
+    if (dg_engine_take_langid_error(service->engine, &error))
         dg_log_event(service->log, DG_LOG_WARNING, "service", DG_LOG_NO_FIELDS,
-                     "languages cannot be detected: %s", dg_error_text(&error, err));
+                     "languages cannot be detected: %s", dg_error_text(&error, DG_ERR_UNSUPPORTED));
 }
 
 /* Warns if the system would refuse to pin the workers. */

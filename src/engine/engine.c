@@ -66,15 +66,29 @@ static struct dg_decoder_limits limits_of(const struct dg_engine_opts *opts)
     return limits;
 }
 
+static void lack_langid(struct dg_engine *engine)
+{
+    dg_error_set(&engine->langid_error, DG_ERR_UNSUPPORTED,
+                 "this server has no data to tell languages apart");
+}
+
 /* Opens the data of language identification. Without the data a server still translates; a request
  * that needs detection is refused with the reason. */
 static void open_langid(struct dg_engine *engine, const char *path)
 {
     if (!path || !*path)
-        dg_error_set(&engine->langid_error, DG_ERR_UNSUPPORTED,
-                     "this server has no data to tell languages apart");
+        lack_langid(engine);
     else if (dg_langid_open(&engine->langid, path, &engine->langid_error))
         engine->langid = NULL;
+}
+
+bool dg_engine_take_langid_error(struct dg_engine *engine, struct dg_error *error)
+{
+    if (engine->langid)
+        return false;
+    *error = engine->langid_error;
+    lack_langid(engine);
+    return true;
 }
 
 /* Drops the cached answers of a model that gets no new requests. */

@@ -216,6 +216,10 @@ enum dg_err dg_engine_detect(const struct dg_engine *engine, struct dg_span text
                              struct dg_langid_guess *guesses, size_t max, struct dg_error *error,
                              size_t *n) DG_MUST_CHECK;
 
+/* Takes the reason why languages cannot be detected, which may name a file: from then on requests
+ * are only told that there is no data. False when they can be detected. */
+bool dg_engine_take_langid_error(struct dg_engine *engine, struct dg_error *error);
+
 /* Counts of one model since the start: only hits, joined and misses. */
 void dg_engine_read_model_cache_stats(const struct dg_engine *engine, size_t index,
                                       struct dg_engine_cache_stats *stats);

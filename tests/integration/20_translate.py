@@ -107,6 +107,16 @@ class Translate(IntegrationTest):
         self.assertEqual(many["translations"][4], item)
         self.assertEqual(many["translations"][1]["text"], "")
 
+    def test_without_data_no_path_is_told(self):
+        missing = os.path.join(self.directory, "nowhere.bin")
+        server = self.start(MODELS, f"--language-data={missing}")
+        for path, body in (("/v1/detect", {"text": TEXT}), ("/detect", {"q": TEXT})):
+            status, _, answer = server.request("POST", path, body=json.dumps(body), headers={"Content-Type": "application/json"})
+            self.assertGreaterEqual(status, 400)
+            self.assertNotIn(b"nowhere", answer)
+            self.assertIn(b"no data to tell languages apart", answer)
+        self.assertIn(missing, server.log())
+
     def test_languages_are_detected(self):
         data = os.path.join(SOURCES, "data", "langid", "langid.bin")
         server = self.start(MODELS, f"--language-data={data}")

@@ -724,6 +724,12 @@ START_TEST(without_data_the_source_must_be_named)
     ck_assert_ptr_nonnull(strstr(error.text, "/nonexistent/langid.bin"));
     ck_assert_int_eq(dg_engine_detect(engine, how.text, NULL, &guess, 1, &error, &n),
                      DG_ERR_UNSUPPORTED);
+    ck_assert(dg_engine_take_langid_error(engine, &error));
+    ck_assert_ptr_nonnull(strstr(error.text, "/nonexistent/langid.bin"));
+    ck_assert_int_eq(dg_engine_submit(engine, &how, &events, NULL, &error, NULL, NULL),
+                     DG_ERR_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(error.text, "no data to tell languages apart"));
+    ck_assert_ptr_null(strstr(error.text, "nonexistent"));
     dg_engine_free(engine);
 }
 END_TEST
