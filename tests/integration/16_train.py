@@ -111,6 +111,9 @@ class Train(unittest.TestCase):
         refused = run("train", "--resume", self.out, "--width", "64", "--heads", "4", check=False)
         self.assertEqual(refused.returncode, 2)
         self.assertIn("--width is 32 in this run and cannot become 64", refused.stderr)
+        refused = run("train", "--resume", self.out, "--heads", "5", check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("--heads is 4 in this run and cannot become 5", refused.stderr)
         again = run("train", "--out", self.out, self.pairs, check=False)
         self.assertEqual(again.returncode, 1)
         self.assertIn("already holds a run", again.stderr)
@@ -418,6 +421,10 @@ class Train(unittest.TestCase):
         done = run("train", "--out", self.out, empty, check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("none of its 2 lines has a tab", done.stderr)
+        self.assertFalse(os.path.exists(self.out))
+        os.mkdir(self.out)
+        run("train", "--out", self.out, empty, check=False)
+        self.assertTrue(os.path.isdir(self.out))
 
 
 if __name__ == "__main__":

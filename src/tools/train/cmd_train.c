@@ -184,6 +184,16 @@ static enum dg_err train_model(const struct train_options *flags, const char *di
     return err;
 }
 
+/* Removes the folder of a run that failed before it wrote anything. */
+static void remove_empty(const char *dir, const char *folder)
+{
+    char path[DG_PATH_CAP];
+    if (dg_folder_path(folder, "lock", path, NULL) == DG_OK)
+        unlink(path);
+    if (rmdir(folder) == 0)
+        rmdir(dir);
+}
+
 static enum dg_err begin(const struct dg_opt_set *set, struct dg_error *error)
 {
     struct train_options with = *(const struct train_options *)dg_opt_values(set);
@@ -212,14 +222,17 @@ static enum dg_err begin(const struct dg_opt_set *set, struct dg_error *error)
         err = train_options_repeat(&flags->data.repeat, repeat, error);
     if (flags->data.repeat.n)
         opts.repeat = repeat;
-    if (!err && ((mkdir(flags->out, 0777) != 0 && errno != EEXIST) ||
-                 (mkdir(folder, 0777) != 0 && errno != EEXIST)))
+    const bool is_new = !err && mkdir(flags->out, 0777) == 0;
+    if (!err && ((!is_new && errno != EEXIST) || (mkdir(folder, 0777) != 0 && errno != EEXIST)))
         err = dg_error_errno(error, "cannot make %s", folder);
     if (!err)
         err = lock(flags->out, error);
+    const bool is_ours = !err;
     if (!err)
         err = dg_setup_make(flags->out, files, dg_opt_n_args(set), &opts, train_show_say, NULL,
                             error);
+    if (err && is_ours && is_new)
+        remove_empty(flags->out, folder);
     if (!err)
         err = train_recipe_save(set, flags->out, error);
     return err ? err : train_model(flags, flags->out, false, DG_SPAN(""), error);

@@ -437,6 +437,7 @@ static const struct dg_opt_rule rules[] = {
      .unless = ENCODER_ALONE | BEGINS_WITH_MODEL | RESUMED,
      .text = "--lowercase is for encoder-only models"},
     {.when = HAS_HEADS,
+     .unless = RESUMED,
      .left = "width",
      .relation = DG_OPT_MULTIPLE_OF,
      .right = "heads",
