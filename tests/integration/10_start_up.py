@@ -120,6 +120,9 @@ class CommandLine(IntegrationTest):
             result = self.run_program("--config=", *flags)
             self.assertEqual(result.returncode, 2, flags)
             self.assertRegex(result.stderr, r"^dragomand: .*read .*, expected ", flags)
+        for address, part in {"localhost": "the port is missing", "localhost:0,example.org:80": "the host is neither",
+                              "localhost:70000": "the port is larger", "unix:": 'the path after "unix:" is missing'}.items():
+            self.assertIn(f'read "{address}" ({part}', self.run_program("--config=", f"--listen={address}").stderr)
         result = self.run_program("--config=", env={"DRAGOMAN_MAX_BODY": "lots"})
         self.assertEqual(result.returncode, 2)
         self.assertIn("DRAGOMAN_MAX_BODY: read \"lots\"", result.stderr)

@@ -8,37 +8,51 @@
 #include <stdint.h>
 #include <stdio.h>
 
-static enum dg_err parse_unix(struct dg_span path, struct dg_addr *addr)
+/* The functions below return what is wrong, or NULL. */
+
+static const char *parse_unix(struct dg_span path, struct dg_addr *addr)
 {
     struct dg_addr out = {.len = sizeof out.sa.un};
     out.sa.un.sun_family = AF_UNIX;
-    if (path.len == 0 || path.len >= sizeof out.sa.un.sun_path || memchr(path.ptr, 0, path.len))
-        return DG_ERR_INVALID;
+    if (path.len == 0)
+        return "the path after \"unix:\" is missing";
+    if (path.len >= sizeof out.sa.un.sun_path)
+        return "the path is longer than 107 bytes";
+    if (memchr(path.ptr, 0, path.len))
+        return "the path has a zero byte";
     memcpy(out.sa.un.sun_path, path.ptr, path.len);
     *addr = out;
-    return DG_OK;
+    return NULL;
 }
 
-static bool parse_port(struct dg_span text, uint16_t *port)
+static const char *parse_port(struct dg_span text, uint16_t *port)
 {
-    if (text.len == 0 || text.len > 5)
-        return false;
     uint32_t value = 0;
+    if (text.len == 0)
+        return "the port is missing";
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] < '0' || text.ptr[i] > '9')
-            return false;
-        value = value * 10 + (uint32_t)(text.ptr[i] - '0');
+            return "the port is not a number";
+        value = i < 5 ? value * 10 + (uint32_t)(text.ptr[i] - '0') : UINT32_MAX;
     }
     *port = (uint16_t)value;
-    return value <= UINT16_MAX;
+    return value <= UINT16_MAX ? NULL : "the port is larger than 65535 or too long";
 }
 
 /* `host` has no brackets; `family` is what the brackets imply. */
-static enum dg_err parse_host(struct dg_span host, int family, uint16_t port, struct dg_addr *addr)
+static const char *parse_host(struct dg_span host, int family, uint16_t port, struct dg_addr *addr)
 {
+    static const char no_ipv6[] = "what is between the brackets is not an IPv6 address";
+    static const char no_ipv4[] =
+        "the host is neither an IPv4 address nor localhost (other names are not looked up)";
+    const char *fault = family == AF_INET6 ? no_ipv6 : no_ipv4;
     char text[INET6_ADDRSTRLEN];
-    if (host.len >= sizeof text || (host.len > 0 && memchr(host.ptr, 0, host.len)))
-        return DG_ERR_INVALID;
+    if (host.len == 0)
+        return "the host before the port is missing";
+    if (family == AF_INET && memchr(host.ptr, ':', host.len))
+        return "an IPv6 address needs brackets";
+    if (host.len >= sizeof text || memchr(host.ptr, 0, host.len))
+        return fault;
     memcpy(text, host.ptr, host.len);
     text[host.len] = '\0';
     struct dg_addr out = {.len = 0};
@@ -47,19 +61,19 @@ static enum dg_err parse_host(struct dg_span host, int family, uint16_t port, st
         out.sa.in6.sin6_family = AF_INET6;
         out.sa.in6.sin6_port = htons(port);
         if (inet_pton(AF_INET6, text, &out.sa.in6.sin6_addr) != 1)
-            return DG_ERR_INVALID;
+            return fault;
     } else {
         out.len = sizeof out.sa.in;
         out.sa.in.sin_family = AF_INET;
         out.sa.in.sin_port = htons(port);
         if (inet_pton(AF_INET, text, &out.sa.in.sin_addr) != 1)
-            return DG_ERR_INVALID;
+            return fault;
     }
     *addr = out;
-    return DG_OK;
+    return NULL;
 }
 
-enum dg_err dg_addr_parse(struct dg_span text, struct dg_addr *addr)
+static const char *parse(struct dg_span text, struct dg_addr *addr)
 {
     if (dg_span_starts(text, DG_SPAN("unix:")))
         return parse_unix(dg_span_sub(text, 5, text.len), addr);
@@ -67,14 +81,28 @@ enum dg_err dg_addr_parse(struct dg_span text, struct dg_addr *addr)
     while (colon > 0 && text.ptr[colon - 1] != ':')
         colon--;
     uint16_t port = 0;
-    if (colon == 0 || !parse_port(dg_span_sub(text, colon, text.len), &port))
-        return DG_ERR_INVALID;
+    if (colon == 0 || text.ptr[text.len - 1] == ']')
+        return "the port is missing";
+    const char *fault = parse_port(dg_span_sub(text, colon, text.len), &port);
     struct dg_span host = dg_span_sub(text, 0, colon - 1);
+    if (fault)
+        return fault;
     if (dg_span_eq(host, DG_SPAN("localhost")))
         return parse_host(DG_SPAN("127.0.0.1"), AF_INET, port, addr);
     if (host.len >= 2 && host.ptr[0] == '[' && host.ptr[host.len - 1] == ']')
         return parse_host(dg_span_sub(host, 1, host.len - 2), AF_INET6, port, addr);
     return parse_host(host, AF_INET, port, addr);
+}
+
+enum dg_err dg_addr_parse(struct dg_span text, struct dg_addr *addr)
+{
+    return parse(text, addr) ? DG_ERR_INVALID : DG_OK;
+}
+
+const char *dg_addr_fault(struct dg_span text)
+{
+    struct dg_addr addr;
+    return parse(text, &addr);
 }
 
 void dg_addr_format(const struct dg_addr *addr, char text[DG_ADDR_TEXT_CAP])

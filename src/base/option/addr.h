@@ -39,6 +39,9 @@ enum { DG_ADDR_TEXT_CAP = 128 }; /* room for any address as text, its NUL includ
 /* DG_ERR_INVALID when the text has none of the forms above. */
 enum dg_err dg_addr_parse(struct dg_span text, struct dg_addr *addr) DG_MUST_CHECK;
 
+/* What is wrong with the text, as a clause such as "the port is missing"; NULL when nothing is. */
+const char *dg_addr_fault(struct dg_span text);
+
 /* Mirror of parse. Always NUL-terminated. */
 void dg_addr_format(const struct dg_addr *addr, char text[DG_ADDR_TEXT_CAP]);
 

@@ -151,6 +151,19 @@ enum dg_err dg_opt_value_expected(const struct dg_opt_row *row, struct dg_buf *o
     return DG_ERR_INTERNAL;
 }
 
+/* What is wrong with the first address of a list that is none; "" where that does not say it. */
+static const char *fault_of(const struct dg_opt_row *row, struct dg_span text)
+{
+    const char *fault = NULL;
+    for (size_t at = 0; row->type == DG_OPT_TYPE_ADDRESSES && !fault && at < text.len;) {
+        const char *comma = memchr(text.ptr + at, ',', text.len - at);
+        const size_t end = comma ? (size_t)(comma - text.ptr) : text.len;
+        fault = dg_addr_fault(dg_chars_trim(dg_span_sub(text, at, end - at), " \t"));
+        at = end + 1;
+    }
+    return fault ? fault : "";
+}
+
 /* The refusal of `text`, whose reason is `code`; long texts are quoted in part. */
 static enum dg_err refuse(const struct dg_opt_row *row, struct dg_span text, enum dg_err code,
                           struct dg_error *error)
@@ -161,8 +174,10 @@ static enum dg_err refuse(const struct dg_opt_row *row, struct dg_span text, enu
     if (dg_opt_value_expected(row, &expected))
         dg_buf_clear(&expected);
     struct dg_span head = dg_utf8_clip(text, QUOTED);
-    dg_error_set(error, code, "read \"%.*s\"%s, expected %s", DG_SPAN_FMT(head),
-                 text.len > QUOTED ? "..." : "", expected.len ? expected.ptr : "another value");
+    const char *fault = fault_of(row, text);
+    dg_error_set(error, code, "read \"%.*s\"%s%s%s%s, expected %s", DG_SPAN_FMT(head),
+                 text.len > QUOTED ? "..." : "", *fault ? " (" : "", fault, *fault ? ")" : "",
+                 expected.len ? expected.ptr : "another value");
     dg_buf_deinit(&expected);
     return code;
 }

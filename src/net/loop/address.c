@@ -19,12 +19,14 @@ enum dg_err dg_address_parse(const char *text, struct dg_address *address, struc
 {
     struct dg_address found = {.is_unix = false};
     struct dg_addr addr;
+    const char *fault = dg_addr_fault(dg_span_cstr(text));
     if (strlen(text) >= DG_ADDRESS_TEXT || dg_addr_parse(dg_span_cstr(text), &addr))
         return dg_error_set(
             error, DG_ERR_INVALID,
-            "read '%s', expected ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH with a numeric "
+            "read '%s'%s%s%s, expected ADDRESS:PORT, [ADDRESS]:PORT or unix:PATH with a numeric "
             "address (names are not looked up) or a path of at most %zu bytes",
-            text, sizeof addr.sa.un.sun_path - 1);
+            text, fault ? " (" : "", fault ? fault : "", fault ? ")" : "",
+            sizeof addr.sa.un.sun_path - 1);
     snprintf(found.text, sizeof found.text, "%s", text);
     found.is_unix = dg_addr_is_unix(&addr);
     if (found.is_unix)
