@@ -124,8 +124,9 @@ class Get(IntegrationTest):
         path = os.path.join(self.directory, "catalogue.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.catalogue, file)
-        return [TOOL, *arguments, f"--catalogue={path}", f"--ca-file={HOSTS.ca}",
-                f"--models-dir={self.models}", *([] if any("--retry-wait" in a for a in arguments) else ["--retry-wait=1ms"])]
+        fetching = [f"--catalogue={path}", f"--ca-file={HOSTS.ca}",
+                    *([] if any("--retry-wait" in a for a in arguments) else ["--retry-wait=1ms"])]
+        return [TOOL, *arguments, f"--models-dir={self.models}", *(fetching if arguments[0] != "remove" else [])]
 
     def run_tool(self, *arguments, code=0, env=None, **popen):
         done = subprocess.run(self.command(*arguments), stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
@@ -989,9 +990,9 @@ class Sources(Get):
             sample = file.read()
         options = dict(re.findall(r"^#([a-z-]+) =(.*)$", sample, re.M))
         told = subprocess.run([TOOL, "get", "--help"], capture_output=True, encoding="utf-8", check=True).stdout
-        shared = subprocess.run([TOOL, "remove", "--help"], capture_output=True, encoding="utf-8", check=True).stdout
+        shared = subprocess.run([TOOL, "models", "--help"], capture_output=True, encoding="utf-8", check=True).stdout
         names = re.compile(r"^ +(?:-., )?--([a-z-]+)", re.M)
-        self.assertEqual(set(options), (set(names.findall(told)) & set(names.findall(shared))) - {"help", "yes", "reload"})
+        self.assertEqual(set(options), (set(names.findall(told)) & set(names.findall(shared))) - {"help"})
         for name, value in options.items():
             if value.strip():
                 self.assertRegex(told, rf"(?s)--{name}\b[^-]*{re.escape(value.strip())}\b")
@@ -1000,6 +1001,11 @@ class Sources(Get):
         with open(os.path.join(folder, "get.conf"), "w", encoding="utf-8") as file:
             file.write(re.sub(r"^#(?=[a-z-]+ =)", "", sample, flags=re.M))
         self.assertEqual(len(self.get("fr-en", "--print-urls").stdout.split()), 3)
+        # remove reads the same file, and has only the flags that it needs
+        told = subprocess.run([TOOL, "remove", "--help"], capture_output=True, encoding="utf-8", check=True).stdout
+        self.assertEqual(set(names.findall(told)), {"help", "yes", "reload", "models-dir", "admin-socket"})
+        self.assertIn("unknown option", self.run_tool("remove", "fr-en", "--mirror=https://localhost/", code=2).stderr)
+        self.assertIn("has no model fr-en", self.run_tool("remove", "fr-en", code=1, env={"DRAGOMAN_GET_RETRIES": "3"}).stderr)
 
 
 class Served(Get):

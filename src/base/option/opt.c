@@ -188,7 +188,7 @@ const char *dg_opt_nearest(const struct dg_opt_table *table, struct dg_span name
 {
     struct nearest best = NEAREST_NONE;
     for (size_t i = 0; i < table->n_rows; i++)
-        if (!in_file || !(table->rows[i].flags & DG_OPT_COMMAND_LINE)) {
+        if (!(table->rows[i].flags & (in_file ? DG_OPT_COMMAND_LINE : DG_OPT_NO_FLAG))) {
             consider(&best, table->rows[i].name, name);
             if (!in_file && table->rows[i].alias)
                 consider(&best, table->rows[i].alias, name);

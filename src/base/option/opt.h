@@ -109,6 +109,8 @@ enum dg_opt_flag {
     DG_OPT_COMMAND_LINE = 2, /* a flag only: no file, no environment, not dumped */
     DG_OPT_REQUIRED = 4,     /* dg_opt_check refuses when no source gave it */
     DG_OPT_BARE = 8,         /* an ENUM flag that, without a value, means the second word */
+    DG_OPT_NO_FLAG = 16,     /* read from files and the environment, which other programs share; not
+                              * in --help */
 };
 
 struct dg_opt_row {

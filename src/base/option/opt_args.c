@@ -35,7 +35,7 @@ static size_t find_flag(const struct dg_opt_table *table, struct dg_span name)
     for (size_t i = 0; at == table->n_rows && i < table->n_rows; i++)
         if (table->rows[i].alias && dg_span_eq(name, dg_span_cstr(table->rows[i].alias)))
             at = i;
-    return at;
+    return at < table->n_rows && table->rows[at].flags & DG_OPT_NO_FLAG ? table->n_rows : at;
 }
 
 static bool stands_alone(const struct dg_opt_row *row)

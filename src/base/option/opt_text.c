@@ -83,7 +83,7 @@ static enum dg_err help_environment(const struct dg_opt_table *table, struct dg_
 {
     char name[128];
     for (size_t i = 0; i < table->n_rows; i++)
-        if (!(table->rows[i].flags & DG_OPT_COMMAND_LINE) &&
+        if (!(table->rows[i].flags & (DG_OPT_COMMAND_LINE | DG_OPT_NO_FLAG)) &&
             dg_opt_env_name(table, &table->rows[i], name, sizeof name))
             return dg_buf_printf(
                 out, "\nEach option can also be set by an environment variable (%s: %s).\n",
@@ -129,6 +129,8 @@ static enum dg_err help_text(const struct dg_opt_table *table, struct dg_buf *ou
     if (!err && !table->rows[0].heading)
         err = dg_buf_append_cstr(out, "\n");
     for (size_t i = 0; !err && i < table->n_rows; i++) {
+        if (table->rows[i].flags & DG_OPT_NO_FLAG)
+            continue;
         if (table->rows[i].heading)
             err = dg_buf_printf(out, "\n%s:\n", table->rows[i].heading);
         if (!err)
@@ -205,6 +207,8 @@ static enum dg_err man_rows(const struct dg_opt_table *table, bool conf, struct 
     enum dg_err err = DG_OK;
     for (size_t i = 0; !err && i < table->n_rows; i++) {
         const struct dg_opt_row *row = &table->rows[i];
+        if (!conf && row->flags & DG_OPT_NO_FLAG)
+            continue;
         heading = row->heading ? row->heading : heading;
         if (conf && (row->flags & DG_OPT_COMMAND_LINE))
             continue;

@@ -63,7 +63,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(struct options, update_catalogue), "update-catalogue",
      .flags = DG_OPT_COMMAND_LINE,
      .help = "fetch Mozilla's list as it is now, show what is new, and keep it"},
-    GET_FLAGS(struct options, get),
+    GET_FLAGS(struct options, get, 0),
     DG_OPT_HELP(struct options, help),
 };
 

@@ -24,7 +24,7 @@ static const struct dg_opt_row rows[] = {
     {DG_OPT_BOOL(struct options, available), "available", .letter = 'a',
      .flags = DG_OPT_COMMAND_LINE,
      .help = "what dragoman get can fetch instead, of all languages or of LANG"},
-    GET_FLAGS(struct options, get),
+    GET_FLAGS(struct options, get, 0),
     DG_OPT_HELP(struct options, help),
 };
 

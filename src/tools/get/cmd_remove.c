@@ -25,7 +25,7 @@ static const struct dg_opt_row rows[] = {
      .help = "do not ask for confirmation"},
     {DG_OPT_BOOL(struct options, reload), "reload", .flags = DG_OPT_COMMAND_LINE,
      .help = "have the running server let the models go first"},
-    GET_FLAGS(struct options, get),
+    GET_FLAGS(struct options, get, DG_OPT_NO_FLAG),
     DG_OPT_HELP(struct options, help),
 };
 

@@ -21,20 +21,26 @@ struct get_flags {
     int64_t retries, retry_wait, stall;
 };
 
-#define GET_FLAGS(T, f)                                                                            \
-    {DG_OPT_STRING(T, f.catalogue), "catalogue", .heading = "Where from", .unit = "FILE|URL",      \
+/* How to fetch, and where the models lie. `how` is DG_OPT_NO_FLAG for a command that fetches
+ * nothing and reads the same files. */
+#define GET_FLAGS(T, f, how)                                                                       \
+    {DG_OPT_STRING(T, f.catalogue),                                                                \
+     "catalogue",                                                                                  \
+     .heading = "Where from",                                                                      \
+     .unit = "FILE|URL",                                                                           \
+     .flags = how,                                                                                 \
      .help = "the catalogue to use instead of the installed one"},                                 \
-        {DG_OPT_STRING(T, f.mirror), "mirror", .unit = "URL",                                      \
+        {DG_OPT_STRING(T, f.mirror), "mirror", .unit = "URL", .flags = how,                        \
          .help = "a copy of your own, with the same paths, for all hosts"},                        \
-        {DG_OPT_PATH(T, f.offline), "offline", .unit = "DIR",                                      \
+        {DG_OPT_PATH(T, f.offline), "offline", .unit = "DIR", .flags = how,                        \
          .help = "files that were fetched elsewhere (--print-urls), instead of the network"},      \
-        {DG_OPT_PATH(T, f.ca_file), "ca-file",                                                     \
+        {DG_OPT_PATH(T, f.ca_file), "ca-file", .flags = how,                                       \
          .help = "trust the certificates in this file instead of the system's"},                   \
-        {DG_OPT_INT_IN(T, f.retries, 0, 100), "retries", .def = "5",                               \
+        {DG_OPT_INT_IN(T, f.retries, 0, 100), "retries", .def = "5", .flags = how,                 \
          .help = "how often in a row to try again when nothing arrives"},                          \
-        {DG_OPT_DURATION_IN(T, f.retry_wait, 1, 600000), "retry-wait", .def = "1s",                \
+        {DG_OPT_DURATION_IN(T, f.retry_wait, 1, 600000), "retry-wait", .def = "1s", .flags = how,  \
          .help = "pause before the first of these; each is twice the one before"},                 \
-        {DG_OPT_DURATION_IN(T, f.stall, 1000, 3600000), "stall-limit", .def = "30s",               \
+        {DG_OPT_DURATION_IN(T, f.stall, 1000, 3600000), "stall-limit", .def = "30s", .flags = how, \
          .help = "how long to wait for data before giving a connection up"},                       \
         {DG_OPT_PATH(T, f.models_dir), "models-dir", .heading = "Where to", .unit = "DIR",         \
          .help = "the folder of models, instead of this account's"},                               \
