@@ -8,6 +8,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 
 from harness import MODELS_DIR, SOURCES, IntegrationTest, main, wait_for
@@ -348,6 +349,20 @@ class Keys(IntegrationTest):
         self.assertEqual(server.stop(), 0)
         server = self.serve(key("alice", ALICE), flags=flags)
         self.assertEqual(self.usage(server, ALICE)["month"]["characters"], 0)
+
+    def test_a_job_that_cannot_be_written_costs_nothing_although_its_client_has_left(self):
+        server = self.serve(key("alice", ALICE), flags=(f"--jobs-dir={self.directory}/jobs",))
+        os.rename(f"{self.directory}/jobs", f"{self.directory}/away")  # no file can be made any more
+        form = "".join(f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in (
+            ("source_lang", "FR"), ("target_lang", "EN"), ('file"; filename="a.txt', TEXT))) + "--x--\r\n"
+        asked = (("/v1/jobs?target=en", "text/plain; charset=utf-8", TEXT), ("/v2/document", "multipart/form-data; boundary=x", form)) * 20
+        for path, kind, body in asked:
+            head = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ALICE}\r\nContent-Type: {kind}\r\n"
+            with socket.create_connection(("127.0.0.1", server.port())) as client:
+                client.sendall(f"{head}Content-Length: {len(body.encode())}\r\n\r\n{body}".encode())
+        # Each is refused or finds its client gone, and in both cases its characters are given back.
+        wait_for(lambda: len(re.findall("route=(?:v1_jobs_add|deepl_document) ", server.log())) == len(asked), "the end of all requests")
+        wait_for(lambda: self.usage(server, ALICE)["month"]["characters"] == 0, "the refunds")
 
     def test_a_document_that_fails_after_a_restart_costs_nothing(self):
         """It fails because its glossary, which was kept in memory, has gone with the first server."""

@@ -37,6 +37,7 @@ static const struct dg_failure no_room = {.status = 503,
 
 struct adding {
     struct dg_work work;
+    struct dg_charge charge; /* a copy, for when the client has left and nothing can be written */
     struct dg_offload_task task;
     struct dg_arena arena;
     enum dg_bulk_api api;
@@ -135,10 +136,14 @@ static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
     struct adding *adding = owner;
     (void)error; /* it names a file; the log has the sentence */
     if (!job) {
-        if (err != DG_ERR_BUSY && adding->work.call) /* no server has the document */
-            *adding->work.call->charge.once = '\0';
-        dg_work_fail(&adding->work, err == DG_ERR_BUSY ? dg_call_redis_away
-                                                       : dg_translate_options_file_failure(err));
+        const struct dg_failure failure =
+            err == DG_ERR_BUSY ? dg_call_redis_away : dg_translate_options_file_failure(err);
+        struct dg_charge *charge = adding->work.call ? &adding->work.call->charge : &adding->charge;
+        if (err != DG_ERR_BUSY) /* no server has the document */
+            *charge->once = '\0';
+        if (!adding->work.call)
+            dg_charge_refund(charge, failure.status, 0);
+        dg_work_fail(&adding->work, failure);
         return;
     }
     struct dg_call *call = dg_work_detach(&adding->work);
@@ -237,6 +242,7 @@ static enum dg_err begin(struct dg_work *work, struct dg_failure *failure)
     else if (order.bill.characters && dg_bulk_is_shared(call->api->bulk))
         /* the document may exist although its client is told that it does not */
         memcpy(call->charge.once, hash, sizeof hash);
+    adding->charge = call->charge;
     return err;
 }
 

@@ -196,9 +196,11 @@ static enum dg_err read_format(struct dg_call *call, enum dg_bulk_format *format
 }
 
 /* A job on its way to the disk: checked, passed through the gate, written. If the client leaves
- * while the job is being written, the job stays, as if the client had left a moment later. */
+ * while the job is being written, the job stays, as if the client had left a moment later; if it
+ * cannot be written, the client pays nothing, as if it had stayed. */
 struct adding {
     struct dg_work work;
+    struct dg_charge charge; /* a copy, for when the client has left */
     enum dg_bulk_format format;
     struct dg_buf options_json;
     struct dg_translate_options options;
@@ -211,26 +213,25 @@ static void free_adding(struct dg_work *work)
     dg_free(adding);
 }
 
+static const struct dg_failure other_request = {
+    .status = 400,
+    .code = "invalid_value",
+    .field = "Idempotency-Key",
+    .message = "A different request was sent with this key before."};
+
 static void on_added(void *owner, struct dg_bulk_job *job, enum dg_err err,
                      const struct dg_error *error)
 {
     struct adding *adding = owner;
     (void)error; /* it names a file; the log has the sentence */
-    if (!job && err == DG_ERR_EXISTS) {
-        dg_work_fail(
-            &adding->work,
-            (struct dg_failure){.status = 400,
-                                .code = "invalid_value",
-                                .field = "Idempotency-Key",
-                                .message = "A different request was sent with this key before."});
-        return;
-    }
-    if (!job && err == DG_ERR_BUSY) {
-        dg_work_fail(&adding->work, dg_call_redis_away);
-        return;
-    }
     if (!job) {
-        dg_work_fail(&adding->work, dg_translate_options_file_failure(err));
+        const struct dg_failure failure = err == DG_ERR_EXISTS ? other_request
+                                          : err == DG_ERR_BUSY
+                                              ? dg_call_redis_away
+                                              : dg_translate_options_file_failure(err);
+        if (!adding->work.call)
+            dg_charge_refund(&adding->charge, failure.status, 0);
+        dg_work_fail(&adding->work, failure);
         return;
     }
     struct dg_call *call = dg_work_end(&adding->work);
@@ -266,6 +267,7 @@ static enum dg_err hand_over(struct adding *adding, struct dg_error *error)
                                         .body = &body,
                                         .once = dg_http_header(call->req, "idempotency-key")};
     enum dg_err err = dg_bulk_add(call->api->bulk, &order, on_added, adding, error);
+    adding->charge = call->charge;
     dg_buf_deinit(&body);
     return err;
 }
