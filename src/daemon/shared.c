@@ -17,12 +17,14 @@ enum {
     MARGIN_MS = 30, /* the engine's time limit ends this much after that of Redis, which therefore
                        always answers */
     PUT_MS = 1000,  /* the time limit of a put, for which nobody waits */
+    TICK_MS = 1000, /* how often Redis is asked again for what it has not confirmed */
 };
 
 struct dg_shared {
     struct dg_redis *redis;
     struct dg_engine *engine; /* NULL until attached, and again once closed */
     struct dg_shared_quota quota;
+    uv_timer_t tick;
     uint64_t timeout_ms;
     char keep_s[24]; /* the time to keep an entry, as text */
     bool is_closed;
@@ -91,6 +93,11 @@ struct dg_quota dg_shared_quota(struct dg_shared *shared, const struct dg_quota 
     return dg_shared_quota_ops(&shared->quota);
 }
 
+static void on_tick(uv_timer_t *tick)
+{
+    dg_shared_quota_turn(tick->data);
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 /* Reads the first line of the file. */
@@ -154,6 +161,10 @@ enum dg_err dg_shared_open(struct dg_shared **out, uv_loop_t *loop,
              (long long)(options->redis_keep_ms / 1000));
     shared->quota =
         (struct dg_shared_quota){.redis = redis, .timeout_ms = shared->timeout_ms, .log = log};
+    uv_timer_init(loop, &shared->tick);
+    shared->tick.data = &shared->quota;
+    uv_timer_start(&shared->tick, on_tick, TICK_MS, TICK_MS);
+    uv_unref((uv_handle_t *)&shared->tick);
     *out = shared;
     return DG_OK;
 }
@@ -186,6 +197,7 @@ void dg_shared_close(struct dg_shared *shared)
     if (!shared || shared->is_closed)
         return;
     shared->is_closed = true;
+    uv_close((uv_handle_t *)&shared->tick, NULL);
     dg_redis_close(shared->redis);
     shared->engine = NULL;
 }
@@ -194,6 +206,7 @@ void dg_shared_free(struct dg_shared *shared)
 {
     if (!shared)
         return;
+    dg_shared_quota_deinit(&shared->quota);
     dg_redis_free(shared->redis);
     dg_free(shared);
 }

@@ -12,16 +12,17 @@
 #include "base/memory/mem.h"
 
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
 /* All windows except the month are kept as the time, in microseconds, at which they are full again
- * (access/token_bucket.c). KEYS: the hash; for a refund with a name, a key that remembers for a
- * day that it was made. ARGV: the limits, requests and characters to count, what to do (take, peek
+ * (access/token_bucket.c). KEYS: the hash; for a refund, a key that remembers that it was made.
+ * ARGV: the limits, requests and characters to count, what to do (take, peek
  * or give), the month ("" without one), the seconds until the next month, for a refund the month of
- * its charge (0: this one). Answers: allowed, refused by, retry, remaining and reset of each
- * window, the month's requests and characters, that month. The windows are those of access/quota.h,
- * in its order. */
+ * its charge (0: this one) and the seconds to remember it. Answers: allowed, refused by, retry,
+ * remaining and reset of each window, the month's requests and characters, that month. The windows
+ * are those of access/quota.h, in its order. */
 static const char script[] =
     "local time = redis.call('TIME')\n"
     "local now, year = time[1] * 1e6 + time[2], 365 * 86400e6\n"
@@ -30,7 +31,8 @@ static const char script[] =
     "local n_cost, c_cost = tonumber(ARGV[6]), tonumber(ARGV[7])\n"
     "local cost = {n_cost, c_cost, n_cost, n_cost, c_cost}\n"
     "local mode, month, left = ARGV[8], ARGV[9], tonumber(ARGV[10])\n"
-    "if KEYS[2] and not redis.call('SET', KEYS[2], '1', 'NX', 'EX', 86400) then mode = 'peek' end\n"
+    "if KEYS[2] and not redis.call('SET', KEYS[2], '1', 'NX', 'EX', ARGV[12]) then mode = 'peek' "
+    "end\n"
     "local kept = redis.call('HMGET', KEYS[1], 'month', 'requests', 'characters', "
     "unpack(names))\n"
     "local limit, full = {}, {}\n"
@@ -103,7 +105,14 @@ static const char script[] =
     "table.insert(answer, tonumber(of) or 0)\n"
     "return answer\n";
 
-enum { N_ANSWERS = 6 + 2 * DG_QUOTA_WINDOWS };
+enum {
+    N_ANSWERS = 6 + 2 * DG_QUOTA_WINDOWS,
+    NAME_BYTES = 16, /* of the name that a refund gets here */
+    NAME_S = 3600,   /* for which Redis remembers it; of other names, as long as a bill waits */
+    ONCE_S = 86400,
+    MARGIN_S = 60, /* a refund is not asked for again so shortly before that time is over */
+    REFUNDS_A_TURN = 100,
+};
 
 /* A question that is under way, even if its answer is no longer wanted. */
 struct dg_quota_ticket {
@@ -118,9 +127,9 @@ struct dg_quota_ticket {
 
 /* The command's arguments and the texts that they point to. */
 struct command {
-    struct dg_span args[3 + 2 + DG_QUOTA_WINDOWS + 6];
+    struct dg_span args[3 + 2 + DG_QUOTA_WINDOWS + 7];
     size_t n;
-    char texts[DG_QUOTA_WINDOWS + 6][24];
+    char texts[DG_QUOTA_WINDOWS + 7][24];
     size_t n_texts;
     char key[32 + DG_QUOTA_ID_MAX], given[32 + DG_QUOTA_ID_MAX];
 };
@@ -138,8 +147,9 @@ static uint64_t now_of(struct dg_shared_quota *shared)
     return dg_wall_time_s(&shared->steady, &clock);
 }
 
+/* `keep_s`: how long Redis remembers the name of a refund. */
 static void make_command(struct dg_shared_quota *shared, struct command *command,
-                         const struct dg_quota_ask *ask, const char *mode)
+                         const struct dg_quota_ask *ask, const char *mode, uint64_t keep_s)
 {
     bool is_key = ask->kind == DG_QUOTA_KEY;
     uint64_t now_s = now_of(shared);
@@ -167,6 +177,7 @@ static void make_command(struct dg_shared_quota *shared, struct command *command
         command->args[command->n++] = DG_SPAN("");
     add_number(command, dg_calendar_next_month(now_s) - now_s);
     add_number(command, ask->month);
+    add_number(command, keep_s);
 }
 
 static bool read_verdict(const struct dg_redis_reply *reply, const struct dg_quota_ask *ask,
@@ -248,7 +259,7 @@ static struct dg_quota_ticket *ask_redis(struct dg_shared_quota *shared,
         ticket->takes = takes;
         ticket->then = then;
         ticket->ctx = ctx;
-        make_command(shared, &command, ask, takes ? "take" : "peek");
+        make_command(shared, &command, ask, takes ? "take" : "peek", 0);
         ticket->redis_ask = dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms,
                                          on_reply, ticket);
     }
@@ -270,16 +281,124 @@ static struct dg_quota_ticket *peek(void *self, const struct dg_quota_ask *ask, 
     return ask_redis(self, ask, false, then, ctx);
 }
 
+/* ---- Refunds --------------------------------------------------------------------------------- */
+
+/* A refund that Redis has not confirmed. */
+struct dg_shared_refund {
+    struct dg_shared_refund *next, *before;
+    struct dg_shared_quota *shared;
+    struct dg_quota_ask ask; /* its id and `once` point to the texts below */
+    char id[DG_QUOTA_ID_MAX], once[DG_QUOTA_ID_MAX];
+    uint64_t keep_s; /* how long Redis remembers its name */
+    uint64_t sent_s; /* when it was first sent; 0: not yet, and Redis cannot have made it */
+    struct dg_redis_ask *under_way; /* NULL: it waits for its turn */
+};
+
+static void end_refund(struct dg_shared_refund *refund)
+{
+    struct dg_shared_quota *shared = refund->shared;
+    *(refund->before ? &refund->before->next : &shared->first) = refund->next;
+    *(refund->next ? &refund->next->before : &shared->last) = refund->before;
+    shared->n_refunds--;
+    dg_free(refund);
+}
+
+static void on_given(void *ctx, const struct dg_redis_reply *reply)
+{
+    struct dg_shared_refund *refund = ctx;
+    struct dg_quota_verdict verdict;
+    refund->under_way = NULL;
+    if (read_verdict(reply, &refund->ask, &verdict))
+        end_refund(refund);
+    else
+        log_refusal(refund->shared, reply);
+}
+
+/* False when Redis is away. */
+static bool send_refund(struct dg_shared_refund *refund)
+{
+    struct dg_shared_quota *shared = refund->shared;
+    struct command command;
+    make_command(shared, &command, &refund->ask, "give", refund->keep_s);
+    refund->under_way =
+        dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, on_given, refund);
+    if (refund->under_way && !refund->sent_s)
+        refund->sent_s = now_of(shared);
+    return refund->under_way != NULL;
+}
+
+static struct dg_shared_refund *new_refund(struct dg_shared_quota *shared,
+                                           const struct dg_quota_ask *ask)
+{
+    const bool has_room = shared->n_refunds < DG_SHARED_QUOTA_HELD &&
+                          ask->id.len <= DG_QUOTA_ID_MAX && ask->once.len <= DG_QUOTA_ID_MAX;
+    struct dg_shared_refund *refund = has_room ? dg_try_calloc(1, sizeof *refund) : NULL;
+    if (!refund)
+        return NULL;
+    *refund = (struct dg_shared_refund){.shared = shared, .ask = *ask, .before = shared->last};
+    if (ask->id.len)
+        memcpy(refund->id, ask->id.ptr, ask->id.len);
+    refund->ask.id = dg_span_make(refund->id, ask->id.len);
+    refund->keep_s = ask->once.len ? ONCE_S : NAME_S;
+    if (ask->once.len) {
+        memcpy(refund->once, ask->once.ptr, ask->once.len);
+        refund->ask.once = dg_span_make(refund->once, ask->once.len);
+    } else {
+        unsigned char bytes[NAME_BYTES];
+        randombytes_buf(bytes, sizeof bytes);
+        sodium_bin2hex(refund->once, sizeof refund->once, bytes, sizeof bytes);
+        refund->ask.once = dg_span_make(refund->once, 2 * NAME_BYTES);
+    }
+    *(shared->last ? &shared->last->next : &shared->first) = refund;
+    shared->last = refund;
+    shared->n_refunds++;
+    return refund;
+}
+
 static void refund(void *self, const struct dg_quota_ask *ask)
 {
     struct dg_shared_quota *shared = self;
-    struct command command;
-    if (!ask->is_local) {
-        make_command(shared, &command, ask, "give");
-        (void)dg_redis_ask(shared->redis, command.args, command.n, shared->timeout_ms, NULL, NULL);
-    }
+    struct dg_shared_refund *made = ask->is_local ? NULL : new_refund(shared, ask);
+    if (made)
+        (void)send_refund(made);
+    else if (!ask->is_local)
+        dg_log_event(shared->log, DG_LOG_WARNING, "redis", DG_LOG_NO_FIELDS,
+                     "a refund is lost: there is no room to hold it until Redis confirms it");
     if (ask->once.len == 0)
         dg_quota_refund(&shared->local, ask);
+}
+
+void dg_shared_quota_turn(struct dg_shared_quota *shared)
+{
+    const uint64_t now_s = shared->first ? now_of(shared) : 0;
+    size_t n = 0;
+    for (struct dg_shared_refund *at = shared->first, *next; at && n < REFUNDS_A_TURN; at = next) {
+        next = at->next;
+        if (at->under_way)
+            continue;
+        if (at->sent_s && now_s >= at->sent_s + at->keep_s - MARGIN_S) {
+            dg_log_event(shared->log, DG_LOG_WARNING, "redis", DG_LOG_NO_FIELDS,
+                         "a refund is given up: Redis has not said whether it made it");
+            end_refund(at);
+        } else if (!send_refund(at)) {
+            return;
+        } else {
+            n++;
+        }
+    }
+}
+
+void dg_shared_quota_deinit(struct dg_shared_quota *shared)
+{
+    if (shared->n_refunds)
+        dg_log_event(shared->log, DG_LOG_WARNING, "redis",
+                     DG_LOG_FIELDS(dg_log_uint("refunds", shared->n_refunds)),
+                     "refunds are lost that Redis has not confirmed");
+    while (shared->first) {
+        if (shared->first->under_way)
+            dg_redis_forget(shared->first->under_way);
+        end_refund(shared->first);
+    }
 }
 
 /* Does not stop waiting for the answer, because the local quota is charged according to it. */

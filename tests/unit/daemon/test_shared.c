@@ -343,6 +343,8 @@ static void make_quotas(struct quotas *quotas, struct bench *bench)
 
 static void free_quotas(struct quotas *quotas)
 {
+    dg_redis_close(quotas->shared.redis);
+    dg_shared_quota_deinit(&quotas->shared);
     for (int i = 0; i < 2; i++) {
         dg_quota_local_free(quotas->local[i]);
         dg_usage_close(quotas->usage[i]);
@@ -554,6 +556,60 @@ START_TEST(what_servers_give_back_under_one_name_is_given_back_once)
 }
 END_TEST
 
+/* Redis stands still: one refund waits for its answer, those after it are not even sent. */
+START_TEST(refunds_wait_for_redis_and_are_made_once)
+{
+    struct bench bench;
+    struct quotas quotas;
+    begin_counting(&bench, &quotas);
+    struct dg_quota_ask ask = {.kind = DG_QUOTA_KEY,
+                               .id = DG_SPAN("hugo"),
+                               .limits = {[DG_QUOTA_MONTH] = 10000},
+                               .requests = 1,
+                               .characters = 100};
+    for (int i = 0; i < 8; i++)
+        ck_assert(ask_shared(&bench, &quotas.quota, &ask, true).allowed);
+    kill(server, SIGSTOP);
+    dg_quota_refund(&quotas.quota, &ask);
+    wait_until(&bench, false);
+    dg_quota_refund(&quotas.quota, &ask);
+    ask.once = DG_SPAN("0123456789abcdef0123456789abcdef");
+    dg_quota_refund(&quotas.quota, &ask);
+    dg_quota_refund(&quotas.quota, &ask);
+    ask.once = DG_SPAN("");
+    dg_shared_quota_turn(&quotas.shared);
+    ck_assert_uint_eq(quotas.shared.n_refunds, 4);
+    kill(server, SIGCONT);
+    start_clock(&bench);
+    while (quotas.shared.n_refunds && !bench.is_late) {
+        turn(&bench);
+        dg_shared_quota_turn(&quotas.shared);
+    }
+    ck_assert_uint_eq(quotas.shared.n_refunds, 0);
+    const struct dg_quota_verdict left = ask_shared(&bench, &quotas.quota, &ask, false);
+    ck_assert_uint_eq(left.month_characters, 500);
+    ck_assert_uint_eq(left.month_requests, 5);
+    free_quotas(&quotas);
+    end(&bench);
+}
+END_TEST
+
+START_TEST(refunds_are_held_up_to_a_bound)
+{
+    struct bench bench;
+    struct quotas quotas;
+    begin(&bench, "secret"); /* Redis never comes */
+    make_quotas(&quotas, &bench);
+    const struct dg_quota_ask ask = {
+        .kind = DG_QUOTA_KEY, .id = DG_SPAN("ida"), .requests = 1, .characters = 1};
+    for (int i = 0; i < DG_SHARED_QUOTA_HELD + 10; i++)
+        dg_quota_refund(&quotas.quota, &ask);
+    ck_assert_uint_eq(quotas.shared.n_refunds, DG_SHARED_QUOTA_HELD);
+    free_quotas(&quotas);
+    end(&bench);
+}
+END_TEST
+
 static bool is_installed(void)
 {
     int status = -1;
@@ -578,7 +634,9 @@ int main(void)
                                   decides_locally_while_redis_is_away,
                                   a_refund_goes_where_its_charge_was_taken,
                                   a_cancelled_question_is_not_answered,
-                                  what_servers_give_back_under_one_name_is_given_back_once};
+                                  what_servers_give_back_under_one_name_is_given_back_once,
+                                  refunds_wait_for_redis_and_are_made_once,
+                                  refunds_are_held_up_to_a_bound};
     if (!is_installed()) {
         printf("skipped: needs redis-server\n");
         return 77;
