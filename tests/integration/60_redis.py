@@ -3,6 +3,7 @@
 """Several servers over one Redis: what one has translated the others know. No request fails when
 Redis is gone, hangs or is new."""
 import ast
+import hashlib
 import json
 import os
 import re
@@ -125,6 +126,32 @@ class SharedCache(IntegrationTest):
             self.assertEqual(take(wrong, 2600000, 10), 10)
             self.assertEqual(take(month, left, 20), 30)
             self.assertEqual(self.redis.command("HGET", "key", "month"), b"$6\r\n%d\r\n" % month)
+
+    def test_a_refund_waits_for_redis(self):
+        self.redis.start()
+        secret, n = "secret-of-alice", 20000
+        keys = os.path.join(self.directory, "keys")
+        with open(keys, "w", encoding="ascii") as file:
+            file.write(f"[key alice]\nhash = blake2b:{hashlib.blake2b(secret.encode(), digest_size=32).hexdigest()}\n")
+        os.chmod(keys, 0o640)
+        server = self.start_one("--redis-timeout=1s", f"--keys-file={keys}", "--threads=1", "--max-body=4MiB")
+        server.wait_for_log("Redis is available")
+        headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+        body = json.dumps({"text": " ".join(f"Le chat numéro {i} dort." for i in range(n)), "target": "en", "timeout_ms": 4000})
+        answers = []
+        asking = threading.Thread(target=lambda: answers.append(server.request("POST", "/v1/translate", body, headers)))
+        asking.start()
+
+        def counted():
+            return self.redis.command("HGET", "dragoman:1:quota:key:alice", "characters").split(b"\r\n")[1]
+
+        wait_for(lambda: counted() not in (b"", b"0"), "the charge")
+        self.redis.pause()
+        asking.join()
+        self.assertEqual(answers[0][0], 504, answers)
+        server.wait_for_log("Redis is unavailable")
+        self.redis.resume()
+        wait_for(lambda: counted() == b"0", "the refund")
 
     def test_no_request_fails_whatever_redis_does(self):
         server = self.start_one()  # before Redis runs
