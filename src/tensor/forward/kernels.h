@@ -114,7 +114,7 @@ struct dg_attention {
 /* Returns the numbers of `scratch`. */
 static inline size_t dg_attention_scratch(enum dg_kv_type type, size_t n, size_t H, size_t dh)
 {
-    return type == DG_KV_I8 ? H * (2 * n + dh + 16) : 0;
+    return type == DG_KV_I8 ? H * (2 * n + 4 * dh + 16) : 0;
 }
 
 /* The same for attend_rows. Panels of keys are at most 64 wide, vectors 16. */
