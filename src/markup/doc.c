@@ -23,18 +23,27 @@ enum {
     SAMPLE_MARKUP = 16 * 1024, /* bytes of markup that are read to detect a language */
     SAMPLE_PIECES = 48,
     SAMPLE_PIECE = 64, /* bytes */
+    BRACKETS_MAX = 64, /* of the open brackets of a JSON file whose beginning is read */
 };
 
-#define KIND(name, word, reader, in_halves, type, endings)                                         \
-    {dg_doc_read_##reader, type, endings, in_halves},
+/* Where a file can be cut so that its beginning is a file of the same format. */
+enum cut {
+    ANYWHERE,
+    LINE,       /* behind the end of a line */
+    BLANK_LINE, /* behind an empty line */
+    COMMA,      /* JSON: before a comma, if the open brackets are closed */
+    NOWHERE
+};
+
+#define KIND(name, word, reader, cut, type, endings) {dg_doc_read_##reader, type, endings, cut},
 static const struct kind {
     void (*read)(struct dg_doc *doc, const struct dg_doc_opts *opts);
     const char *type, *endings;
-    bool in_halves;
+    enum cut cut;
 } kinds[] = {DG_DOC_FORMAT_LIST(KIND)};
 #undef KIND
 
-#define WORD(name, word, reader, in_halves, type, endings) word,
+#define WORD(name, word, reader, cut, type, endings) word,
 const char *const dg_doc_format_words[] = {DG_DOC_FORMAT_LIST(WORD) NULL};
 #undef WORD
 
@@ -497,19 +506,103 @@ static enum dg_err take_sample(struct dg_span plain, struct dg_buf *out)
     return err;
 }
 
+/* The place behind the last end of a line, or empty line; 0: there is none. */
+static size_t behind_line(struct dg_span text, bool is_blank)
+{
+    for (size_t at = text.len; at > 0; at--) {
+        if (text.ptr[at - 1] != '\n')
+            continue;
+        size_t before = at - 1;
+        if (before > 0 && text.ptr[before - 1] == '\r')
+            before--;
+        if (!is_blank || (before > 0 && text.ptr[before - 1] == '\n'))
+            return at;
+    }
+    return 0;
+}
+
+/* Reads the brackets of JSON; `open` has room for BRACKETS_MAX of those that are open at the end.
+ * Returns the place of the last comma outside strings; 0: there is none, or there are more
+ * brackets. */
+static size_t read_brackets(struct dg_span json, char *open, size_t *depth)
+{
+    bool in_string = false;
+    size_t comma = 0;
+    *depth = 0;
+    for (size_t at = 0; at < json.len; at++) {
+        const char c = json.ptr[at];
+        if (in_string && c == '\\') {
+            at++;
+        } else if (c == '"') {
+            in_string = !in_string;
+        } else if (!in_string && (c == '{' || c == '[')) {
+            if (*depth == BRACKETS_MAX)
+                return 0;
+            open[(*depth)++] = c;
+        } else if (!in_string && (c == '}' || c == ']')) {
+            if (*depth > 0)
+                --*depth;
+        } else if (!in_string && c == ',') {
+            comma = at;
+        }
+    }
+    return comma;
+}
+
+/* Appends the beginning of a JSON file with all brackets closed; nothing if it cannot be cut. */
+static enum dg_err cut_json(struct dg_span json, struct dg_buf *out)
+{
+    char open[BRACKETS_MAX];
+    size_t depth;
+    const size_t comma = read_brackets(json, open, &depth);
+    if (comma == 0)
+        return DG_OK;
+    json = dg_span_sub(json, 0, comma);
+    (void)read_brackets(json, open, &depth);
+    enum dg_err err = dg_buf_append_span(out, json);
+    while (!err && depth > 0)
+        err = dg_buf_append_byte(out, open[--depth] == '{' ? '}' : ']');
+    return err;
+}
+
+/* Makes *text the beginning of a long file, or leaves it whole if it cannot be cut. `made` may be
+ * used for it. */
+static enum dg_err cut_to_sample(struct dg_span *text, enum cut cut, struct dg_buf *made)
+{
+    const struct dg_span begin = dg_utf8_clip(*text, SAMPLE_MARKUP);
+    enum dg_err err = DG_OK;
+    size_t end = 0;
+    if (begin.len == text->len)
+        return DG_OK;
+    if (cut == ANYWHERE)
+        end = begin.len;
+    else if (cut == LINE || cut == BLANK_LINE)
+        end = behind_line(begin, cut == BLANK_LINE);
+    else if (cut == COMMA)
+        err = cut_json(begin, made);
+    if (end > 0)
+        *text = dg_span_sub(begin, 0, end);
+    else if (made->len > 0)
+        *text = dg_buf_span(made);
+    return err;
+}
+
 enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, struct dg_buf *out)
 {
     struct dg_doc *doc = NULL;
+    struct dg_buf made;
     if (format == DG_DOC_TEXT)
         return take_sample(original, out);
-    const bool is_whole = !kinds[format].in_halves;
-    enum dg_err err = dg_doc_new(is_whole ? original : dg_utf8_clip(original, SAMPLE_MARKUP),
-                                 format, NULL, &doc, NULL);
-    if (is_whole && err && err != DG_ERR_NOMEM)
-        return DG_OK; /* the caller who reads the whole document gets the error */
+    dg_buf_init(&made, SAMPLE_MARKUP + BRACKETS_MAX);
+    enum dg_err err = cut_to_sample(&original, kinds[format].cut, &made);
+    if (!err)
+        err = dg_doc_new(original, format, NULL, &doc, NULL);
     if (!err)
         err = take_sample(dg_doc_plain(doc), out);
+    else if (err != DG_ERR_NOMEM)
+        err = DG_OK; /* the caller who reads the whole document gets the error */
     dg_doc_free(doc);
+    dg_buf_deinit(&made);
     return err;
 }
 

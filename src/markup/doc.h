@@ -42,24 +42,25 @@
 #include <stdint.h>
 
 /* Every format has a row: its name here and elsewhere, its reader (dg_doc_read_... of doc_int.h),
- * whether the beginning of a file can be read without the rest, its media type, and the endings of
- * its files' names, the usual one first. DG_DOC_TEXT is plain text (dg_doc_has_signs). */
+ * where its files can be cut so that the beginning can be read without the rest (enum cut of
+ * doc.c), its media type, and the endings of its files' names, the usual one first. DG_DOC_TEXT is
+ * plain text (dg_doc_has_signs). */
 #define DG_DOC_FORMAT_LIST(X)                                                                      \
-    X(TEXT, "text", text, true, "text/plain; charset=utf-8", "txt")                                \
-    X(HTML, "html", html, true, "text/html; charset=utf-8", "html htm xhtml")                      \
-    X(XML, "xml", html, true, "application/xml", "xml")                                            \
-    X(MARKDOWN, "markdown", markdown, true, "text/markdown; charset=utf-8", "md markdown")         \
-    X(SUBRIP, "subrip", subrip, false, "application/x-subrip", "srt")                              \
-    X(WEBVTT, "webvtt", webvtt, false, "text/vtt; charset=utf-8", "vtt")                           \
-    X(JSON, "json", json, false, "application/json", "json arb")                                   \
-    X(PO, "po", po, false, "text/x-gettext-translation; charset=utf-8", "po pot")                  \
-    X(XLIFF, "xliff", xliff, true, "application/xliff+xml", "xliff xlf")                           \
-    X(ASS, "ass", ass, false, "text/x-ssa; charset=utf-8", "ass ssa")                              \
-    X(SBV, "sbv", sbv, false, "text/plain; charset=utf-8", "sbv")                                  \
-    X(TTML, "ttml", ttml, false, "application/ttml+xml", "ttml dfxp")
+    X(TEXT, "text", text, ANYWHERE, "text/plain; charset=utf-8", "txt")                            \
+    X(HTML, "html", html, ANYWHERE, "text/html; charset=utf-8", "html htm xhtml")                  \
+    X(XML, "xml", html, ANYWHERE, "application/xml", "xml")                                        \
+    X(MARKDOWN, "markdown", markdown, ANYWHERE, "text/markdown; charset=utf-8", "md markdown")     \
+    X(SUBRIP, "subrip", subrip, BLANK_LINE, "application/x-subrip", "srt")                         \
+    X(WEBVTT, "webvtt", webvtt, BLANK_LINE, "text/vtt; charset=utf-8", "vtt")                      \
+    X(JSON, "json", json, COMMA, "application/json", "json arb")                                   \
+    X(PO, "po", po, BLANK_LINE, "text/x-gettext-translation; charset=utf-8", "po pot")             \
+    X(XLIFF, "xliff", xliff, ANYWHERE, "application/xliff+xml", "xliff xlf")                       \
+    X(ASS, "ass", ass, LINE, "text/x-ssa; charset=utf-8", "ass ssa")                               \
+    X(SBV, "sbv", sbv, BLANK_LINE, "text/plain; charset=utf-8", "sbv")                             \
+    X(TTML, "ttml", ttml, NOWHERE, "application/ttml+xml", "ttml dfxp")
 
 enum dg_doc_format {
-#define DG_DOC_ENUM(name, word, reader, in_halves, type, endings) DG_DOC_##name,
+#define DG_DOC_ENUM(name, word, reader, cut, type, endings) DG_DOC_##name,
     DG_DOC_FORMAT_LIST(DG_DOC_ENUM)
 #undef DG_DOC_ENUM
         DG_DOC_FORMATS,
@@ -136,7 +137,8 @@ void dg_doc_free(struct dg_doc *doc); /* NULL is fine */
 
 /* Appends at most DG_DOC_SAMPLE bytes of the plain text of an original, to detect its language: a
  * short text whole, of a longer one pieces from all over it, since its beginning (a licence, a list
- * of names) may be in another language. Of HTML, XML and Markdown, only the beginning is read. */
+ * of names) may be in another language. Of a long file with markup only the beginning is read, so
+ * that this takes no more time than a short one. */
 enum { DG_DOC_SAMPLE = 4096 };
 enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format,
                           struct dg_buf *out) DG_MUST_CHECK;

@@ -96,7 +96,7 @@ struct dg_doc_text {
 void dg_doc_add_text(struct dg_doc *doc, size_t at, size_t len, const struct dg_doc_text *how);
 
 /* Readers: dg_doc_read_html, ... . */
-#define DG_DOC_READER(name, word, reader, in_halves, type, endings)                                \
+#define DG_DOC_READER(name, word, reader, cut, type, endings)                                      \
     void dg_doc_read_##reader(struct dg_doc *doc, const struct dg_doc_opts *opts);
 DG_DOC_FORMAT_LIST(DG_DOC_READER)
 #undef DG_DOC_READER

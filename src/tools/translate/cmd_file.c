@@ -22,7 +22,7 @@
 enum { FILE_MAX = 256 << 20, RESULT_MAX = 1 << 30 };
 
 /* "auto", then the words of dg_doc_format_words, then those of filters. */
-#define WORD(name, word, reader, in_halves, type, endings) word,
+#define WORD(name, word, reader, cut, type, endings) word,
 static const char *const kind_words[] = {"auto",       DG_DOC_FORMAT_LIST(WORD) "office",
                                          "csv",        "yaml",
                                          "latex",      "strings",

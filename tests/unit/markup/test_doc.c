@@ -565,6 +565,44 @@ START_TEST(a_sample_comes_from_all_over_the_text)
 }
 END_TEST
 
+/* The beginning of each file has "oui" in its texts, the rest "non". What is broken behind the
+ * beginning does not matter. */
+START_TEST(the_sample_of_a_long_file_is_taken_from_its_beginning)
+{
+    static const struct {
+        enum dg_doc_format format;
+        const char *head, *before, *behind; /* of a word and a number */
+    } files[] = {
+        {DG_DOC_JSON, "{\"x\": [\"[\", \"\\\\\", {}], \"y\": [[0, {\"z\": [\"oui\"\n", ", \"",
+         " } \\\"\"\n"},
+        {DG_DOC_PO, "", "msgid \"", "\"\nmsgstr \"\"\n\n"},
+        {DG_DOC_SUBRIP, "", "1\r\n00:00:01,000 --> 00:00:02,000\r\n", "\r\n\r\n"},
+        {DG_DOC_WEBVTT, "WEBVTT\n\n", "00:01.000 --> 00:02.000\n", "\n\n"},
+        {DG_DOC_SBV, "", "0:00:01.000,0:00:02.000\n", "\n\n"},
+        {DG_DOC_ASS, "[Events]\nFormat: Start, End, Text\n", "Dialogue: 0:00:01.00,0:00:02.00,",
+         "\n"},
+        {DG_DOC_XLIFF, "<xliff version=\"1.2\"><file><body>", "<trans-unit id=\"1\"><source>",
+         "</source></trans-unit>"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct dg_buf text, sample;
+        dg_buf_init(&text, TEXT_MAX);
+        dg_buf_init(&sample, DG_DOC_SAMPLE + 1);
+        ck_assert_int_eq(dg_buf_append_cstr(&text, files[i].head), DG_OK);
+        for (int n = 0; n < 5000; n++)
+            ck_assert_int_eq(dg_buf_printf(&text, "%s%s %d%s", files[i].before,
+                                           n < 1500 ? "oui" : "non", n, files[i].behind),
+                             DG_OK);
+        ck_assert_int_eq(dg_doc_sample(dg_buf_span(&text), files[i].format, &sample), DG_OK);
+        ck_assert_int_eq(dg_buf_append_byte(&sample, '\0'), DG_OK);
+        ck_assert_msg(strstr(sample.ptr, "oui"), "%zu", i);
+        ck_assert_msg(!strstr(sample.ptr, "non"), "%zu", i);
+        dg_buf_deinit(&text);
+        dg_buf_deinit(&sample);
+    }
+}
+END_TEST
+
 DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
         tags_move_with_their_words, markup_divides_a_word_where_it_did,
         markup_divides_an_ordinal_after_its_number, plain_text_keeps_its_signs,
@@ -573,4 +611,5 @@ DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
         markdown_and_subtitles_keep_their_form, markdown_knows_code_in_lists_and_quotations,
         markdown_translations_begin_no_block, references_are_those_of_the_standard,
         long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled,
-        a_sample_comes_from_all_over_the_text)
+        a_sample_comes_from_all_over_the_text,
+        the_sample_of_a_long_file_is_taken_from_its_beginning)
