@@ -22,8 +22,9 @@ enum {
     PLAIN_MAX = 1 << 30,
     SAMPLE_MARKUP = 16 * 1024, /* bytes of markup that are read to detect a language */
     SAMPLE_PIECES = 48,
-    SAMPLE_PIECE = 64, /* bytes */
-    BRACKETS_MAX = 64, /* of the open brackets of a JSON file whose beginning is read */
+    SAMPLE_PIECE = 64,  /* bytes */
+    SAMPLE_LEAST = 256, /* bytes of text: with less in the beginning, all of a file is read */
+    BRACKETS_MAX = 64,  /* of the open brackets of a JSON file whose beginning is read */
 };
 
 /* Where a file can be cut so that its beginning is a file of the same format. */
@@ -587,21 +588,37 @@ static enum dg_err cut_to_sample(struct dg_span *text, enum cut cut, struct dg_b
     return err;
 }
 
-enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, struct dg_buf *out)
+/* Appends the sample of a file with markup; of one that cannot be read nothing, because the caller
+ * who reads all of it gets the error. */
+static enum dg_err sample_file(struct dg_span original, enum dg_doc_format format,
+                               struct dg_buf *out)
 {
     struct dg_doc *doc = NULL;
-    struct dg_buf made;
-    if (format == DG_DOC_TEXT)
-        return take_sample(original, out);
-    dg_buf_init(&made, SAMPLE_MARKUP + BRACKETS_MAX);
-    enum dg_err err = cut_to_sample(&original, kinds[format].cut, &made);
-    if (!err)
-        err = dg_doc_new(original, format, NULL, &doc, NULL);
+    enum dg_err err = dg_doc_new(original, format, NULL, &doc, NULL);
     if (!err)
         err = take_sample(dg_doc_plain(doc), out);
     else if (err != DG_ERR_NOMEM)
-        err = DG_OK; /* the caller who reads the whole document gets the error */
+        err = DG_OK;
     dg_doc_free(doc);
+    return err;
+}
+
+enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format, struct dg_buf *out)
+{
+    if (format == DG_DOC_TEXT)
+        return take_sample(original, out);
+    const size_t before = out->len;
+    struct dg_span begin = original;
+    struct dg_buf made;
+    dg_buf_init(&made, SAMPLE_MARKUP + BRACKETS_MAX);
+    enum dg_err err = cut_to_sample(&begin, kinds[format].cut, &made);
+    const bool is_cut = begin.ptr != original.ptr || begin.len < original.len;
+    if (!err)
+        err = sample_file(begin, format, out);
+    if (!err && is_cut && out->len - before < SAMPLE_LEAST) {
+        dg_buf_truncate(out, before);
+        err = sample_file(original, format, out);
+    }
     dg_buf_deinit(&made);
     return err;
 }

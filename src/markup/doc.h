@@ -137,8 +137,8 @@ void dg_doc_free(struct dg_doc *doc); /* NULL is fine */
 
 /* Appends at most DG_DOC_SAMPLE bytes of the plain text of an original, to detect its language: a
  * short text whole, of a longer one pieces from all over it, since its beginning (a licence, a list
- * of names) may be in another language. Of a long file with markup only the beginning is read, so
- * that this takes no more time than a short one. */
+ * of names) may be in another language. Of a long file with markup only the beginning is read, if
+ * it has enough text, so that this takes no more time than a short file. */
 enum { DG_DOC_SAMPLE = 4096 };
 enum dg_err dg_doc_sample(struct dg_span original, enum dg_doc_format format,
                           struct dg_buf *out) DG_MUST_CHECK;

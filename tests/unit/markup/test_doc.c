@@ -603,6 +603,35 @@ START_TEST(the_sample_of_a_long_file_is_taken_from_its_beginning)
 }
 END_TEST
 
+/* Here the beginning, or what can be cut off it, has no text. */
+START_TEST(a_sample_is_taken_from_where_the_text_is)
+{
+    static const struct {
+        enum dg_doc_format format;
+        const char *head, *filler, *tail;
+    } files[] = {
+        {DG_DOC_JSON, "{\"id\": \"\", \"text\": \"", "oui ", "\"}"},
+        {DG_DOC_JSON, "{\"id\": [0", ", 1", "], \"text\": \"oui\"}"},
+        {DG_DOC_HTML, "<html><head><style>", "p { color: red } ", "</style></head><p>oui</p>"},
+        {DG_DOC_PO, "", "# a remark\n\n", "msgid \"oui\"\nmsgstr \"\"\n"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct dg_buf text, sample;
+        dg_buf_init(&text, TEXT_MAX);
+        dg_buf_init(&sample, DG_DOC_SAMPLE + 1);
+        ck_assert_int_eq(dg_buf_append_cstr(&text, files[i].head), DG_OK);
+        for (int n = 0; n < 9000; n++)
+            ck_assert_int_eq(dg_buf_append_cstr(&text, files[i].filler), DG_OK);
+        ck_assert_int_eq(dg_buf_append_cstr(&text, files[i].tail), DG_OK);
+        ck_assert_int_eq(dg_doc_sample(dg_buf_span(&text), files[i].format, &sample), DG_OK);
+        ck_assert_int_eq(dg_buf_append_byte(&sample, '\0'), DG_OK);
+        ck_assert_msg(strstr(sample.ptr, "oui"), "%zu", i);
+        dg_buf_deinit(&text);
+        dg_buf_deinit(&sample);
+    }
+}
+END_TEST
+
 DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
         tags_move_with_their_words, markup_divides_a_word_where_it_did,
         markup_divides_an_ordinal_after_its_number, plain_text_keeps_its_signs,
@@ -612,4 +641,5 @@ DG_UNIT(accelerators_stand_before_a_letter, many_tags_at_one_place_stay_there,
         markdown_translations_begin_no_block, references_are_those_of_the_standard,
         long_and_deep_documents_take_linear_time, a_document_that_nobody_wants_is_cancelled,
         a_sample_comes_from_all_over_the_text,
-        the_sample_of_a_long_file_is_taken_from_its_beginning)
+        the_sample_of_a_long_file_is_taken_from_its_beginning,
+        a_sample_is_taken_from_where_the_text_is)
